@@ -1,0 +1,157 @@
+//! The algorithms: what each key's word means, and how a request changes it.
+//!
+//! An algorithm is a pure, total function over words: any `u64` gives a decision, integers only, no
+//! panic, no allocation. Each is one file here and one line in [`FORMS`]; the word-sized ones have a
+//! second line in the list of kernels, through which they reach the cell and the table.
+
+use crate::decision::Decision;
+use crate::error::PolicyError;
+
+mod divide;
+pub(crate) mod params;
+pub(crate) mod gcra;
+pub(crate) mod token_bucket;
+pub(crate) mod sliding_window;
+pub(crate) mod fixed_window;
+pub(crate) mod sliding_log;
+
+use params::Params;
+
+/// Words at and above this belong to no policy's state.
+pub(crate) const WORD_LIMIT: u64 = u64::MAX - (1 << 48) + 1;
+
+/// What a request does to a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The word after it; the word before it unless a cost above 0 was allowed.
+    pub(crate) word: u64,
+    pub(crate) decision: Decision,
+}
+
+/// An algorithm whose whole state of a key is one word, 0 for a key never seen.
+///
+/// Two laws carry the table. *Fresh*: from `fresh_at(word)` on the word decides exactly as 0 does.
+/// *Growth*: a step that allows a cost above 0 returns a numerically greater word, for the time is in
+/// the high bits; a healed word is the one exception.
+pub(crate) trait Algorithm: Copy {
+    /// Decides `cost` at `now` on `word`.
+    fn step(&self, word: u64, now: u64, cost: u32) -> Step;
+
+    /// The instant from which `word` is fresh.
+    fn fresh_at(&self, word: u64) -> u64;
+
+    /// A word that is fresh from `instant` on, and before it allows no more than at `instant`.
+    fn grounded(&self, instant: u64) -> u64;
+
+    /// Units that `word` still holds at `now`, rounded up: what erasing it would forgive.
+    fn level(&self, word: u64, now: u64) -> u64;
+
+    /// Whether `word` can only have been written later than `now + heal`, and so counts as fresh.
+    fn is_healed(&self, word: u64, now: u64) -> bool;
+
+    /// The heal time in nanoseconds, if the policy has one.
+    fn heal(&self) -> Option<u64>;
+
+    /// Whether `word` decides as 0 does at `now` and after.
+    #[inline]
+    fn is_fresh(&self, word: u64, now: u64) -> bool {
+        self.fresh_at(word) <= now || self.is_healed(word, now)
+    }
+
+    /// `word` as it may be charged by a newcomer of a home whose words were live until `floor`.
+    #[inline]
+    fn above(&self, word: u64, floor: u64, now: u64) -> u64 {
+        let word = if self.is_healed(word, now) { 0 } else { word };
+        match self.heal() {
+            Some(heal) if floor > now.saturating_add(heal) => word,
+            _ => word.max(self.grounded(floor)),
+        }
+    }
+}
+
+/// What is known of an algorithm once its parameters are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The most units that can pass at one instant.
+    pub capacity: u64,
+    /// The last `now` that can be decided, in nanoseconds since the epoch.
+    pub max_now_ns: u64,
+    /// The bits of one key's state.
+    pub cell_bits: u64,
+    /// For the GCRA family: what one unit takes.
+    pub emission: Option<Emission>,
+    /// For the counting algorithms: the bits of a count in the word.
+    pub count_bits: Option<u32>,
+    /// For those that start with a request: the grain of the start, in nanoseconds.
+    pub quantum_ns: Option<u64>,
+}
+
+/// The emission interval: one unit takes `num / den` nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Emission {
+    /// Numerator, in nanoseconds.
+    pub num: u64,
+    /// Denominator: the ticks of a nanosecond.
+    pub den: u64,
+    /// Whether this is the rate asked for, or the nearest below it that a word can hold.
+    pub exact: bool,
+}
+
+/// How an algorithm is called and which options it takes: its line in the registry.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
+    pub(crate) options: &'static [params::Key],
+    pub(crate) resolve: fn(&Params) -> Result<(Plan, Resolved), PolicyError>,
+}
+
+/// The registry.
+pub(crate) static FORMS: [&Form; 7] = [
+    &gcra::GCRA,
+    &token_bucket::TOKEN_BUCKET,
+    &gcra::LEAKY_METER,
+    &gcra::LEAKY_QUEUE,
+    &sliding_window::SLIDING_WINDOW,
+    &sliding_log::SLIDING_LOG,
+    &fixed_window::FIXED_WINDOW,
+];
+
+/// An accepted policy layer, ready to decide: by a word a key, or by a log a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Plan {
+    Word(Kernel),
+    Log(sliding_log::SlidingLog),
+}
+
+macro_rules! kernels {
+    ($($name:ident($path:ty)),+ $(,)?) => {
+        /// A word-sized algorithm, with its parameters.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Kernel {
+            $($name($path)),+
+        }
+
+        /// Runs `$body` with `$kernel` bound to the algorithm itself, so that a whole operation of the
+        /// table is compiled for each one and only this choice is made at run time.
+        macro_rules! with_kernel {
+            ($kernel_enum:expr, $kernel:ident => $body:expr) => {
+                match $kernel_enum {
+                    $($crate::algorithm::Kernel::$name($kernel) => $body),+
+                }
+            };
+        }
+        pub(crate) use with_kernel;
+    };
+}
+
+kernels! {
+    Gcra(gcra::Gcra),
+    SlidingWindow(sliding_window::SlidingWindow),
+    FixedWindow(fixed_window::FixedWindow),
+    FixedWindowFirst(fixed_window::FixedWindowFirst),
+    BucketInterval(token_bucket::BucketInterval),
+    BucketIntervalFirst(token_bucket::BucketIntervalFirst),
+}

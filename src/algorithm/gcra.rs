@@ -1,0 +1,237 @@
+//! GCRA, and the policies that are GCRA under other names: the leaky meter, the leaky queue and the
+//! continuous token bucket.
+//!
+//! Source: ITU-T I.371 and ATM Forum TM 4.0, "virtual scheduling".
+//!
+//! | word | bits |
+//! | --- | --- |
+//! | TAT, the theoretical arrival time, in ticks of `1 / den` ns since the epoch | 64 |
+
+use super::divide::Divider;
+use super::params::{Key, Params};
+use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
+use crate::decision::{Decision, Outcome};
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+pub(crate) static GCRA: Form = Form {
+    name: "gcra",
+    options: &[Key::Burst],
+    resolve: |params| {
+        let limit = params.limit("limit")?;
+        let period = params.period("period")?;
+        let burst = params.units_or(params.burst, limit, "burst")?;
+        Gcra::resolve(params, limit, period, burst, burst)
+    },
+};
+
+pub(crate) static LEAKY_METER: Form = Form {
+    name: "leaky_meter",
+    options: &[Key::Capacity],
+    resolve: |params| {
+        let leak = params.limit("leak")?;
+        let period = params.period("period")?;
+        let capacity = params.capacity()?;
+        Gcra::resolve(params, leak, period, capacity, capacity)
+    },
+};
+
+pub(crate) static LEAKY_QUEUE: Form = Form {
+    name: "leaky_queue",
+    options: &[Key::Queue, Key::Burst],
+    resolve: |params| {
+        let leak = params.limit("leak")?;
+        let period = params.period("period")?;
+        let burst = params.units_or(params.burst, 1, "burst")?;
+        let Some(queue) = params.queue else {
+            return Err(PolicyError::new(Kind::BadType, "queue is missing: expected queue=UNITS"));
+        };
+        let capacity = queue.checked_add(u64::from(burst)).and_then(|sum| u32::try_from(sum).ok());
+        let Some(capacity) = capacity else {
+            return Err(PolicyError::new(
+                Kind::Range,
+                format!("queue {queue} + burst {burst}: expected a sum of at most {}", u32::MAX),
+            ));
+        };
+        Gcra::resolve(params, leak, period, capacity, burst)
+    },
+};
+
+/// A rounded emission interval must be within a thousandth of the true one.
+const MIN_ROUNDED_NUM: u128 = 1000;
+
+/// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gcra {
+    num: u64,
+    den: u64,
+    /// `capacity * num`.
+    tau: u64,
+    /// Ticks ahead of the clock that need no delay; `tau` unless it is a queue.
+    undelayed: u64,
+    /// `max_now * den + tau < WORD_LIMIT`: no sum below leaves a `u64`, so nothing saturates that a
+    /// step of this policy has written.
+    max_now: u64,
+    capacity: u32,
+    heal: Option<u64>,
+    by_num: Divider,
+    by_den: Divider,
+}
+
+impl Gcra {
+    pub(super) fn resolve(
+        params: &Params,
+        limit: u32,
+        period: u64,
+        capacity: u32,
+        undelayed: u32,
+    ) -> Result<(Plan, Resolved), PolicyError> {
+        let emission = emission(period, limit, capacity, params.horizon()?)?;
+        // den_max in `emission` leaves room for the horizon and the burst: the products fit.
+        let tau = u64::from(capacity) * emission.num;
+        let by_den = Divider::new(emission.den);
+        let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(tau));
+        params.reaches_horizon(max_now, "the clock and the burst")?;
+        let gcra = Self {
+            num: emission.num,
+            den: emission.den,
+            tau,
+            undelayed: u64::from(undelayed) * emission.num,
+            max_now,
+            capacity,
+            heal: params.heal_ns,
+            by_num: Divider::new(emission.num),
+            by_den,
+        };
+        let resolved = Resolved {
+            capacity: u64::from(capacity),
+            max_now_ns: max_now,
+            cell_bits: 64,
+            emission: Some(emission),
+            count_bits: None,
+            quantum_ns: None,
+        };
+        Ok((Plan::Word(Kernel::Gcra(gcra)), resolved))
+    }
+}
+
+/// `period / limit` reduced, where its denominator leaves room for the horizon in a word; else the
+/// nearest fraction above it that does, so that the rate never exceeds the limit.
+fn emission(period: u64, limit: u32, capacity: u32, horizon: u64) -> Result<Emission, PolicyError> {
+    let (wide_period, wide_limit) = (u128::from(period), u128::from(limit));
+    let burst_time = (u128::from(capacity) * wide_period).div_ceil(wide_limit);
+    let span = u128::from(horizon) + burst_time + u128::from(capacity) + 1;
+    let den_max = u128::from(WORD_LIMIT - 1) / span;
+    if den_max == 0 {
+        return Err(PolicyError::new(
+            Kind::Range,
+            format!("the burst lasts {burst_time}ns: with the horizon it does not fit a 64-bit word"),
+        ));
+    }
+    let (num, den) = reduced(wide_period, wide_limit);
+    let (num, den, exact) = if den <= den_max {
+        (num, den, true)
+    } else {
+        let rounded = (wide_period * den_max).div_ceil(wide_limit);
+        if rounded < MIN_ROUNDED_NUM {
+            return Err(PolicyError::new(
+                Kind::Precision,
+                format!(
+                    "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
+                ),
+            ));
+        }
+        let (num, den) = reduced(rounded, den_max);
+        (num, den, false)
+    };
+    match (u64::try_from(num), u64::try_from(den)) {
+        (Ok(num), Ok(den)) => Ok(Emission { num, den, exact }),
+        _ => Err(PolicyError::new(Kind::Range, "the emission interval does not fit a 64-bit word")),
+    }
+}
+
+fn reduced(num: u128, den: u128) -> (u128, u128) {
+    let (mut a, mut b) = (num, den);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (num / a, den / a)
+}
+
+impl Algorithm for Gcra {
+    #[inline]
+    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
+        let limit = u64::from(self.capacity);
+        if now > self.max_now {
+            return Step { word, decision: Decision::clock_range(limit) };
+        }
+        // now <= max_now: below WORD_LIMIT - tau.
+        let t = now * self.den;
+        let tat = if self.is_healed(word, now) { 0 } else { word };
+        let base = tat.max(t);
+        let mut decision = Decision {
+            limit,
+            remaining: 0,
+            retry_after_ns: 0,
+            reset_after_ns: 0,
+            delay_ns: 0,
+            outcome: Outcome::Allowed,
+        };
+        let after = if cost > self.capacity {
+            decision.outcome = Outcome::Never;
+            decision.retry_after_ns = Decision::NEVER;
+            base
+        } else {
+            // cost * num <= tau. The sum leaves a u64 only from a word that no step wrote; then it
+            // stays at the top, more than tau ahead of t.
+            let charged = base.saturating_add(u64::from(cost) * self.num);
+            let ahead = charged - t;
+            if ahead <= self.tau {
+                if ahead > self.undelayed && cost > 0 {
+                    decision.delay_ns = self.by_den.ceil(ahead - self.undelayed);
+                }
+                charged
+            } else {
+                decision.outcome = Outcome::Denied;
+                decision.retry_after_ns = self.by_den.ceil(ahead - self.tau);
+                base
+            }
+        };
+        let level = after - t;
+        decision.remaining = self.by_num.floor(self.tau.saturating_sub(level));
+        decision.reset_after_ns = self.by_den.ceil(level);
+        let charged = cost > 0 && decision.is_allowed();
+        Step { word: if charged { after } else { word }, decision }
+    }
+
+    #[inline]
+    fn fresh_at(&self, word: u64) -> u64 {
+        self.by_den.ceil(word)
+    }
+
+    #[inline]
+    fn grounded(&self, instant: u64) -> u64 {
+        instant.saturating_mul(self.den)
+    }
+
+    #[inline]
+    fn level(&self, word: u64, now: u64) -> u64 {
+        self.by_num.ceil(word.saturating_sub(now.saturating_mul(self.den)))
+    }
+
+    #[inline]
+    fn is_healed(&self, word: u64, now: u64) -> bool {
+        match self.heal {
+            None => false,
+            // floor((tat - tau) / den) > now + heal, without the division.
+            Some(heal) => {
+                let bound = now.saturating_add(heal).saturating_add(1).saturating_mul(self.den);
+                word >= bound.saturating_add(self.tau)
+            }
+        }
+    }
+
+    #[inline]
+    fn heal(&self) -> Option<u64> {
+        self.heal
+    }
+}

@@ -1,0 +1,184 @@
+//! The parameters of a policy layer, as they were said, and the checks that algorithms share.
+
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+/// How long after its epoch a word serves by default: 9 Julian years.
+pub(crate) const DEFAULT_HORIZON_NS: u64 = 9 * 31_557_600 * 1_000_000_000;
+
+const MAX_PERIOD_NS: u64 = 1 << 62;
+
+/// An option of the policy's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Burst,
+    Capacity,
+    Queue,
+    Mode,
+    Strict,
+    Start,
+    Offset,
+    Heal,
+    Horizon,
+}
+
+/// Options that every algorithm takes.
+pub(crate) const COMMON_OPTIONS: [Key; 2] = [Key::Heal, Key::Horizon];
+
+impl Key {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Key::Burst => "burst",
+            Key::Capacity => "capacity",
+            Key::Queue => "queue",
+            Key::Mode => "mode",
+            Key::Strict => "strict",
+            Key::Start => "start",
+            Key::Offset => "offset",
+            Key::Heal => "heal",
+            Key::Horizon => "horizon",
+        }
+    }
+}
+
+/// When an interval's refill comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Token by token, evenly: the same decisions as GCRA.
+    #[default]
+    Continuous,
+    /// All at once, at every multiple of the interval since the epoch.
+    Interval,
+    /// All at once, at intervals from the allowed request that found the bucket full.
+    IntervalFirst,
+}
+
+/// When a fixed window opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Start {
+    /// At every multiple of the window since the epoch, moved by the offset.
+    #[default]
+    Aligned,
+    /// At the first allowed request after the one before it closed.
+    First,
+}
+
+/// The values of a flag, by name.
+pub(crate) const FLAGS: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+impl Mode {
+    pub(crate) const NAMES: [(&'static str, Mode); 3] = [
+        ("continuous", Mode::Continuous),
+        ("interval", Mode::Interval),
+        ("interval_first", Mode::IntervalFirst),
+    ];
+}
+
+impl Start {
+    pub(crate) const NAMES: [(&'static str, Start); 2] =
+        [("aligned", Start::Aligned), ("first", Start::First)];
+}
+
+/// One layer's parameters. `None` is what was not said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Params {
+    pub(crate) limit: u64,
+    pub(crate) period_ns: u64,
+    pub(crate) burst: Option<u64>,
+    pub(crate) capacity: Option<u64>,
+    pub(crate) queue: Option<u64>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) strict: Option<bool>,
+    pub(crate) start: Option<Start>,
+    pub(crate) offset_ns: Option<u64>,
+    pub(crate) heal_ns: Option<u64>,
+    pub(crate) horizon_ns: Option<u64>,
+}
+
+/// The value of an option, to be read or set by its kind.
+#[derive(Debug)]
+pub(crate) enum Field<'a> {
+    Units(&'a mut Option<u64>),
+    DurationNs(&'a mut Option<u64>),
+    Flag(&'a mut Option<bool>),
+    Mode(&'a mut Option<Mode>),
+    Start(&'a mut Option<Start>),
+}
+
+fn units(value: u64, zero: Kind, name: &str) -> Result<u32, PolicyError> {
+    match u32::try_from(value) {
+        Ok(0) => Err(PolicyError::new(zero, format!("{name} is 0: expected 1 to {}", u32::MAX))),
+        Ok(units) => Ok(units),
+        Err(_) => {
+            Err(PolicyError::new(Kind::Range, format!("{name} is {value}: expected 1 to {}", u32::MAX)))
+        }
+    }
+}
+
+impl Params {
+    pub(crate) fn field(&mut self, key: Key) -> Field<'_> {
+        match key {
+            Key::Burst => Field::Units(&mut self.burst),
+            Key::Capacity => Field::Units(&mut self.capacity),
+            Key::Queue => Field::Units(&mut self.queue),
+            Key::Mode => Field::Mode(&mut self.mode),
+            Key::Strict => Field::Flag(&mut self.strict),
+            Key::Start => Field::Start(&mut self.start),
+            Key::Offset => Field::DurationNs(&mut self.offset_ns),
+            Key::Heal => Field::DurationNs(&mut self.heal_ns),
+            Key::Horizon => Field::DurationNs(&mut self.horizon_ns),
+        }
+    }
+
+    /// The limit, under the name the algorithm has for it.
+    pub(crate) fn limit(&self, name: &str) -> Result<u32, PolicyError> {
+        units(self.limit, Kind::ZeroLimit, name)
+    }
+
+    /// The period in nanoseconds, under the name the algorithm has for it.
+    pub(crate) fn period(&self, name: &str) -> Result<u64, PolicyError> {
+        match self.period_ns {
+            0 => Err(PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns"))),
+            ns if ns > MAX_PERIOD_NS => Err(PolicyError::new(
+                Kind::Range,
+                format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"),
+            )),
+            ns => Ok(ns),
+        }
+    }
+
+    /// An optional total of units, such as a burst.
+    pub(crate) fn units_or(&self, value: Option<u64>, default: u32, name: &str) -> Result<u32, PolicyError> {
+        value.map_or(Ok(default), |value| units(value, Kind::ZeroCapacity, name))
+    }
+
+    /// The capacity, which the algorithms that have one require.
+    pub(crate) fn capacity(&self) -> Result<u32, PolicyError> {
+        match self.capacity {
+            Some(value) => units(value, Kind::ZeroCapacity, "capacity"),
+            None => Err(PolicyError::new(Kind::BadType, "capacity is missing: expected capacity=UNITS")),
+        }
+    }
+
+    pub(crate) fn horizon(&self) -> Result<u64, PolicyError> {
+        match self.horizon_ns.unwrap_or(DEFAULT_HORIZON_NS) {
+            0 => Err(PolicyError::new(Kind::Range, "horizon is 0: expected at least 1ns")),
+            ns => Ok(ns),
+        }
+    }
+
+    /// Refuses a word that would run out before the horizon.
+    pub(crate) fn reaches_horizon(&self, max_now: u64, what: &str) -> Result<(), PolicyError> {
+        let horizon = self.horizon()?;
+        if max_now < horizon {
+            return Err(PolicyError::new(
+                Kind::Range,
+                format!(
+                    "{what} does not fit a 64-bit word for {horizon}ns: expected a smaller limit, a longer period or a shorter horizon"
+                ),
+            ));
+        }
+        Ok(())
+    }
+}

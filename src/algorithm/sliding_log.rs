@@ -1,0 +1,118 @@
+//! The sliding log: the instants of the last `limit` units. Exact in every window, at 8 bytes a unit;
+//! its state is no word, so it has a table of its own.
+
+use std::collections::VecDeque;
+
+use super::params::Params;
+use super::{Form, Plan, Resolved};
+use crate::decision::{Decision, Outcome};
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+pub(crate) static SLIDING_LOG: Form = Form {
+    name: "sliding_log",
+    options: &[],
+    resolve: |params: &Params| {
+        let limit = params.limit("limit")?;
+        if limit > MAX_LIMIT {
+            return Err(PolicyError::new(
+                Kind::Range,
+                format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}"),
+            ));
+        }
+        let window = params.period("window")?;
+        params.horizon()?;
+        let resolved = Resolved {
+            capacity: u64::from(limit),
+            max_now_ns: u64::MAX,
+            cell_bits: 64 * u64::from(limit) + 64,
+            emission: None,
+            count_bits: None,
+            quantum_ns: None,
+        };
+        Ok((Plan::Log(SlidingLog { window, limit, heal: params.heal_ns }), resolved))
+    },
+};
+
+const MAX_LIMIT: u32 = 65_536;
+
+/// A key's allowed units, oldest first, no more than the limit.
+pub(crate) type Log = VecDeque<u64>;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlidingLog {
+    window: u64,
+    limit: u32,
+    heal: Option<u64>,
+}
+
+impl SlidingLog {
+    /// The log's own clock, which never goes back nor before `floor`, and how many entries have left by
+    /// it.
+    fn view(&self, log: &Log, floor: u64, now: u64) -> (u64, usize) {
+        let believed = |instant: u64| self.heal.is_none_or(|heal| instant <= now.saturating_add(heal));
+        let clock = if believed(floor) { floor.max(now) } else { now };
+        match log.back() {
+            Some(&newest) if believed(newest) => {
+                let clock = clock.max(newest);
+                (clock, log.partition_point(|&entry| clock.saturating_sub(entry) >= self.window))
+            }
+            _ => (clock, log.len()),
+        }
+    }
+
+    fn until_left(&self, entry: u64, now: u64) -> u64 {
+        let left = u128::from(entry) + u128::from(self.window);
+        u64::try_from(left.saturating_sub(u128::from(now))).unwrap_or(Decision::NEVER - 1)
+    }
+
+    /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
+    /// `charge` says so.
+    pub(crate) fn step(&self, log: &mut Log, floor: u64, now: u64, cost: u32, charge: bool) -> Decision {
+        let (clock, left) = self.view(log, floor, now);
+        let mut live = (log.len() - left) as u64;
+        let mut newest = if live > 0 { log.back().copied() } else { None };
+        let limit = u64::from(self.limit);
+        let wanted = live + u64::from(cost);
+        let mut decision = Decision {
+            limit,
+            remaining: 0,
+            retry_after_ns: 0,
+            reset_after_ns: 0,
+            delay_ns: 0,
+            outcome: Outcome::Allowed,
+        };
+        if cost > self.limit {
+            decision.outcome = Outcome::Never;
+            decision.retry_after_ns = Decision::NEVER;
+        } else if wanted > limit {
+            decision.outcome = Outcome::Denied;
+            // wanted - limit <= live: that many of the oldest live entries have to leave.
+            let last = left + (wanted - limit) as usize - 1;
+            decision.retry_after_ns = log.get(last).map_or(0, |&entry| self.until_left(entry, now));
+        } else if cost > 0 && charge {
+            log.drain(..left);
+            log.extend(core::iter::repeat_n(clock, cost as usize));
+            live = wanted;
+            newest = Some(clock);
+        }
+        decision.remaining = limit.saturating_sub(live);
+        decision.reset_after_ns = newest.map_or(0, |entry| self.until_left(entry, now));
+        decision
+    }
+
+    /// Takes `cost` units of the newest instant back out of `log`.
+    pub(crate) fn refund(log: &mut Log, cost: u32) {
+        log.truncate(log.len().saturating_sub(cost as usize));
+    }
+
+    /// Units that the log still holds at `now`.
+    pub(crate) fn level(&self, log: &Log, now: u64) -> u64 {
+        let (_, left) = self.view(log, 0, now);
+        (log.len() - left) as u64
+    }
+
+    /// The instant from which the log holds nothing.
+    pub(crate) fn fresh_at(&self, log: &Log) -> u64 {
+        log.back().map_or(0, |&newest| newest.saturating_add(self.window))
+    }
+}

@@ -1,0 +1,222 @@
+//! The sliding window counter: two aligned windows, the older one weighted by what is left of it.
+//!
+//! | word | bits |
+//! | --- | --- |
+//! | index of the newer window | the rest |
+//! | count of the older window | `bits(limit)` |
+//! | count of the newer window | `bits(limit)` |
+
+use super::divide::Divider;
+use super::params::Key;
+use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
+use crate::decision::{Decision, Outcome};
+
+pub(crate) static SLIDING_WINDOW: Form = Form {
+    name: "sliding_window",
+    options: &[Key::Strict],
+    resolve: |params| {
+        let limit = params.limit("limit")?;
+        let window = params.period("window")?;
+        let count_bits = u32::BITS - limit.leading_zeros();
+        // Two counts of 32 bits leave no index: then `max_now` is below any horizon.
+        let indices = WORD_LIMIT.checked_shr(2 * count_bits).unwrap_or(0);
+        let max_now = indices.checked_mul(window).map_or(u64::MAX, |end| end.saturating_sub(1));
+        params.reaches_horizon(max_now, "the window's index beside two counts of this limit")?;
+        let kernel = SlidingWindow {
+            window,
+            limit,
+            count_bits,
+            strict: params.strict.unwrap_or(false),
+            max_now,
+            heal: params.heal_ns,
+            by_window: Divider::new(window),
+        };
+        let resolved = Resolved {
+            capacity: u64::from(limit),
+            max_now_ns: max_now,
+            cell_bits: 64,
+            emission: None,
+            count_bits: Some(count_bits),
+            quantum_ns: None,
+        };
+        Ok((Plan::Word(Kernel::SlidingWindow(kernel)), resolved))
+    },
+};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlidingWindow {
+    window: u64,
+    limit: u32,
+    /// At most 31: [`SLIDING_WINDOW`] refuses a limit that leaves no index.
+    count_bits: u32,
+    strict: bool,
+    max_now: u64,
+    heal: Option<u64>,
+    by_window: Divider,
+}
+
+/// A word, unpacked and rolled forward to an instant.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    index: u64,
+    previous: u64,
+    current: u64,
+    /// How much of the newer window has passed; 0 for a clock behind it.
+    elapsed: u64,
+}
+
+impl SlidingWindow {
+    fn unpack(&self, word: u64) -> (u64, u64, u64) {
+        let mask = (1u64 << self.count_bits) - 1;
+        (word >> (2 * self.count_bits), (word >> self.count_bits) & mask, word & mask)
+    }
+
+    fn pack(&self, index: u64, previous: u64, current: u64) -> u64 {
+        (index << (2 * self.count_bits)) | (previous << self.count_bits) | current
+    }
+
+    fn view(&self, word: u64, now: u64) -> View {
+        let (index, previous, current) = self.unpack(word);
+        let at = self.by_window.floor(now);
+        let elapsed = now - at * self.window;
+        if at < index {
+            View { index, previous, current, elapsed: 0 }
+        } else if at == index {
+            View { index, previous, current, elapsed }
+        } else {
+            View { index: at, previous: if at == index + 1 { current } else { 0 }, current: 0, elapsed }
+        }
+    }
+
+    /// The most that `previous * (window - elapsed)` may be for `cost` to pass beside `current`;
+    /// `None` if nothing is little enough.
+    fn slack(&self, current: u64, cost: u64) -> Option<u128> {
+        let left = u64::from(self.limit).checked_sub(current + cost)?;
+        let left = u128::from(left) * u128::from(self.window);
+        Some(if self.strict { left } else { left + u128::from(self.window) - 1 })
+    }
+
+    /// The first elapsed time at which `previous` weighs no more than `slack`, if it is in the window.
+    fn first_elapsed(&self, previous: u64, slack: Option<u128>) -> Option<u64> {
+        let slack = slack?;
+        if previous == 0 {
+            return Some(0);
+        }
+        let left = slack / u128::from(previous);
+        match u64::try_from(left) {
+            Ok(0) => None,
+            Ok(left) => Some(self.window.saturating_sub(left)),
+            Err(_) => Some(0),
+        }
+    }
+
+    /// Nanoseconds from `now` to `elapsed` after the start of window `index`.
+    fn until(&self, index: u64, elapsed: u64, now: u64) -> u64 {
+        let at = u128::from(index) * u128::from(self.window) + u128::from(elapsed);
+        // More than a u64 away only from a word that no step wrote.
+        u64::try_from(at - u128::from(now).min(at)).unwrap_or(Decision::NEVER - 1)
+    }
+
+    /// What the two counts weigh, in whole units: rounded down, or up if strict.
+    fn estimate(&self, view: View) -> u64 {
+        if view.previous == 0 {
+            return view.current;
+        }
+        let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
+        let window = u128::from(self.window);
+        // previous < 2^31 and the quotient of the window is at most 1.
+        let units = if self.strict { weight.div_ceil(window) } else { weight / window };
+        units as u64 + view.current
+    }
+
+    fn retry(&self, view: View, cost: u64, now: u64) -> u64 {
+        if let Some(elapsed) = self.first_elapsed(view.previous, self.slack(view.current, cost)) {
+            return self.until(view.index, elapsed, now);
+        }
+        match self.first_elapsed(view.current, self.slack(0, cost)) {
+            Some(elapsed) => self.until(view.index + 1, elapsed, now),
+            None => self.until(view.index + 2, 0, now),
+        }
+    }
+}
+
+impl Algorithm for SlidingWindow {
+    #[inline]
+    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
+        let limit = u64::from(self.limit);
+        if now > self.max_now {
+            return Step { word, decision: Decision::clock_range(limit) };
+        }
+        let mut view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
+        let mut decision = Decision {
+            limit,
+            remaining: 0,
+            retry_after_ns: 0,
+            reset_after_ns: 0,
+            delay_ns: 0,
+            outcome: Outcome::Allowed,
+        };
+        let mut after = word;
+        let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
+        let units = u64::from(cost);
+        if cost > self.limit {
+            decision.outcome = Outcome::Never;
+            decision.retry_after_ns = Decision::NEVER;
+        } else if self.slack(view.current, units).is_some_and(|slack| weight <= slack) {
+            // At most the limit, which count_bits hold.
+            view.current += units;
+            if cost > 0 {
+                after = self.pack(view.index, view.previous, view.current);
+            }
+        } else {
+            decision.outcome = Outcome::Denied;
+            decision.retry_after_ns = self.retry(view, units, now);
+        }
+        decision.remaining = limit.saturating_sub(self.estimate(view));
+        decision.reset_after_ns = if view.current > 0 {
+            self.until(view.index + 2, 0, now)
+        } else if view.previous > 0 {
+            self.until(view.index + 1, 0, now)
+        } else {
+            0
+        };
+        Step { word: after, decision }
+    }
+
+    #[inline]
+    fn fresh_at(&self, word: u64) -> u64 {
+        let (index, previous, current) = self.unpack(word);
+        let windows = if current > 0 {
+            index + 2
+        } else if previous > 0 {
+            index + 1
+        } else {
+            index
+        };
+        windows.saturating_mul(self.window)
+    }
+
+    #[inline]
+    fn grounded(&self, instant: u64) -> u64 {
+        let top = u64::MAX >> (2 * self.count_bits);
+        self.pack(self.by_window.floor(instant).min(top), 0, 0)
+    }
+
+    #[inline]
+    fn level(&self, word: u64, now: u64) -> u64 {
+        let view = self.view(word, now);
+        let strict = Self { strict: true, ..*self };
+        strict.estimate(view)
+    }
+
+    #[inline]
+    fn is_healed(&self, word: u64, now: u64) -> bool {
+        let (index, ..) = self.unpack(word);
+        self.heal.is_some_and(|heal| index.saturating_mul(self.window) > now.saturating_add(heal))
+    }
+
+    #[inline]
+    fn heal(&self) -> Option<u64> {
+        self.heal
+    }
+}

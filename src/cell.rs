@@ -1,0 +1,64 @@
+//! The cell: one atomic word, and the one loop of the crate that changes a word by a policy.
+
+use crossbeam_utils::Backoff;
+
+use crate::algorithm::{Algorithm, Step};
+use crate::decision::Decision;
+use crate::sync::{AtomicU64, Ordering};
+
+/// One key's state. Zero is a key never seen.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct Cell(AtomicU64);
+
+/// A charge made to a cell: enough to answer, to take it back and to check it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charge {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+    pub(crate) decision: Decision,
+}
+
+impl Cell {
+    #[inline]
+    pub(crate) fn load(&self) -> u64 {
+        // Acquire: a denial reads the slot's tag again, and that load must come after this one.
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// The one write of a word: from exactly `before`, or not at all.
+    #[inline]
+    pub(crate) fn replace(&self, before: u64, after: u64) -> bool {
+        // AcqRel: acquires every earlier probe of this word, and with it the mark that came before the
+        // probe; releases to later probes what this caller knew.
+        // Relaxed on failure: the value is not used, the caller loads again.
+        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Decides `cost` at `now`, and charges it if it is allowed.
+    ///
+    /// After an attempt that failed, `holds` is asked whether to go on; where it says no, nothing was
+    /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
+    /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
+    #[inline]
+    pub(crate) fn charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        now: u64,
+        cost: u32,
+        holds: impl Fn() -> bool,
+    ) -> Option<Charge> {
+        let backoff = Backoff::new();
+        loop {
+            let before = self.load();
+            let Step { word: after, decision } = algorithm.step(before, now, cost);
+            if after == before || self.replace(before, after) {
+                return Some(Charge { before, after, decision });
+            }
+            if !holds() {
+                return None;
+            }
+            backoff.spin();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Time: nanoseconds since a limiter's epoch, read from CLOCK_MONOTONIC.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+const NS_PER_DAY: u64 = 86_400 * NS_PER_SECOND;
+const NS_PER_WEEK: u64 = 7 * NS_PER_DAY;
+/// 1970-01-01 was a Thursday: the first Monday is day 4.
+const FIRST_MONDAY_NS: u64 = 4 * NS_PER_DAY;
+
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    // Negative only before 1970 or before the machine started; 2^64 ns is the year 2554.
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(NS_PER_SECOND).saturating_add(nanoseconds)
+}
+
+/// The Monday 00:00 UTC at or before a time given in nanoseconds since 1970.
+fn monday_before(wall_ns: u64) -> u64 {
+    match wall_ns.checked_sub(FIRST_MONDAY_NS) {
+        Some(since) => FIRST_MONDAY_NS + since / NS_PER_WEEK * NS_PER_WEEK,
+        None => 0,
+    }
+}
+
+/// A limiter's clock.
+///
+/// It advances as CLOCK_MONOTONIC does, so a step of the wall clock does not move it, and it does not
+/// run while the machine is suspended. Its zero is the Monday 00:00 UTC before it was made, so that
+/// aligned windows follow the seconds, minutes, hours, days and weeks of UTC as the wall clock showed
+/// them then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// The epoch in nanoseconds since 1970.
+    epoch_wall: u64,
+    /// What to add to CLOCK_MONOTONIC for the time since the epoch.
+    monotonic_to_epoch: u64,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        let monotonic = read(ClockId::Monotonic);
+        let wall = read(ClockId::Realtime);
+        let epoch_wall = monday_before(wall);
+        // Modulo 2^64: the monotonic clock may read more than the time since Monday.
+        Self { epoch_wall, monotonic_to_epoch: (wall - epoch_wall).wrapping_sub(monotonic) }
+    }
+
+    /// Nanoseconds since the epoch.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        read(ClockId::Monotonic).wrapping_add(self.monotonic_to_epoch)
+    }
+
+    /// The epoch, as the wall clock had it when the clock was made.
+    pub(crate) fn epoch(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_nanos(self.epoch_wall)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_epoch_is_a_monday() {
+        // 2026-11-21 was a Saturday; 2026-11-16 the Monday before it.
+        let saturday = 1_795_219_200 * NS_PER_SECOND + 12_345;
+        let monday = 1_794_787_200 * NS_PER_SECOND;
+        assert_eq!(monday_before(saturday), monday);
+        assert_eq!(monday_before(monday), monday);
+        assert_eq!(monday_before(monday - 1), monday - NS_PER_WEEK);
+        assert_eq!(monday_before(0), 0);
+    }
+
+    #[test]
+    fn now_is_the_time_since_the_epoch() {
+        let clock = Clock::new();
+        let wall = SystemTime::now().duration_since(clock.epoch()).expect("the epoch is past");
+        let drift = wall.as_nanos().abs_diff(u128::from(clock.now()));
+        assert!(drift < 1_000_000_000, "{drift} ns between the wall clock and the limiter's");
+        assert!(clock.now() < NS_PER_WEEK + NS_PER_DAY);
+        let earlier = clock.now();
+        assert!(clock.now() >= earlier);
+    }
+}

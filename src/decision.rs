@@ -1,0 +1,127 @@
+//! What a limiter answers: plain data, everything a caller needs in one value.
+
+use core::time::Duration;
+
+/// How a request was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Outcome {
+    /// It may go; its cost was charged (a peek, of cost 0, charges nothing).
+    Allowed = 0,
+    /// Not now; nothing was charged.
+    Denied = 1,
+    /// Its cost exceeds the capacity: it can never go. Nothing was charged.
+    Never = 2,
+    /// `now` is past the range of the policy's word. Nothing was charged.
+    ClockRange = 3,
+}
+
+/// The answer to one request: plain data, 48 bytes.
+///
+/// A denial is an answer, not an error. Times are relative to the `now` of the request, in whole
+/// nanoseconds, rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a decision that is not looked at limits nothing"]
+pub struct Decision {
+    pub(crate) limit: u64,
+    pub(crate) remaining: u64,
+    pub(crate) retry_after_ns: u64,
+    pub(crate) reset_after_ns: u64,
+    pub(crate) delay_ns: u64,
+    pub(crate) outcome: Outcome,
+}
+
+impl Decision {
+    /// The value of `retry_after_ns` that means never.
+    pub const NEVER: u64 = u64::MAX;
+
+    pub(crate) const fn clock_range(limit: u64) -> Self {
+        Self {
+            limit,
+            remaining: 0,
+            retry_after_ns: Self::NEVER,
+            reset_after_ns: 0,
+            delay_ns: 0,
+            outcome: Outcome::ClockRange,
+        }
+    }
+
+    /// How the request was decided.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Whether the request may go.
+    #[must_use]
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self.outcome, Outcome::Allowed)
+    }
+
+    /// The most units that can pass at one instant: the policy's capacity. Of several layers, that
+    /// of the layer with the least [`remaining`](Self::remaining).
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Units that would be allowed at this same instant, after this decision.
+    #[must_use]
+    pub const fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// How long until the same cost would be allowed, with no other traffic on the key: exact, 1 ns
+    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self.retry_after_ns {
+            Self::NEVER => None,
+            ns => Some(Duration::from_nanos(ns)),
+        }
+    }
+
+    /// [`retry_after`](Self::retry_after) in nanoseconds, [`NEVER`](Self::NEVER) for `None`.
+    #[must_use]
+    pub const fn retry_after_ns(&self) -> u64 {
+        self.retry_after_ns
+    }
+
+    /// How long until the key is as good as never used.
+    #[must_use]
+    pub const fn reset_after(&self) -> Duration {
+        Duration::from_nanos(self.reset_after_ns)
+    }
+
+    /// [`reset_after`](Self::reset_after) in nanoseconds.
+    #[must_use]
+    pub const fn reset_after_ns(&self) -> u64 {
+        self.reset_after_ns
+    }
+
+    /// How long to hold the allowed request before it goes on: zero except for a `leaky_queue`.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        Duration::from_nanos(self.delay_ns)
+    }
+
+    /// [`delay`](Self::delay) in nanoseconds.
+    #[must_use]
+    pub const fn delay_ns(&self) -> u64 {
+        self.delay_ns
+    }
+}
+
+/// A denial for ever, of a limit of 0: what a slice of decisions holds before it is filled.
+impl Default for Decision {
+    fn default() -> Self {
+        Self {
+            limit: 0,
+            remaining: 0,
+            retry_after_ns: Self::NEVER,
+            reset_after_ns: 0,
+            delay_ns: 0,
+            outcome: Outcome::Denied,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The way through the crate
+//!
+//! ```text
+//! key ─ keyed hash ─► two candidate buckets ─► slot {tag, word}
+//!                                                │ load
+//!            now, cost ────────────► Algorithm::step(word, now, cost)   pure, total, integers only
+//!                                                │ (word', decision)
+//!                        denied or peek: no store │ allowed: one compare-and-swap
+//!                                                ▼
+//!                                            Decision
+//! ```
+//!
+//! The modules below stand in dependency order: each imports only from those above it.
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+mod sync;
+mod clock;
+mod error;
+mod decision;
+mod algorithm;
+mod policy;
+mod cell;
+mod table;
+mod limiter;
+
+pub use algorithm::params::{Mode, Start};
+pub use algorithm::{Emission, Resolved};
+pub use decision::{Decision, Outcome};
+pub use error::{BuildError, PolicyError, PolicyErrorKind};
+pub use limiter::{DirectLimiter, Limiter, LimiterBuilder};
+pub use policy::{Policy, PolicyBuilder};
+pub use table::{Stats, WhenFull};
+
+/// What each algorithm's [`PolicyBuilder`] is marked with.
+pub mod builder {
+    pub use crate::policy::{
+        FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
+    };
+}
+
+#[cfg(test)]
+mod tests;

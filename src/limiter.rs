@@ -1,0 +1,276 @@
+//! The limiter: policy layers, a table for each, a clock.
+
+use std::time::SystemTime;
+
+use crate::algorithm::sliding_log::SlidingLog;
+use crate::algorithm::{Kernel, Plan, with_kernel};
+use crate::clock::Clock;
+use crate::decision::Decision;
+use crate::error::BuildError;
+use crate::policy::Policy;
+use crate::table::log::LogTable;
+use crate::table::{Charged, Secret, Stats, Table, WhenFull, spread};
+
+mod batch;
+mod direct;
+mod layers;
+
+pub use direct::DirectLimiter;
+use layers::Layer;
+
+const DEFAULT_MAX_KEYS: usize = 100_000;
+
+/// Decides, for any number of keys, whether a request may go now.
+///
+/// All memory is taken at construction. A check never allocates, never blocks and never fails; a
+/// `sliding_log` alone allocates its entries and locks briefly. A limiter may be shared by any number
+/// of threads, by reference or in an `Arc`.
+///
+/// Keys are bytes and are not kept: a key is known by its keyed hash. Two of n keys share a cell, and
+/// so are limited together, with a probability of about n^2 / 2^60 over the table.
+///
+/// Every call that decides reads the limiter's own clock once, or has a twin `…_at` that is given the
+/// time: nanoseconds since any epoch, as long as all who use the limiter use one. The limiter's own
+/// is [`epoch`](Self::epoch); aligned windows are aligned to the epoch.
+///
+/// ```
+/// use ratecell::{Limiter, Policy};
+/// use std::time::Duration;
+///
+/// let policy: Policy = "3/s".parse()?;
+/// let limiter = Limiter::builder(policy).max_keys(1_000).build()?;
+/// for left in [2, 1, 0] {
+///     assert_eq!(limiter.check_at("user:42", 1, 0).remaining(), left);
+/// }
+/// let denied = limiter.check_at("user:42", 1, 0);
+/// assert!(!denied.is_allowed());
+/// assert_eq!(denied.retry_after(), Some(Duration::from_nanos(333_333_334)));
+/// assert!(limiter.check_at("user:43", 1, 0).is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Limiter {
+    policy: Policy,
+    layers: Box<[LayerTable]>,
+    clock: Clock,
+    secret: Secret,
+}
+
+/// A layer and the table of its keys' states.
+#[derive(Debug)]
+enum LayerTable {
+    Words(Kernel, Table),
+    Logs(SlidingLog, LogTable),
+}
+
+impl LayerTable {
+    fn new(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        Ok(match plan {
+            Plan::Word(kernel) => Self::Words(kernel, Table::for_keys(max_keys, when_full)?),
+            Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
+        })
+    }
+
+    #[inline]
+    fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.charge(algorithm, h, now, cost).decision)
+            }
+            Self::Logs(log, table) => table.charge(log, h, now, cost),
+        }
+    }
+
+    fn prefetch(&self, h: u64) {
+        match self {
+            Self::Words(_, table) => table.prefetch(h),
+            Self::Logs(..) => {}
+        }
+    }
+
+    fn forget(&self, h: u64, now: u64) -> bool {
+        match self {
+            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.forget(algorithm, h, now)),
+            Self::Logs(_, table) => table.forget(h),
+        }
+    }
+
+    fn stats(&self, now: u64) -> Stats {
+        match self {
+            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.stats(algorithm, now)),
+            Self::Logs(log, table) => table.stats(log, now),
+        }
+    }
+}
+
+impl Layer for LayerTable {
+    /// `None` for a log: its entries say when they were charged.
+    type Receipt<'l> = Option<Charged<'l>>;
+
+    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.peek(algorithm, h, now, cost))
+            }
+            Self::Logs(log, table) => table.peek(log, h, now, cost),
+        }
+    }
+
+    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
+        match self {
+            Self::Words(kernel, table) => {
+                let charged = with_kernel!(kernel, algorithm => table.charge(algorithm, h, now, cost));
+                (charged.decision, Some(charged))
+            }
+            Self::Logs(log, table) => (table.charge(log, h, now, cost), None),
+        }
+    }
+
+    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
+        match (self, receipt) {
+            (Self::Logs(_, table), _) => table.refund(h, cost),
+            (Self::Words(..), Some(charged)) => charged.refund(),
+            (Self::Words(..), None) => {}
+        }
+    }
+}
+
+/// A limiter under construction.
+#[derive(Clone, Debug)]
+#[must_use = "a builder is not a limiter: call `build`"]
+pub struct LimiterBuilder {
+    policy: Policy,
+    max_keys: usize,
+    when_full: WhenFull,
+}
+
+impl LimiterBuilder {
+    /// Keys that have room at once, at least 1; default 100,000. Each layer takes about 25 bytes a key,
+    /// at construction. More keys than this find room too, up to a third more, but some do not.
+    pub fn max_keys(mut self, max_keys: usize) -> Self {
+        self.max_keys = max_keys;
+        self
+    }
+
+    /// What becomes of a new key for which there is no room; default [`WhenFull::Evict`].
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.when_full = when_full;
+        self
+    }
+
+    /// The limiter, with all its memory.
+    ///
+    /// # Errors
+    /// `max_keys` is 0 or the memory cannot be had; or the system has no random bytes for the secret.
+    pub fn build(self) -> Result<Limiter, BuildError> {
+        let layers = self.policy.layers().iter();
+        let layers = layers.map(|layer| LayerTable::new(layer.plan(), self.max_keys, self.when_full));
+        Ok(Limiter {
+            layers: layers.collect::<Result<_, _>>()?,
+            policy: self.policy,
+            clock: Clock::new(),
+            secret: Secret::random()?,
+        })
+    }
+}
+
+impl Limiter {
+    /// Begins a limiter of `policy`.
+    pub fn builder(policy: Policy) -> LimiterBuilder {
+        LimiterBuilder { policy, max_keys: DEFAULT_MAX_KEYS, when_full: WhenFull::default() }
+    }
+
+    /// Decides one unit of `key` now.
+    #[inline]
+    pub fn check(&self, key: impl AsRef<[u8]>) -> Decision {
+        self.check_n(key, 1)
+    }
+
+    /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
+    #[inline]
+    pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
+        self.check_at(key, cost, self.clock.now())
+    }
+
+    /// Decides `cost` units of `key` at `now_ns`.
+    #[inline]
+    pub fn check_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
+        self.decide(self.secret.hash(key.as_ref()), cost, now_ns)
+    }
+
+    /// Decides `cost` units now of the key with this `hash`, which the caller computed.
+    ///
+    /// Distinct hashes are distinct keys. Where others choose the keys, the hash must be one they
+    /// cannot predict, or they can choose keys that share buckets. A key checked by hash is not the key
+    /// checked by its bytes.
+    #[inline]
+    pub fn check_hash(&self, hash: u64, cost: u32) -> Decision {
+        self.check_hash_at(hash, cost, self.clock.now())
+    }
+
+    /// [`check_hash`](Self::check_hash) at `now_ns`.
+    #[inline]
+    pub fn check_hash_at(&self, hash: u64, cost: u32, now_ns: u64) -> Decision {
+        self.decide(spread(hash), cost, now_ns)
+    }
+
+    #[inline]
+    fn decide(&self, h: u64, cost: u32, now: u64) -> Decision {
+        match &*self.layers {
+            [layer] => layer.check(h, now, cost),
+            layers => layers::check(layers, h, now, cost),
+        }
+    }
+
+    /// What a check of `key` would see now, without charging it: a check of cost 0.
+    #[inline]
+    pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
+        self.peek_at(key, self.clock.now())
+    }
+
+    /// [`peek`](Self::peek) at `now_ns`.
+    #[inline]
+    pub fn peek_at(&self, key: impl AsRef<[u8]>, now_ns: u64) -> Decision {
+        self.check_at(key, 0, now_ns)
+    }
+
+    /// Makes `key` as if never seen; says whether any layer held it. What it was charged on a cell
+    /// shared under [`WhenFull::Share`] stays.
+    pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
+        let h = self.secret.hash(key.as_ref());
+        let now = self.clock.now();
+        self.layers.iter().fold(false, |held, layer| layer.forget(h, now) | held)
+    }
+
+    /// What the limiter holds now and what has happened to it. Walks the whole table: tens of
+    /// milliseconds for ten million keys.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats_at(self.clock.now())
+    }
+
+    /// [`stats`](Self::stats) at `now_ns`.
+    #[must_use]
+    pub fn stats_at(&self, now_ns: u64) -> Stats {
+        self.layers.iter().fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns)))
+    }
+
+    /// The limiter's policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC.
+    #[inline]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The zero of the limiter's own clock: the Monday 00:00 UTC before it was built.
+    #[must_use]
+    pub fn epoch(&self) -> SystemTime {
+        self.clock.epoch()
+    }
+}

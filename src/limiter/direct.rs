@@ -1,0 +1,192 @@
+//! One limit for everything: the same policies without keys, and without a table.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use crossbeam_utils::CachePadded;
+
+use super::layers::{self, Layer};
+use crate::algorithm::sliding_log::{Log, SlidingLog};
+use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
+use crate::cell::{Cell, Charge};
+use crate::clock::Clock;
+use crate::decision::Decision;
+use crate::error::BuildError;
+use crate::policy::Policy;
+
+/// Decides whether a request may go now, one limit for everything.
+///
+/// The decisions are those of a [`Limiter`](super::Limiter) with one key; so are the clock and the
+/// times. May be shared by any number of threads.
+///
+/// ```
+/// use ratecell::{DirectLimiter, Policy};
+///
+/// let limiter = DirectLimiter::new("2/s".parse::<Policy>()?)?;
+/// assert!(limiter.check_at(2, 0).is_allowed());
+/// assert!(!limiter.check_at(1, 499_999_999).is_allowed());
+/// assert!(limiter.check_at(1, 500_000_000).is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DirectLimiter {
+    policy: Policy,
+    layers: Box<[DirectLayer]>,
+    clock: Clock,
+}
+
+/// A layer and its one state, on a line of its own.
+#[derive(Debug)]
+enum DirectLayer {
+    Word(Kernel, CachePadded<Cell>),
+    Log(SlidingLog, Mutex<Log>),
+}
+
+impl DirectLayer {
+    fn new(plan: Plan) -> Self {
+        match plan {
+            Plan::Word(kernel) => Self::Word(kernel, CachePadded::default()),
+            Plan::Log(log) => Self::Log(log, Mutex::default()),
+        }
+    }
+
+    fn step_log(log: &SlidingLog, entries: &Mutex<Log>, now: u64, cost: u32, charge: bool) -> Decision {
+        let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+        log.step(&mut entries, 0, now, cost, charge)
+    }
+
+    fn check(&self, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Word(kernel, cell) => {
+                with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost)).decision
+            }
+            Self::Log(log, entries) => Self::step_log(log, entries, now, cost, true),
+        }
+    }
+
+    fn forget(&self) {
+        match self {
+            Self::Word(_, cell) => {
+                let mut word = cell.load();
+                while !cell.replace(word, 0) {
+                    word = cell.load();
+                }
+            }
+            Self::Log(_, entries) => entries.lock().unwrap_or_else(PoisonError::into_inner).clear(),
+        }
+    }
+}
+
+/// Charges a cell that belongs to one key for ever.
+#[inline]
+fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Charge {
+    loop {
+        if let Some(charge) = cell.charge(algorithm, now, cost, || true) {
+            return charge;
+        }
+    }
+}
+
+impl Layer for DirectLayer {
+    /// `None` for a log: its entries say when they were charged.
+    type Receipt<'l> = Option<Charge>;
+
+    fn peek(&self, _: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Word(kernel, cell) => {
+                with_kernel!(kernel, algorithm => algorithm.step(cell.load(), now, cost)).decision
+            }
+            Self::Log(log, entries) => Self::step_log(log, entries, now, cost, false),
+        }
+    }
+
+    fn charge(&self, _: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
+        match self {
+            Self::Word(kernel, cell) => {
+                let charge = with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost));
+                (charge.decision, Some(charge))
+            }
+            Self::Log(..) => (self.check(now, cost), None),
+        }
+    }
+
+    fn refund(&self, receipt: Self::Receipt<'_>, _: u64, cost: u32) {
+        match (self, receipt) {
+            (Self::Word(_, cell), Some(charge)) => {
+                cell.replace(charge.after, charge.before);
+            }
+            (Self::Log(_, entries), _) => {
+                SlidingLog::refund(&mut entries.lock().unwrap_or_else(PoisonError::into_inner), cost);
+            }
+            (Self::Word(..), None) => {}
+        }
+    }
+}
+
+impl DirectLimiter {
+    /// A limiter of `policy`.
+    ///
+    /// # Errors
+    /// None of today's policies fails here; one that needed memory could.
+    pub fn new(policy: Policy) -> Result<Self, BuildError> {
+        let layers = policy.layers().iter().map(|layer| DirectLayer::new(layer.plan())).collect();
+        Ok(Self { policy, layers, clock: Clock::new() })
+    }
+
+    /// Decides one unit now.
+    #[inline]
+    pub fn check(&self) -> Decision {
+        self.check_n(1)
+    }
+
+    /// Decides `cost` units now: all of them or none. A cost of 0 is a peek.
+    #[inline]
+    pub fn check_n(&self, cost: u32) -> Decision {
+        self.check_at(cost, self.clock.now())
+    }
+
+    /// Decides `cost` units at `now_ns`.
+    #[inline]
+    pub fn check_at(&self, cost: u32, now_ns: u64) -> Decision {
+        match &*self.layers {
+            [layer] => layer.check(now_ns, cost),
+            layers => layers::check(layers, 0, now_ns, cost),
+        }
+    }
+
+    /// What a check would see now, without charging it: a check of cost 0.
+    #[inline]
+    pub fn peek(&self) -> Decision {
+        self.check_n(0)
+    }
+
+    /// [`peek`](Self::peek) at `now_ns`.
+    #[inline]
+    pub fn peek_at(&self, now_ns: u64) -> Decision {
+        self.check_at(0, now_ns)
+    }
+
+    /// Makes the limiter as if never used.
+    pub fn forget(&self) {
+        self.layers.iter().for_each(DirectLayer::forget);
+    }
+
+    /// The limiter's policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC.
+    #[inline]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The zero of the limiter's own clock: the Monday 00:00 UTC before it was made.
+    #[must_use]
+    pub fn epoch(&self) -> SystemTime {
+        self.clock.epoch()
+    }
+}

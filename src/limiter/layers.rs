@@ -1,0 +1,87 @@
+//! Several layers as one: charged all or none.
+
+use crate::decision::{Decision, Outcome};
+
+/// One layer's states, of a key or of all.
+pub(super) trait Layer {
+    /// What takes a charge back.
+    type Receipt<'l>
+    where
+        Self: 'l;
+
+    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision;
+
+    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>);
+
+    /// Takes an allowed charge back, unless another came after it that hides it: then it stays.
+    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32);
+}
+
+/// Decides `cost` on every layer, and charges all of them or none.
+///
+/// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
+/// they are charged, another caller came between: the earlier charges are taken back, except where
+/// their words have changed since. That may refuse what a serial order would allow, never the reverse.
+pub(super) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
+    let peeked = layers.iter().map(|layer| layer.peek(h, now, cost));
+    let Some(decision) = peeked.reduce(combine) else { return Decision::default() };
+    if cost == 0 {
+        return decision;
+    }
+    match decision.outcome {
+        Outcome::Allowed => charge(layers, h, now, cost),
+        Outcome::Denied | Outcome::Never => refusal(layers, h, now, decision),
+        Outcome::ClockRange => Decision::clock_range(decision.limit),
+    }
+}
+
+/// Charges the first layer, then the others, and takes the first charge back if they refuse.
+fn charge<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
+    match charge_all(layers, h, now, cost) {
+        Ok(decision) => decision,
+        Err(refused) => refusal(layers, h, now, refused),
+    }
+}
+
+fn charge_all<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Result<Decision, Decision> {
+    let Some((first, rest)) = layers.split_first() else { return Ok(Decision::default()) };
+    let (decision, receipt) = first.charge(h, now, cost);
+    if !decision.is_allowed() {
+        return Err(decision);
+    }
+    if rest.is_empty() {
+        return Ok(decision);
+    }
+    match charge_all(rest, h, now, cost) {
+        Ok(others) => Ok(combine(decision, others)),
+        Err(refused) => {
+            first.refund(receipt, h, cost);
+            Err(refused)
+        }
+    }
+}
+
+/// The decision of a request that `refused` refuses: nothing was charged, so what remains and when it
+/// is reset are those of a peek.
+fn refusal<L: Layer>(layers: &[L], h: u64, now: u64, refused: Decision) -> Decision {
+    let peeked = layers.iter().map(|layer| layer.peek(h, now, 0)).reduce(combine);
+    let Some(peeked) = peeked else { return refused };
+    Decision { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..peeked }
+}
+
+/// Two layers' decisions as one: the least remaining with its limit, the greatest times, the gravest
+/// outcome.
+///
+/// Refusal is monotone in time in each layer, so the greatest `retry_after` is the exact one.
+fn combine(a: Decision, b: Decision) -> Decision {
+    let tightest = if b.remaining < a.remaining { b } else { a };
+    Decision {
+        limit: tightest.limit,
+        remaining: tightest.remaining,
+        retry_after_ns: a.retry_after_ns.max(b.retry_after_ns),
+        reset_after_ns: a.reset_after_ns.max(b.reset_after_ns),
+        delay_ns: a.delay_ns.max(b.delay_ns),
+        // The outcomes are numbered by gravity.
+        outcome: if b.outcome as i32 > a.outcome as i32 { b.outcome } else { a.outcome },
+    }
+}

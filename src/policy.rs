@@ -1,0 +1,291 @@
+//! Policies: what is allowed. Built by typed constructors or from text, checked when they are built.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use crate::algorithm::params::{Mode, Params, Start};
+use crate::algorithm::{
+    FORMS, Form, Plan, Resolved, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
+};
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+mod parse;
+mod print;
+
+const MAX_LAYERS: usize = 8;
+
+/// What is allowed: one algorithm with its parameters, or up to eight that must all agree.
+///
+/// Made by a constructor and [`build`](PolicyBuilder::build), or from text:
+///
+/// ```text
+/// [algorithm] LIMIT/PERIOD [option=value]... [& layer]...
+/// ```
+///
+/// The algorithm is `gcra` where it is not said. LIMIT is a whole number from 1 to 2^32-1. PERIOD is a
+/// unit, `ns us ms s m h d w`, with an optional whole number before it (`/s` is `/1s`), up to 2^62 ns.
+///
+/// | algorithm | options |
+/// | --- | --- |
+/// | `gcra` | `burst=UNITS`, the total that can pass at one instant (default: the limit) |
+/// | `token_bucket` | `capacity=UNITS`, `mode=continuous` (default), `interval` or `interval_first` |
+/// | `leaky_meter` | `capacity=UNITS` |
+/// | `leaky_queue` | `queue=UNITS`, `burst=UNITS` (default 1) |
+/// | `sliding_window` | `strict=true` |
+/// | `sliding_log` | |
+/// | `fixed_window` | `start=aligned` (default) or `first`, `offset=DURATION` |
+/// | all | `heal=DURATION`, `horizon=DURATION` |
+///
+/// ```
+/// use ratecell::Policy;
+/// use std::time::Duration;
+///
+/// let text: Policy = "100/s burst=200".parse()?;
+/// let built = Policy::gcra(100, Duration::from_secs(1)).burst(200).build()?;
+/// assert_eq!(text, built);
+/// assert_eq!(text.to_string(), "100/s burst=200");
+///
+/// let layers: Policy = "10/s burst=20 & sliding_window 1000/1h & fixed_window 10000/1d".parse()?;
+/// assert_eq!(layers.resolved().count(), 3);
+///
+/// let error = "10/s brust=20".parse::<Policy>().unwrap_err();
+/// assert_eq!(error.to_string(), "syntax at column 6: gcra has no option `brust`: expected burst, heal, horizon");
+/// # Ok::<(), ratecell::PolicyError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// At least one, at most [`MAX_LAYERS`].
+    layers: Vec<Layer>,
+}
+
+/// One algorithm with its parameters: as they were said, and as they decide.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layer {
+    form: &'static Form,
+    params: Params,
+    plan: Plan,
+    resolved: Resolved,
+}
+
+impl PartialEq for Layer {
+    fn eq(&self, other: &Self) -> bool {
+        self.form.name == other.form.name && self.params == other.params
+    }
+}
+
+impl Layer {
+    fn new(form: &'static Form, params: Params) -> Result<Self, PolicyError> {
+        let (plan, resolved) = (form.resolve)(&params)?;
+        Ok(Self { form, params, plan, resolved })
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        self.plan
+    }
+}
+
+impl Policy {
+    /// `limit` units in each `period`, evenly; up to `burst` at once (default: the limit).
+    pub fn gcra(limit: u32, period: Duration) -> PolicyBuilder<Gcra> {
+        PolicyBuilder::new(&gcra::GCRA, limit, period, Params::default())
+    }
+
+    /// A bucket of `capacity` tokens, into which `refill` come in each `interval`.
+    pub fn token_bucket(refill: u32, interval: Duration, capacity: u32) -> PolicyBuilder<TokenBucket> {
+        let params = Params { capacity: Some(u64::from(capacity)), ..Params::default() };
+        PolicyBuilder::new(&token_bucket::TOKEN_BUCKET, refill, interval, params)
+    }
+
+    /// A bucket that holds `capacity` units, out of which `leak` run in each `period`.
+    pub fn leaky_meter(leak: u32, period: Duration, capacity: u32) -> PolicyBuilder<LeakyMeter> {
+        let params = Params { capacity: Some(u64::from(capacity)), ..Params::default() };
+        PolicyBuilder::new(&gcra::LEAKY_METER, leak, period, params)
+    }
+
+    /// A queue of `queue` units, released `leak` in each `period`: an allowed request is told how long
+    /// to wait, by [`Decision::delay`](crate::Decision::delay).
+    pub fn leaky_queue(leak: u32, period: Duration, queue: u32) -> PolicyBuilder<LeakyQueue> {
+        let params = Params { queue: Some(u64::from(queue)), ..Params::default() };
+        PolicyBuilder::new(&gcra::LEAKY_QUEUE, leak, period, params)
+    }
+
+    /// `limit` units by the weighted count of the last two windows.
+    pub fn sliding_window(limit: u32, window: Duration) -> PolicyBuilder<SlidingWindow> {
+        PolicyBuilder::new(&sliding_window::SLIDING_WINDOW, limit, window, Params::default())
+    }
+
+    /// `limit` units in any window, exactly, at 8 bytes a unit; `limit` at most 65,536.
+    pub fn sliding_log(limit: u32, window: Duration) -> PolicyBuilder<SlidingLog> {
+        PolicyBuilder::new(&sliding_log::SLIDING_LOG, limit, window, Params::default())
+    }
+
+    /// `limit` units in each window.
+    pub fn fixed_window(limit: u32, window: Duration) -> PolicyBuilder<FixedWindow> {
+        PolicyBuilder::new(&fixed_window::FIXED_WINDOW, limit, window, Params::default())
+    }
+
+    /// All of `policies` at once: a request is charged to every layer of them, or to none.
+    ///
+    /// # Errors
+    /// [`BadLayers`](Kind::BadLayers) where they have no layer or more than eight.
+    pub fn all(policies: impl IntoIterator<Item = Policy>) -> Result<Policy, PolicyError> {
+        let layers: Vec<Layer> = policies.into_iter().flat_map(|policy| policy.layers).collect();
+        Self::of(layers)
+    }
+
+    fn of(layers: Vec<Layer>) -> Result<Policy, PolicyError> {
+        match layers.len() {
+            1..=MAX_LAYERS => Ok(Policy { layers }),
+            count => {
+                Err(PolicyError::new(Kind::BadLayers, format!("{count} layers: expected 1 to {MAX_LAYERS}")))
+            }
+        }
+    }
+
+    /// What became of each layer's parameters, in order.
+    pub fn resolved(&self) -> impl Iterator<Item = Resolved> + '_ {
+        self.layers.iter().map(|layer| layer.resolved)
+    }
+
+    pub(crate) fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+}
+
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        $($(#[$doc])* #[derive(Clone, Copy, Debug)] pub enum $name {})+
+    };
+}
+
+algorithms! {
+    /// Marks a [`PolicyBuilder`] of the generic cell rate algorithm.
+    Gcra,
+    /// Marks a [`PolicyBuilder`] of a token bucket.
+    TokenBucket,
+    /// Marks a [`PolicyBuilder`] of a leaky bucket as a meter.
+    LeakyMeter,
+    /// Marks a [`PolicyBuilder`] of a leaky bucket as a queue.
+    LeakyQueue,
+    /// Marks a [`PolicyBuilder`] of a sliding window counter.
+    SlidingWindow,
+    /// Marks a [`PolicyBuilder`] of a sliding log.
+    SlidingLog,
+    /// Marks a [`PolicyBuilder`] of a fixed window.
+    FixedWindow,
+}
+
+/// A policy of one layer under construction; `A` says which options it has.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a builder is not a policy: call `build`"]
+pub struct PolicyBuilder<A> {
+    form: &'static Form,
+    params: Params,
+    algorithm: PhantomData<A>,
+}
+
+/// Whole nanoseconds; a time past 584 years is refused as out of range by what takes it.
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl<A> PolicyBuilder<A> {
+    fn new(form: &'static Form, limit: u32, period: Duration, params: Params) -> Self {
+        let params = Params { limit: u64::from(limit), period_ns: nanoseconds(period), ..params };
+        Self { form, params, algorithm: PhantomData }
+    }
+
+    /// Reads a state that can only have been written later than now + `heal` as fresh, so that a clock
+    /// set back by more than that locks no key out. Each such step may admit one extra burst a key.
+    pub fn heal(mut self, heal: Duration) -> Self {
+        self.params.heal_ns = Some(nanoseconds(heal));
+        self
+    }
+
+    /// How long after its epoch a limiter must serve; the default is 9 years. A shorter one leaves more
+    /// of the word for finer rates and larger counts.
+    pub fn horizon(mut self, horizon: Duration) -> Self {
+        self.params.horizon_ns = Some(nanoseconds(horizon));
+        self
+    }
+
+    /// The policy.
+    ///
+    /// # Errors
+    /// Says which parameter is out of range, or that the state does not fit a word for the horizon.
+    pub fn build(self) -> Result<Policy, PolicyError> {
+        Policy::of(vec![Layer::new(self.form, self.params)?])
+    }
+}
+
+impl PolicyBuilder<Gcra> {
+    /// The most units at one instant, in total. Default: the limit.
+    pub fn burst(mut self, burst: u32) -> Self {
+        self.params.burst = Some(u64::from(burst));
+        self
+    }
+}
+
+impl PolicyBuilder<LeakyQueue> {
+    /// Units that go at once before the queue delays any. Default: 1.
+    pub fn burst(mut self, burst: u32) -> Self {
+        self.params.burst = Some(u64::from(burst));
+        self
+    }
+}
+
+impl PolicyBuilder<TokenBucket> {
+    /// When the refill comes. Default: [`Mode::Continuous`].
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.params.mode = Some(mode);
+        self
+    }
+}
+
+impl PolicyBuilder<SlidingWindow> {
+    /// Whether the estimate itself must never exceed the limit. It then admits one less in a saturated
+    /// window. Default: no.
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.params.strict = Some(strict);
+        self
+    }
+}
+
+impl PolicyBuilder<FixedWindow> {
+    /// When a window opens. Default: [`Start::Aligned`].
+    pub fn start(mut self, start: Start) -> Self {
+        self.params.start = Some(start);
+        self
+    }
+
+    /// Moves the aligned windows: they start at `offset` + k windows. Below the window. Default: 0.
+    pub fn offset(mut self, offset: Duration) -> Self {
+        self.params.offset_ns = Some(nanoseconds(offset));
+        self
+    }
+}
+
+fn form(name: &str) -> Option<&'static Form> {
+    FORMS.into_iter().find(|form| form.name == name)
+}
+
+impl core::str::FromStr for Policy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        parse::policy(text)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, layer) in self.layers.iter().enumerate() {
+            if index > 0 {
+                f.write_str(" & ")?;
+            }
+            print::layer(f, layer.form, &layer.params)?;
+        }
+        Ok(())
+    }
+}

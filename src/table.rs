@@ -1,0 +1,239 @@
+//! The table: from a key's hash to its cell, lock-free, in memory fixed at construction.
+//!
+//! Buckets of 8 slots; a key is in its home bucket or in its alternate. The protocol is *mark, probe,
+//! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here, an insertion in [`insert`].
+
+use crate::algorithm::Algorithm;
+use crate::cell::{Cell, Charge};
+use crate::decision::Decision;
+use crate::error::BuildError;
+
+mod counters;
+mod hash;
+mod insert;
+mod layout;
+pub(crate) mod log;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[expect(unsafe_code, reason = "the table's memory is mapped, zeroed and shared")]
+mod memory;
+#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+use crate::tests::model as memory;
+
+pub(crate) use counters::Counters;
+pub use counters::Stats;
+pub(crate) use hash::{Secret, spread};
+#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+pub(crate) use layout::Index;
+
+use layout::{Address, Bucket, Geometry, Ledger, Slot, Tag};
+use memory::Zeroed;
+
+/// How a full table answers a new key when all its places are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The key with the least left to remember goes; the units it is thereby forgiven are counted in
+    /// [`Stats::forgiven`]. The only answer by which more may pass than the policy allows, and no more
+    /// than that count.
+    #[default]
+    Evict,
+    /// The newcomer is charged to a cell that all newcomers of its bucket share, until that has
+    /// drained. May deny too much, never allows too much.
+    Share,
+    /// The newcomer is denied.
+    Deny,
+    /// The newcomer is allowed, and not charged.
+    Allow,
+}
+
+/// Keys per bucket at the advertised capacity: there 2 keys in 100,000 find no room.
+const KEYS_PER_BUCKET: usize = 6;
+const SLOTS_PER_BUCKET: usize = 8;
+
+/// A call looks this often before it answers as a full table does. Each round is lost only to another
+/// caller's success; the models need a few.
+const MAX_ROUNDS: usize = 32;
+
+/// The lock-free table. The models run with fewer slots.
+#[derive(Debug)]
+pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
+    geometry: Geometry,
+    buckets: Zeroed<Bucket<SLOTS>>,
+    ledger: Zeroed<Ledger>,
+    when_full: WhenFull,
+    counters: Counters,
+}
+
+/// A decision, and the charge behind it where there is one that can be taken back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charged<'t> {
+    pub(crate) decision: Decision,
+    charge: Option<(&'t Cell, Charge)>,
+}
+
+impl<'t> Charged<'t> {
+    fn uncharged(decision: Decision) -> Self {
+        Self { decision, charge: None }
+    }
+
+    fn to(cell: &'t Cell, charge: Charge) -> Self {
+        Self { decision: charge.decision, charge: Some((cell, charge)) }
+    }
+
+    /// Takes the charge back, unless the word has changed since: then it stays.
+    ///
+    /// Exact: words grow with each charge and pass from key to key without reset, so a value is on top
+    /// of the word only while nothing came after it.
+    pub(crate) fn refund(self) {
+        if let Some((cell, charge)) = self.charge {
+            cell.replace(charge.after, charge.before);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> Option<(u64, u64)> {
+        self.charge.map(|(_, charge)| (charge.before, charge.after))
+    }
+}
+
+impl Table {
+    /// A table for `max_keys` keys.
+    pub(crate) fn for_keys(max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        if max_keys == 0 {
+            return Err(BuildError::ZeroKeys);
+        }
+        Self::new(max_keys.div_ceil(KEYS_PER_BUCKET), when_full)
+    }
+}
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    pub(crate) fn new(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        let geometry = Geometry::new(buckets);
+        Ok(Self {
+            geometry,
+            buckets: Zeroed::new(geometry.buckets())?,
+            ledger: Zeroed::new(geometry.buckets())?,
+            when_full,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Asks for the cache lines that a check of `h` will need.
+    #[inline]
+    pub(crate) fn prefetch(&self, h: u64) {
+        let address = self.geometry.address(h);
+        self.buckets.prefetch(address.home);
+        if let Some(alternate) = address.alternate {
+            self.buckets.prefetch(alternate);
+        }
+    }
+
+    /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
+    #[inline]
+    pub(crate) fn charge<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Charged<'_> {
+        let address = self.geometry.address(h);
+        if let Some((slot, tag)) = self.find(&address) {
+            if let Some(charge) = hit(algorithm, slot, tag, now, cost) {
+                return Charged::to(&slot.cell, charge);
+            }
+        }
+        self.insert(algorithm, &address, now, cost)
+    }
+
+    /// Decides `cost` at `now` on the key of hash `h`, and writes nothing.
+    pub(crate) fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
+        let address = self.geometry.address(h);
+        for _ in 0..MAX_ROUNDS {
+            let Some((slot, tag)) = self.find(&address) else { break };
+            let decision = algorithm.step(slot.cell.load(), now, cost).decision;
+            if slot.tag.load().is_tenure_of(tag) {
+                return decision;
+            }
+        }
+        algorithm.step(self.newcomer(algorithm, &address, now), now, cost).decision
+    }
+
+    /// Makes the key of hash `h` as if never seen. Says whether it was there.
+    ///
+    /// The erased word is the key's own unless the slot changed hands in between; then what it held is
+    /// counted as forgiven.
+    pub(crate) fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
+        let address = self.geometry.address(h);
+        for _ in 0..MAX_ROUNDS {
+            let Some((slot, tag)) = self.find(&address) else { return false };
+            let word = slot.cell.load();
+            if slot.cell.replace(word, 0) {
+                if !settle(slot, tag) {
+                    self.counters.at(address.home).forgiven(algorithm.level(word, now));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finds the member of a key.
+    #[inline]
+    fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
+        let member_of = |index, alternate| {
+            let identity = Tag::identity(address.fp, alternate);
+            self.buckets.get(index).slots.iter().find_map(|slot| {
+                let tag = slot.tag.load();
+                (tag.is_key_of(identity) && tag.is_member()).then_some((slot, tag))
+            })
+        };
+        member_of(address.home, false)
+            .or_else(|| address.alternate.and_then(|alternate| member_of(alternate, true)))
+    }
+
+    /// The word on which a key without a cell is decided.
+    fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address, now: u64) -> u64 {
+        let ledger = self.ledger.get(address.home);
+        let word = match self.when_full {
+            WhenFull::Share => ledger.overflow.load(),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => 0,
+        };
+        algorithm.above(word, ledger.floor.load(), now)
+    }
+
+    /// What has happened, and how many keys are not fresh at `now`: a walk over the whole table.
+    pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64) -> Stats {
+        let slots = self.geometry.indices().flat_map(|index| &self.buckets.get(index).slots);
+        let live =
+            slots.filter(|slot| !slot.tag.load().is_empty() && !algorithm.is_fresh(slot.cell.load(), now));
+        Stats {
+            slots: self.geometry.buckets() * SLOTS,
+            live: live.count(),
+            bytes: self.geometry.buckets() * (size_of::<Bucket<SLOTS>>() + size_of::<Ledger>()),
+            ..self.counters.sum()
+        }
+    }
+}
+
+/// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
+/// charge already made stays with a stranger, who is denied the more for it.
+#[inline]
+fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
+    let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
+    let answered =
+        if charge.after == charge.before { slot.tag.load().is_tenure_of(tag) } else { settle(slot, tag) };
+    answered.then_some(charge)
+}
+
+/// Whether a charge just made belongs to the tenure of `tag`. If a reclaimer may have judged the word
+/// without it, removing the mark makes its retag fail:
+///
+/// - if the charge came before the probe, the probe judged a word that includes it;
+/// - if the probe came first, the charge acquired it, so the mark before it is seen here.
+#[inline]
+fn settle(slot: &Slot, tag: Tag) -> bool {
+    loop {
+        let seen = slot.tag.load();
+        if !seen.is_tenure_of(tag) {
+            return false;
+        }
+        if !seen.is_marked() || slot.tag.change(seen, seen.next_mark()) {
+            return true;
+        }
+    }
+}

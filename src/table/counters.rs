@@ -1,0 +1,122 @@
+//! What the table counts: rare events only, on lines of their own, so that no check waits for another.
+
+use crossbeam_utils::CachePadded;
+
+use super::layout::Index;
+use crate::sync::{AtomicU64, Ordering};
+
+/// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of
+/// the bytes, and the most slots and live keys of any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Places for keys. The table is advertised for three quarters of them.
+    pub slots: usize,
+    /// Keys that are not as good as never used at the time asked for. Exact while nothing else runs.
+    pub live: usize,
+    /// Bytes of memory, fixed at construction; a log's entries come on top.
+    pub bytes: usize,
+    /// Live keys that were erased for newcomers.
+    pub evicted: u64,
+    /// Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+    pub forgiven: u64,
+    /// Requests decided on a cell shared by newcomers without room.
+    pub shared: u64,
+    /// Newcomers denied for want of room.
+    pub denied_full: u64,
+    /// Newcomers allowed uncharged for want of room.
+    pub allowed_full: u64,
+    /// Requests that met so many others at once that they were answered as by a full table.
+    pub exhausted: u64,
+}
+
+impl Stats {
+    /// The stats of two layers as those of one limiter.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            slots: self.slots.max(other.slots),
+            live: self.live.max(other.live),
+            bytes: self.bytes + other.bytes,
+            evicted: self.evicted + other.evicted,
+            forgiven: self.forgiven.saturating_add(other.forgiven),
+            shared: self.shared + other.shared,
+            denied_full: self.denied_full + other.denied_full,
+            allowed_full: self.allowed_full + other.allowed_full,
+            exhausted: self.exhausted + other.exhausted,
+        }
+    }
+}
+
+/// The counters of some homes. All are statistics, hence Relaxed; none orders anything.
+#[derive(Debug, Default)]
+pub(crate) struct Stripe {
+    evicted: AtomicU64,
+    forgiven: AtomicU64,
+    shared: AtomicU64,
+    denied: AtomicU64,
+    allowed: AtomicU64,
+    exhausted: AtomicU64,
+}
+
+fn add(counter: &AtomicU64, count: u64) {
+    // Relaxed: a statistic.
+    counter.fetch_add(count, Ordering::Relaxed);
+}
+
+impl Stripe {
+    pub(crate) fn evicted(&self, units: u64) {
+        add(&self.evicted, 1);
+        add(&self.forgiven, units);
+    }
+
+    pub(crate) fn forgiven(&self, units: u64) {
+        add(&self.forgiven, units);
+    }
+
+    pub(crate) fn shared(&self) {
+        add(&self.shared, 1);
+    }
+
+    pub(crate) fn denied(&self) {
+        add(&self.denied, 1);
+    }
+
+    pub(crate) fn allowed(&self) {
+        add(&self.allowed, 1);
+    }
+
+    pub(crate) fn exhausted(&self) {
+        add(&self.exhausted, 1);
+    }
+
+    fn stats(&self) -> Stats {
+        // Relaxed: a statistic.
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            evicted: read(&self.evicted),
+            forgiven: read(&self.forgiven),
+            shared: read(&self.shared),
+            denied_full: read(&self.denied),
+            allowed_full: read(&self.allowed),
+            exhausted: read(&self.exhausted),
+            ..Stats::default()
+        }
+    }
+}
+
+const STRIPES: usize = 8;
+
+/// The counters of a table, striped by home.
+#[derive(Debug, Default)]
+pub(crate) struct Counters(Box<[CachePadded<Stripe>; STRIPES]>);
+
+impl Counters {
+    pub(super) fn at(&self, home: Index) -> &Stripe {
+        let [first, ..] = &*self.0;
+        self.0.get(home.get() % STRIPES).unwrap_or(first)
+    }
+
+    pub(super) fn sum(&self) -> Stats {
+        self.0.iter().fold(Stats::default(), |sum, stripe| sum.with(stripe.stats()))
+    }
+}

@@ -1,0 +1,46 @@
+//! From keys to 64 uniform bits that nobody outside can choose.
+
+use core::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
+use crate::error::BuildError;
+
+/// The secret of one table's hash.
+#[derive(Clone)]
+pub(crate) struct Secret {
+    key: [u8; 16],
+}
+
+impl core::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    pub(crate) fn random() -> Result<Self, BuildError> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|error| BuildError::NoRandomness { reason: error.to_string() })?;
+        Ok(Self { key })
+    }
+
+    /// The hash of a key: SipHash-1-3, a keyed pseudo-random function, so that who chooses keys cannot
+    /// choose buckets.
+    #[inline]
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(&self.key);
+        hasher.write(key);
+        hasher.finish()
+    }
+}
+
+/// Spreads a hash that a caller brings over all 64 bits: a bijection, so that distinct hashes stay
+/// distinct and counters or addresses used as hashes do not crowd one bucket.
+///
+/// Source of the constant: the golden ratio, Knuth, The Art of Computer Programming, 6.4.
+#[inline]
+pub(crate) fn spread(hash: u64) -> u64 {
+    let mixed = (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ (mixed >> 32)
+}

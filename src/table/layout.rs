@@ -1,0 +1,387 @@
+//! What stands in the table's memory: slots in buckets, and a ledger entry beside each bucket.
+//!
+//! All of it is `u64`s, and all zero is an empty table.
+
+use crate::cell::Cell;
+use crate::sync::{AtomicU64, Ordering};
+
+/// Which key a slot belongs to and how far it is on its way.
+///
+/// | field | bits | meaning |
+/// | --- | --- | --- |
+/// | fp | 40 | of the key's hash; 0 is an empty slot |
+/// | role | 1 | 0 in the key's home bucket, 1 in its alternate |
+/// | member | 1 | 0 pending: not yet decided; 1 member: hits charge it |
+/// | tenure | 14 | bumped when the key changes |
+/// | mark | 8 | bumped at each mark and unmark; odd: a reclaimer may be judging the word |
+///
+/// | state | leaves by |
+/// | --- | --- |
+/// | empty | *take* → pending |
+/// | pending | *finish* → member; *mark* |
+/// | member | *mark* |
+/// | marked | *unmark*; *finish*; *retag* → pending of another key, next tenure, mark 0 |
+///
+/// There is no other change of a tag, and no state that needs repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tag(u64);
+
+const MARK_BITS: u32 = 8;
+const TENURE_BITS: u32 = 14;
+pub(super) const FP_BITS: u32 = 40;
+
+const MARK: u64 = (1 << MARK_BITS) - 1;
+const TENURE: u64 = ((1 << TENURE_BITS) - 1) << MARK_BITS;
+const MEMBER: u64 = 1 << (MARK_BITS + TENURE_BITS);
+const ROLE: u64 = MEMBER << 1;
+const FP_SHIFT: u32 = MARK_BITS + TENURE_BITS + 2;
+
+impl Tag {
+    /// The key part alone: what a slot of that key carries in its tag.
+    pub(super) fn identity(fp: u64, alternate: bool) -> Self {
+        Self((fp << FP_SHIFT) | if alternate { ROLE } else { 0 })
+    }
+
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.fp() == 0
+    }
+
+    #[inline]
+    pub(super) fn fp(self) -> u64 {
+        self.0 >> FP_SHIFT
+    }
+
+    #[inline]
+    pub(super) fn is_alternate(self) -> bool {
+        self.0 & ROLE != 0
+    }
+
+    #[inline]
+    pub(super) fn is_member(self) -> bool {
+        self.0 & MEMBER != 0
+    }
+
+    #[inline]
+    pub(super) fn is_marked(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    #[inline]
+    pub(super) fn tenure(self) -> u64 {
+        (self.0 & TENURE) >> MARK_BITS
+    }
+
+    /// Whether both name one key in one role.
+    #[inline]
+    pub(super) fn is_key_of(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !(MEMBER | TENURE | MARK) == 0
+    }
+
+    /// Whether the slot has not changed hands between the two.
+    #[inline]
+    pub(super) fn is_tenure_of(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !(MEMBER | MARK) == 0
+    }
+
+    /// The tag after a mark or an unmark: the marks of a tenure only grow.
+    pub(super) fn next_mark(self) -> Self {
+        Self((self.0 & !MARK) | (self.0.wrapping_add(1) & MARK))
+    }
+
+    /// The same tenure as an unmarked member.
+    pub(super) fn finished(self) -> Self {
+        let unmarked = if self.is_marked() { self.next_mark() } else { self };
+        Self(unmarked.0 | MEMBER)
+    }
+
+    /// The next tenure, pending for the key of `identity`.
+    pub(super) fn pending_for(self, identity: Self) -> Self {
+        let tenure = self.0.wrapping_add(1 << MARK_BITS) & TENURE;
+        Self((identity.0 & !(MEMBER | TENURE | MARK)) | tenure)
+    }
+}
+
+/// A [`Tag`] in memory.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(super) struct AtomicTag(AtomicU64);
+
+impl AtomicTag {
+    #[inline]
+    pub(super) fn load(&self) -> Tag {
+        // Acquire: pairs with finish and retag, so the word is seen at least as it was at the key's
+        // birth; after a word's CAS the load comes late enough to see the mark of a probe before it.
+        Tag(self.0.load(Ordering::Acquire))
+    }
+
+    /// Changes the tag from exactly `from`.
+    pub(super) fn change(&self, from: Tag, to: Tag) -> bool {
+        // AcqRel: a retag releases the floor it raised, a finish the word it was charged with, a mark
+        // comes before the probe; acquires what the tag's last writer knew.
+        // Acquire on failure: the caller goes on from what it finds.
+        self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// The order of all insertions of one home, and the name of the last one.
+///
+/// | field | bits | meaning |
+/// | --- | --- | --- |
+/// | seq | 38 | counts commits |
+/// | distance | 9 | of the slot's bucket from home |
+/// | index | 3 | of the slot in its bucket |
+/// | tenure | 14 | of the slot when it was committed |
+///
+/// 0 names no insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version(u64);
+
+const INDEX_BITS: u32 = 3;
+const DISTANCE_BITS: u32 = 9;
+const SEQ_SHIFT: u32 = TENURE_BITS + INDEX_BITS + DISTANCE_BITS;
+
+impl Version {
+    /// The version after this one, naming the slot `index` of the bucket `distance` from home.
+    pub(super) fn next(self, distance: usize, index: usize, tenure: u64) -> Self {
+        let slot = ((distance as u64) << INDEX_BITS) | index as u64;
+        Self(self.next_seq() | (slot << TENURE_BITS) | tenure)
+    }
+
+    /// The version after this one, naming the same slot.
+    pub(super) fn next_without_slot(self) -> Self {
+        Self(self.next_seq() | (self.0 & ((1 << SEQ_SHIFT) - 1)))
+    }
+
+    fn next_seq(self) -> u64 {
+        ((self.0 >> SEQ_SHIFT).wrapping_add(1)) << SEQ_SHIFT
+    }
+
+    /// How far the named slot's bucket is from home; `None` if no slot is named.
+    pub(super) fn distance(self) -> Option<usize> {
+        let distance = (self.0 >> (TENURE_BITS + INDEX_BITS)) & ((1 << DISTANCE_BITS) - 1);
+        (self.0 != 0).then_some(distance as usize)
+    }
+
+    pub(super) fn index(self) -> usize {
+        ((self.0 >> TENURE_BITS) & ((1 << INDEX_BITS) - 1)) as usize
+    }
+
+    pub(super) fn tenure(self) -> u64 {
+        self.0 & ((1 << TENURE_BITS) - 1)
+    }
+}
+
+/// A [`Version`] in memory.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(super) struct AtomicVersion(AtomicU64);
+
+impl AtomicVersion {
+    pub(super) fn load(&self) -> Version {
+        // Acquire: whoever commits after this version has seen all that its committers saw.
+        Version(self.0.load(Ordering::Acquire))
+    }
+
+    /// Commits: the decision of an insertion is this CAS.
+    pub(super) fn commit(&self, from: Version, to: Version) -> bool {
+        // AcqRel: each commit happens after all that earlier commits of the home saw. A failure is
+        // followed by a new load.
+        self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// Until when words erased from keys of a home were not fresh: newcomers are judged no earlier.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(super) struct Floor(AtomicU64);
+
+impl Floor {
+    pub(super) fn load(&self) -> u64 {
+        // Acquire: read after a scan that found a key gone, it sees the floor raised before the retag.
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(super) fn raise(&self, instant: u64) {
+        // AcqRel: comes before the retag that erases the word, and after every earlier raise.
+        self.0.fetch_max(instant, Ordering::AcqRel);
+    }
+}
+
+/// A key's place. The word is inherited when the key changes, never zeroed: a fresh word decides as 0.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(super) struct Slot {
+    pub(super) tag: AtomicTag,
+    /// The policy's and nothing else.
+    pub(super) cell: Cell,
+}
+
+/// Slots that share a home. The models run with fewer than 8.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(super) struct Bucket<const SLOTS: usize> {
+    pub(super) slots: [Slot; SLOTS],
+}
+
+impl<const SLOTS: usize> Default for Bucket<SLOTS> {
+    fn default() -> Self {
+        Self { slots: core::array::from_fn(|_| Slot::default()) }
+    }
+}
+
+/// What insertions of one home share. Hits never touch it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(super) struct Ledger {
+    pub(super) version: AtomicVersion,
+    pub(super) floor: Floor,
+    /// The cell of newcomers without room, under [`WhenFull::Share`](super::WhenFull::Share).
+    pub(super) overflow: Cell,
+}
+
+/// A bucket's number, below the count of the [`Geometry`] that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Index(usize);
+
+impl Index {
+    #[inline]
+    pub(super) fn get(self) -> usize {
+        self.0
+    }
+}
+
+/// Where a key may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) fp: u64,
+    pub(super) home: Index,
+    /// `None` in a table of one bucket.
+    pub(super) alternate: Option<Index>,
+}
+
+/// The number of buckets, and how keys are spread over them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    /// At least 1.
+    buckets: usize,
+    /// How many buckets an alternate may be chosen from: near enough to be named by a version.
+    span: u64,
+}
+
+const MAX_SPAN: usize = 256;
+const DISTANCE_HASH_BITS: u32 = 16;
+
+impl Geometry {
+    pub(super) fn new(buckets: usize) -> Self {
+        let buckets = buckets.max(1);
+        Self { buckets, span: (buckets - 1).min(MAX_SPAN) as u64 }
+    }
+
+    pub(super) fn buckets(self) -> usize {
+        self.buckets
+    }
+
+    pub(super) fn indices(self) -> impl Iterator<Item = Index> {
+        (0..self.buckets).map(Index)
+    }
+
+    /// The address of a key with hash `h`: the fp from its low bits, the home from its high bits.
+    #[inline]
+    pub(super) fn address(self, h: u64) -> Address {
+        let fp = (h & ((1 << FP_BITS) - 1)).max(1);
+        // h / 2^64 of the buckets: below their count.
+        let home = Index(((u128::from(h) * self.buckets as u128) >> 64) as usize);
+        let alternate = if self.span == 0 { None } else { Some(self.bucket_at(home, self.distance(fp))) };
+        Address { fp, home, alternate }
+    }
+
+    /// How far the alternate of a key is from its home.
+    #[inline]
+    fn distance(self, fp: u64) -> usize {
+        let hash = fp & ((1 << DISTANCE_HASH_BITS) - 1);
+        1 + ((hash * self.span) >> DISTANCE_HASH_BITS) as usize
+    }
+
+    /// The bucket `distance` after `home`, whatever number the memory held.
+    #[inline]
+    pub(super) fn bucket_at(self, home: Index, distance: usize) -> Index {
+        let at = home.0 + distance;
+        Index(if at < self.buckets { at } else { (at - self.buckets) % self.buckets })
+    }
+
+    /// The home of the key whose tag stands in bucket `at`.
+    pub(super) fn home_of(self, at: Index, tag: Tag) -> Index {
+        if !tag.is_alternate() {
+            return at;
+        }
+        let distance = self.distance(tag.fp()) % self.buckets;
+        Index(if at.0 >= distance { at.0 - distance } else { at.0 + self.buckets - distance })
+    }
+
+    /// The distance of a key's bucket from its home.
+    pub(super) fn distance_of(self, identity: Tag) -> usize {
+        if identity.is_alternate() { self.distance(identity.fp()) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn home_and_alternate_lead_to_each_other(h: u64, buckets in 1usize..2000) {
+            let geometry = Geometry::new(buckets);
+            let address = geometry.address(h);
+            prop_assert!(address.home.0 < buckets);
+            prop_assert_eq!(address.alternate.is_some(), buckets > 1);
+            let home = Tag::identity(address.fp, false);
+            prop_assert_eq!(geometry.home_of(address.home, home), address.home);
+            prop_assert_eq!(geometry.distance_of(home), 0);
+            if let Some(alternate) = address.alternate {
+                prop_assert!(alternate.0 < buckets && alternate != address.home);
+                let tag = Tag::identity(address.fp, true);
+                prop_assert_eq!(geometry.home_of(alternate, tag), address.home);
+                prop_assert_eq!(geometry.bucket_at(address.home, geometry.distance_of(tag)), alternate);
+            }
+        }
+
+        #[test]
+        fn a_tag_keeps_its_fields_apart(fp in 1u64..1 << 40, alternate: bool, garbage: u64) {
+            let identity = Tag::identity(fp, alternate);
+            let pending = Tag(garbage).pending_for(identity);
+            prop_assert_eq!((pending.fp(), pending.is_alternate()), (fp, alternate));
+            prop_assert!(!pending.is_member() && !pending.is_marked() && pending.is_key_of(identity));
+            prop_assert_eq!(pending.tenure(), (Tag(garbage).tenure() + 1) % (1 << TENURE_BITS));
+            let marked = pending.next_mark();
+            prop_assert!(marked.is_marked() && marked.is_tenure_of(pending));
+            prop_assert!(!marked.next_mark().is_marked() && marked.next_mark() != pending);
+            let member = marked.finished();
+            prop_assert!(member.is_member() && !member.is_marked() && member.is_tenure_of(pending));
+            prop_assert!(!Tag(garbage).pending_for(identity).is_tenure_of(pending.pending_for(identity)));
+        }
+
+        #[test]
+        fn a_version_keeps_its_fields_apart(
+            garbage: u64, distance in 0usize..=256, index in 0usize..8, tenure in 0u64..1 << 14,
+        ) {
+            let version = Version(garbage).next(distance, index, tenure);
+            prop_assert_eq!((version.distance(), version.index(), version.tenure()), (Some(distance), index, tenure));
+            prop_assert!(version != Version(garbage));
+            let bare = version.next_without_slot();
+            prop_assert_eq!((bare.distance(), bare.index(), bare.tenure()), (Some(distance), index, tenure));
+            prop_assert!(bare != version);
+        }
+
+        #[test]
+        fn no_memory_leads_outside(garbage: u64, buckets in 1usize..600, at: prop::sample::Index) {
+            let geometry = Geometry::new(buckets);
+            let at = Index(at.index(buckets));
+            prop_assert!(geometry.home_of(at, Tag(garbage)).0 < buckets);
+            let distance = Version(garbage).distance().unwrap_or(0);
+            prop_assert!(geometry.bucket_at(at, distance).0 < buckets);
+        }
+    }
+}
