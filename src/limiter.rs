@@ -13,7 +13,7 @@ use crate::table::{Charged, Secret, Stats, Table, WhenFull, spread};
 
 mod batch;
 mod direct;
-mod layers;
+pub(crate) mod layers;
 
 pub use direct::DirectLimiter;
 use layers::Layer;

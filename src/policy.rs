@@ -125,12 +125,23 @@ impl Policy {
         PolicyBuilder::new(&fixed_window::FIXED_WINDOW, limit, window, Params::default())
     }
 
-    /// All of `policies` at once: a request is charged to every layer of them, or to none.
+    /// All of `policies` at once: a request is charged to every one of them, or to none.
     ///
     /// # Errors
-    /// [`BadLayers`](Kind::BadLayers) where they have no layer or more than eight.
+    /// [`BadLayers`](Kind::BadLayers) where there is none or more than eight, or one has layers itself.
     pub fn all(policies: impl IntoIterator<Item = Policy>) -> Result<Policy, PolicyError> {
-        let layers: Vec<Layer> = policies.into_iter().flat_map(|policy| policy.layers).collect();
+        let mut layers = Vec::new();
+        for policy in policies {
+            match *policy.layers {
+                [layer] => layers.push(layer),
+                _ => {
+                    return Err(PolicyError::new(
+                        Kind::BadLayers,
+                        format!("`{policy}` has layers: expected one"),
+                    ));
+                }
+            }
+        }
         Self::of(layers)
     }
 
@@ -146,6 +157,18 @@ impl Policy {
     /// What became of each layer's parameters, in order.
     pub fn resolved(&self) -> impl Iterator<Item = Resolved> + '_ {
         self.layers.iter().map(|layer| layer.resolved)
+    }
+
+    /// The most units that can pass at one instant: the least capacity of the layers.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.resolved().map(|layer| layer.capacity).min().unwrap_or(0)
+    }
+
+    /// The last `now` that can be decided, in nanoseconds since the epoch: the least of the layers.
+    #[must_use]
+    pub fn max_now_ns(&self) -> u64 {
+        self.resolved().map(|layer| layer.max_now_ns).min().unwrap_or(0)
     }
 
     pub(crate) fn layers(&self) -> &[Layer] {

@@ -9,10 +9,14 @@ use crate::decision::Decision;
 use crate::error::BuildError;
 
 mod counters;
+mod full;
 mod hash;
 mod insert;
+#[cfg(test)]
+mod inspect;
 mod layout;
 pub(crate) mod log;
+mod take;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 #[expect(unsafe_code, reason = "the table's memory is mapped, zeroed and shared")]
 mod memory;
@@ -88,11 +92,6 @@ impl<'t> Charged<'t> {
         if let Some((cell, charge)) = self.charge {
             cell.replace(charge.after, charge.before);
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn words(&self) -> Option<(u64, u64)> {
-        self.charge.map(|(_, charge)| (charge.before, charge.after))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::decision::{Decision, Outcome};
 
 /// One layer's states, of a key or of all.
-pub(super) trait Layer {
+pub(crate) trait Layer {
     /// What takes a charge back.
     type Receipt<'l>
     where
@@ -22,7 +22,7 @@ pub(super) trait Layer {
 /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
 /// they are charged, another caller came between: the earlier charges are taken back, except where
 /// their words have changed since. That may refuse what a serial order would allow, never the reverse.
-pub(super) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
+pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
     let peeked = layers.iter().map(|layer| layer.peek(h, now, cost));
     let Some(decision) = peeked.reduce(combine) else { return Decision::default() };
     if cost == 0 {

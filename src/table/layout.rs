@@ -242,11 +242,11 @@ pub(super) struct Ledger {
 
 /// A bucket's number, below the count of the [`Geometry`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Index(usize);
+pub(crate) struct Index(usize);
 
 impl Index {
     #[inline]
-    pub(super) fn get(self) -> usize {
+    pub(crate) fn get(self) -> usize {
         self.0
     }
 }

@@ -1,0 +1,22 @@
+# The two commands of the README, and the pieces of the second.
+
+.PHONY: demo test lint loom bench
+
+# Replays an access log: `make demo LOG=/var/log/nginx/access.log`, or a made-up one.
+demo:
+	ci/setup.sh
+	ci/demo.sh $(LOG)
+
+# Every check there is.
+test:
+	ci/all.sh
+
+lint:
+	ci/lint.sh
+
+loom:
+	ci/loom.sh
+
+# Beside governor, in one run.
+bench:
+	cargo run --release --manifest-path benches/compare/Cargo.toml

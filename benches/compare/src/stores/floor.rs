@@ -1,0 +1,72 @@
+//! The least that a decision can cost on this machine: its key's hash and one access to memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::{Advice, MmapMut};
+use zerocopy::FromBytes;
+
+use super::{CallerHasher, caller_hash};
+use crate::case::Case;
+use crate::workload::Key;
+
+const WORDS_PER_LINE: usize = 64 / size_of::<AtomicU64>();
+
+/// Memory of a table's size, on huge pages where the system has them, as ratecell's is.
+#[derive(Debug)]
+pub(crate) struct Memory(MmapMut);
+
+impl Memory {
+    pub(crate) fn of(bytes: usize) -> Self {
+        let mut memory = MmapMut::map_anon(bytes.next_multiple_of(64)).expect("memory for the floor");
+        // Refused, the pages stay small.
+        let _ = memory.advise(Advice::HugePage);
+        // Pages never written all lead to one.
+        memory.fill(0);
+        Self(memory)
+    }
+
+    pub(crate) fn floor(&mut self) -> Floor<'_> {
+        let words =
+            <[AtomicU64]>::mut_from_bytes(&mut self.0).expect("a mapping is aligned, and whole lines");
+        Floor { words, hasher: CallerHasher::default() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Floor<'m> {
+    words: &'m [AtomicU64],
+    hasher: CallerHasher,
+}
+
+impl Floor<'_> {
+    /// The first word of the line that the key's hash chooses.
+    #[inline]
+    fn word(&self, key: &Key) -> &AtomicU64 {
+        let lines = self.words.len() / WORDS_PER_LINE;
+        let hash = caller_hash(&self.hasher, key);
+        let line = ((u128::from(hash) * lines as u128) >> 64) as usize;
+        &self.words[line * WORDS_PER_LINE]
+    }
+
+    pub(crate) fn load(&self) -> Case<'_> {
+        Case::lone(|| 0, |key, _| self.word(key).load(Ordering::Relaxed) < u64::MAX)
+    }
+
+    pub(crate) fn fetch_add(&self) -> Case<'_> {
+        Case::lone(|| 0, |key, _| self.word(key).fetch_add(1, Ordering::Relaxed) < u64::MAX)
+    }
+}
+
+/// One word for everything.
+#[derive(Debug, Default)]
+pub(crate) struct Word(AtomicU64);
+
+impl Word {
+    pub(crate) fn load(&self) -> Case<'_> {
+        Case::lone(|| 0, |_, _| self.0.load(Ordering::Relaxed) < u64::MAX)
+    }
+
+    pub(crate) fn fetch_add(&self) -> Case<'_> {
+        Case::lone(|| 0, |_, _| self.0.fetch_add(1, Ordering::Relaxed) < u64::MAX)
+    }
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# All of it: what `make test` runs, and so what CI runs. Each part's time is printed; any failure fails.
+source "$(dirname "$0")/lib.sh"
+
+ci/setup.sh
+for part in lint test vectors demo loom "loom --mutate"; do
+    started=$SECONDS
+    echo "== $part"
+    # shellcheck disable=SC2086 # the second word is an option
+    set -- $part
+    "ci/$1.sh" "${@:2}"
+    echo "== $part: $((SECONDS - started)) s"
+done

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The main job: replays an access log through three policies.
+#
+#   ci/demo.sh [LOG]    LOG: in combined or common format; without one, a day of traffic is made up
+source "$(dirname "$0")/lib.sh"
+
+cargo build --release --quiet -p ratecell-cli --bins --examples
+log="${1:-}"
+if [ -z "$log" ]; then
+    log=target/demo.log
+    [ -s "$log" ] || target/release/examples/make_log 200000 1 >"$log"
+fi
+set -x
+target/release/ratecell replay "$log" \
+    --policy '1/s burst=20' --policy 'sliding_window 60/1m' --policy '5/s burst=50 & fixed_window 1000/1d'

@@ -1,0 +1,127 @@
+//! The arguments.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use ratecell::Policy;
+
+use crate::FAILURE;
+use crate::replay::{KeySource, Selector, TimeFormat};
+
+/// Rate limits: replay a log through them, try one, check that they decide as published.
+///
+/// A POLICY is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as `10/s burst=20` or
+/// `sliding_window 600/1m & fixed_window 10000/1d`.
+#[derive(Debug, Parser)]
+#[command(name = "ratecell", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Replay(ReplayArgs),
+    Vectors(VectorsArgs),
+    Check(CheckArgs),
+}
+
+/// Replay an access log: what would each policy have denied?
+///
+/// Each record is decided in file order at its own time. Time zero is 00:00 UTC on the day before the
+/// first record; an earlier record counts as at time zero. Lines that are not records are counted and
+/// the first few shown.
+///
+/// Where the times step back, as they do in a log that is written at the end of each request, a record
+/// is decided as by a clock that stepped back, and may be denied although it was in time when it came.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The log, in the common or combined format, also with `vhost:port` in front; `-` or nothing for
+    /// standard input.
+    pub(crate) file: Option<PathBuf>,
+
+    /// What to allow; may be given several times, each policy then decides for itself.
+    #[arg(long = "policy", short, value_name = "POLICY", required = true)]
+    pub(crate) policies: Vec<Policy>,
+
+    /// Whom to limit: ip, user, method, path (without its query), agent, host (the virtual host), or
+    /// field:N or regex:RE for any text.
+    ///
+    /// Fields are counted from 1 and separated by white space; "quoted" and [bracketed] text is one
+    /// field. Of a regex the first group counts, or else the whole match.
+    #[arg(long, value_name = "KEY", default_value = "ip")]
+    pub(crate) key: KeySource,
+
+    /// Where the time is, if not in [brackets] as in an access log: field:N or regex:RE.
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) time: Option<Selector>,
+
+    /// How the time is written: rfc3339, unix, unix_ms, unix_ns, or a strptime pattern such as
+    /// `%Y-%m-%d %H:%M:%S`. Without an offset it is UTC.
+    #[arg(long, value_name = "FORMAT", default_value = "rfc3339", requires = "time")]
+    pub(crate) time_format: TimeFormat,
+
+    /// Keys that each policy has room for.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) max_keys: usize,
+
+    /// Most denied keys to list for each policy.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Replay decision vectors: does the library decide exactly as published?
+///
+/// Reads every .jsonl file in DIR. Each decision row and each construct row counts once, as passed or
+/// failed. A section counts by its rows; beyond them it counts as one more failure if its policy is not
+/// resolved as stated, or if its keys did not find room. The last line is `N passed, M failed`; the
+/// exit status is 1 if anything failed.
+#[derive(Debug, Args)]
+pub(crate) struct VectorsArgs {
+    /// The directory of the vectors.
+    pub(crate) dir: PathBuf,
+}
+
+/// Decide one request, or several at one instant.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// What to allow.
+    #[arg(long, short, value_name = "POLICY")]
+    pub(crate) policy: Policy,
+
+    /// Who asks.
+    pub(crate) key: String,
+
+    /// Units that each request takes; 0 looks without taking.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) cost: u32,
+
+    /// When, in nanoseconds since time zero; else now, since the Monday before.
+    #[arg(long, value_name = "NS")]
+    pub(crate) at: Option<u64>,
+
+    /// How many requests.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) times: u32,
+}
+
+/// Prints the help that was asked for, or what is wrong with the arguments on one line.
+pub(crate) fn explain(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // There is nobody left to tell that the help could not be printed.
+        let _ = error.print();
+        return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+    }
+    let text = error.render().to_string();
+    // The first paragraph says what is wrong; the tips and the usage come after it.
+    let wrong: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let wrong = wrong.join(" ");
+    eprintln!("ratecell: {}", wrong.strip_prefix("error: ").unwrap_or(&wrong));
+    ExitCode::from(FAILURE)
+}

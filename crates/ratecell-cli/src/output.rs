@@ -1,0 +1,35 @@
+//! What the program prints: results for people on standard output.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write, stdout};
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
+
+/// Columns apart by spaces, the heading underlined.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction(' '))
+    .header_separator(LineStyle::none().fill('-').junction('-'))
+    .content_lines(ContentLineStyle::none().junction(' '));
+
+/// A table with a heading, whose columns after the first `text_columns` hold figures.
+pub(crate) fn table<const N: usize>(
+    heading: [&str; N],
+    text_columns: usize,
+    rows: Vec<[String; N]>,
+) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(heading).add_rows(rows);
+    for column in table.column_iter_mut().skip(text_columns) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Prints a line, or several. A reader who has seen enough, as `head` has, is no error.
+pub(crate) fn print(text: impl Display) -> Result<()> {
+    match writeln!(stdout(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output cannot be written"),
+    }
+}

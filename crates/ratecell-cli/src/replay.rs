@@ -1,0 +1,84 @@
+//! `ratecell replay`: what would policies have done to the requests of a log?
+
+use anyhow::{Result, bail};
+
+use crate::cli::ReplayArgs;
+use crate::output::print;
+
+mod access_log;
+mod input;
+mod record;
+mod report;
+mod selector;
+mod tally;
+mod text;
+mod time;
+
+pub(crate) use record::KeySource;
+pub(crate) use selector::Selector;
+pub(crate) use time::TimeFormat;
+
+use input::Input;
+use record::{Malformed, RecordParser, TimeSource};
+use report::Report;
+use tally::Tally;
+use time::ClfClock;
+
+/// Lines that are not records are shown up to this many.
+const MALFORMED_SHOWN: u64 = 5;
+
+pub(crate) fn run(args: ReplayArgs) -> Result<()> {
+    let time = match args.time {
+        None => TimeSource::AccessLog(ClfClock::default()),
+        Some(selector) => TimeSource::Selected(selector, args.time_format),
+    };
+    let mut parser = RecordParser { key: args.key, time };
+    let mut input = Input::open(args.file.as_deref())?;
+    let mut tally = Tally::new(args.policies, args.max_keys)?;
+    let malformed = replay(&mut input, &mut parser, &mut tally)?;
+    input.progress.finish_and_clear();
+
+    let Some(period) = tally.period else {
+        let found = if malformed == 0 {
+            "it is empty".to_owned()
+        } else {
+            format!("all {malformed} lines are malformed")
+        };
+        bail!(
+            "{}: no record: {found}; expected an access log, or --key and --time to read another",
+            input.name
+        );
+    };
+    let report = Report::new(&tally, period, malformed, args.top);
+    if args.json {
+        for warning in report.warnings() {
+            eprintln!("ratecell: {warning}");
+        }
+        print(serde_json::to_string(&report)?)
+    } else {
+        print(report)
+    }
+}
+
+/// Decides all records; returns how many lines are none.
+fn replay(input: &mut Input, parser: &mut RecordParser, tally: &mut Tally) -> Result<u64> {
+    let name = input.name.clone();
+    let progress = input.progress.clone();
+    let mut malformed = 0;
+    while let Some((number, line)) = input.next_line()? {
+        match parser.parse(line) {
+            Ok(record) => tally.decide(record),
+            Err(Malformed(reason)) => {
+                malformed += 1;
+                if malformed <= MALFORMED_SHOWN {
+                    let line = text::printable(line);
+                    progress.suspend(|| eprintln!("ratecell: {name}:{number}: {reason}: {line}"));
+                }
+            }
+        }
+    }
+    if malformed > MALFORMED_SHOWN {
+        eprintln!("ratecell: {name}: {malformed} malformed lines, the first {MALFORMED_SHOWN} are above");
+    }
+    Ok(malformed)
+}

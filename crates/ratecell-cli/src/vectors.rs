@@ -1,0 +1,80 @@
+//! `ratecell vectors`: does the library decide exactly as published?
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cli::VectorsArgs;
+use crate::output::{print, table};
+
+mod file;
+mod format;
+mod policy;
+mod resolved;
+mod section;
+
+/// Failures are shown up to this many.
+const FAILURES_SHOWN: u64 = 20;
+
+/// What was counted, of one file or of all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    sections: u64,
+    rows: u64,
+    passed: u64,
+    failed: u64,
+}
+
+/// The failures of all files, shown as they come.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u64,
+}
+
+impl Failures {
+    fn show(&mut self, failure: &str) -> Result<()> {
+        self.count += 1;
+        if self.count <= FAILURES_SHOWN {
+            print(failure)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
+    let mut failures = Failures::default();
+    let mut total = Tally::default();
+    let mut lines = Vec::new();
+    for path in files(&args.dir)? {
+        let tally = file::replay(&path, &mut failures)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Tally { sections, rows, passed, failed } = tally;
+        lines.push([name, sections.to_string(), rows.to_string(), passed.to_string(), failed.to_string()]);
+        total.passed += passed;
+        total.failed += failed;
+    }
+    if failures.count > FAILURES_SHOWN {
+        print(format_args!("{} failures in all, the first {FAILURES_SHOWN} are above", failures.count))?;
+    }
+    print(table(["file", "sections", "rows", "passed", "failed"], 1, lines))?;
+    print(format_args!("{} passed, {} failed", total.passed, total.failed))?;
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The files of vectors in a directory, by name.
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = || format!("{}: cannot be read, expected a directory of vectors", dir.display());
+    let entries = fs::read_dir(dir).with_context(unreadable)?;
+    let paths =
+        entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>().with_context(unreadable)?;
+    let mut files: Vec<_> =
+        paths.into_iter().filter(|path| path.extension() == Some(OsStr::new("jsonl"))).collect();
+    if files.is_empty() {
+        bail!("{}: no vectors, expected .jsonl files", dir.display());
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,134 @@
+//! The lines of a file of vectors.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use anyhow::{Result, anyhow, bail};
+use ratecell::{Decision, Outcome};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The version of the format, the value of `ratecell_vectors` in the first line.
+const VERSION: u64 = 1;
+
+const COLUMNS: [&str; 8] = ["now_ns", "key", "cost", "code", "remaining", "retry_ns", "reset_ns", "delay_ns"];
+
+#[derive(Debug, Deserialize)]
+struct Header {
+    ratecell_vectors: u64,
+    columns: Vec<String>,
+}
+
+/// Refuses a first line that is not that of a file of vectors.
+pub(crate) fn header(line: &[u8]) -> Result<()> {
+    let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
+    if header.ratecell_vectors != VERSION {
+        bail!("ratecell_vectors is {}, expected {VERSION}", header.ratecell_vectors);
+    }
+    if header.columns != COLUMNS {
+        bail!("columns are {}, expected {}", header.columns.join(" "), COLUMNS.join(" "));
+    }
+    Ok(())
+}
+
+fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], wrong: &str) -> Result<T> {
+    serde_json::from_slice(line).map_err(|error| {
+        // The parser sees one line, and calls it line 1.
+        let reason = error.to_string().replace(" at line 1 column ", " at column ");
+        anyhow!("{wrong}: {reason}")
+    })
+}
+
+/// A line after the first.
+#[derive(Debug)]
+pub(crate) enum Line<'a> {
+    Section { name: String, policy: Map<String, Value>, resolved: Option<Value> },
+    Row(Row<'a>),
+    Refused { policy: Map<String, Value>, error: String },
+    Accepted { policy: Map<String, Value>, resolved: Value },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Object {
+    section: Option<String>,
+    policy: Map<String, Value>,
+    resolved: Option<Value>,
+    error: Option<String>,
+}
+
+/// A request and its decision: an array in the order of the columns. The last one may be left out.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row<'a> {
+    pub(crate) now_ns: u64,
+    #[serde(borrow)]
+    pub(crate) key: Cow<'a, str>,
+    pub(crate) cost: u32,
+    code: u8,
+    remaining: u64,
+    retry_ns: Option<u64>,
+    reset_ns: u64,
+    #[serde(default)]
+    delay_ns: u64,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self> {
+        if line.starts_with(b"[") {
+            return parse(line, "not a row, expected the columns of the first line").map(Self::Row);
+        }
+        let Object { section, policy, resolved, error } =
+            parse(line, "expected a row, a section or a construct row")?;
+        Ok(match (section, resolved, error) {
+            (Some(name), resolved, None) => Self::Section { name, policy, resolved },
+            (None, None, Some(error)) => Self::Refused { policy, error },
+            (None, Some(resolved), None) => Self::Accepted { policy, resolved },
+            _ => bail!("expected a section, or a policy with either its error or its resolved form"),
+        })
+    }
+}
+
+/// What a row states of its decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    code: u8,
+    remaining: u64,
+    retry_ns: Option<u64>,
+    reset_ns: u64,
+    delay_ns: u64,
+}
+
+impl Row<'_> {
+    pub(crate) fn answer(&self) -> Answer {
+        let Self { code, remaining, retry_ns, reset_ns, delay_ns, .. } = *self;
+        Answer { code, remaining, retry_ns, reset_ns, delay_ns }
+    }
+}
+
+impl From<Decision> for Answer {
+    fn from(decision: Decision) -> Self {
+        Self {
+            code: match decision.outcome() {
+                Outcome::Denied => 0,
+                Outcome::Allowed => 1,
+                Outcome::Never => 2,
+                Outcome::ClockRange => 3,
+            },
+            remaining: decision.remaining(),
+            retry_ns: Some(decision.retry_after_ns()).filter(|ns| *ns != Decision::NEVER),
+            reset_ns: decision.reset_after_ns(),
+            delay_ns: decision.delay_ns(),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, remaining, retry_ns, reset_ns, delay_ns } = self;
+        let retry = retry_ns.map_or_else(|| "null".to_owned(), |ns| ns.to_string());
+        write!(
+            f,
+            "code {code} remaining {remaining} retry_ns {retry} reset_ns {reset_ns} delay_ns {delay_ns}"
+        )
+    }
+}

@@ -1,0 +1,9 @@
+//! The program as its users see it: arguments and files in; output, errors and exit status out.
+
+mod support;
+
+mod check;
+mod replay;
+mod replay_input;
+mod usage;
+mod vectors;

@@ -1,0 +1,182 @@
+//! `ratecell vectors`.
+
+use std::path::Path;
+
+use crate::support::{Files, Run, arg, ratecell};
+
+const HEADER: &str = r#"{"ratecell_vectors":1,"kind":"basic","seed":1,"columns":["now_ns","key","cost","code","remaining","retry_ns","reset_ns","delay_ns"]}"#;
+
+/// Two sections and three construct rows, all right.
+const GOOD: [&str; 13] = [
+    HEADER,
+    r#"{"section":"gcra","policy":{"algorithm":"gcra","limit":2,"period_ns":1000,"burst":2},"resolved":{"emission_num":500,"emission_den":1,"exact":true,"capacity":2}}"#,
+    r#"[0,"a",1,1,1,0,500]"#,
+    r#"[0,"a",1,1,0,0,1000]"#,
+    r#"[0,"a",1,0,0,500,1000,0]"#,
+    r#"[0,"b",3,2,2,null,0]"#,
+    r#"{"section":"multi","policy":{"algorithm":"multi","layers":[{"algorithm":"leaky_queue","leak":1,"period_ns":1000,"queue":1},{"algorithm":"sliding_window","limit":5,"window_ns":60000000000,"strict":true}]},"resolved":{"layers":[{"capacity":2},{"count_bits":3}],"capacity":2,"cell_bits":128}}"#,
+    r#"[0,"a",1,1,1,0,120000000000]"#,
+    r#"[0,"a",1,1,0,0,120000000000,1000]"#,
+    "",
+    r#"{"policy":{"algorithm":"gcra","limit":0,"period_ns":1000},"error":"zero_limit"}"#,
+    r#"{"policy":{"algorithm":"multi","layers":[]},"error":"bad_layers"}"#,
+    r#"{"policy":{"algorithm":"fixed_window","start":"first","limit":6,"window_ns":60000000000},"resolved":{"count_bits":3,"quantum_ns":1}}"#,
+];
+
+/// Runs the good vectors with `replacement` for the text of one line (counted from 1).
+fn run_with(line: usize, replacement: &str) -> (Run, String) {
+    let mut lines = GOOD;
+    lines[line - 1] = replacement;
+    let files = Files::new(&[("good.jsonl", lines.join("\n").as_bytes()), ("README.md", b"no vectors")]);
+    let path = files.path("good.jsonl");
+    (ratecell(&["vectors", arg(files.dir())]), path.display().to_string())
+}
+
+#[test]
+fn good_vectors_pass() {
+    let out = run_with(1, HEADER).0.quiet_success();
+    let lines: Vec<_> = out.lines().collect();
+    let row: Vec<_> = lines[lines.len() - 2].split_whitespace().collect();
+    assert_eq!(row, ["good.jsonl", "2", "9", "9", "0"]);
+    assert_eq!(lines.last(), Some(&"9 passed, 0 failed"));
+}
+
+#[test]
+fn a_changed_figure_fails_and_is_named() {
+    let got = "got code 1 remaining 1 retry_ns 0 reset_ns 500 delay_ns 0";
+    for (line, changed, passed, expected) in [
+        (
+            3,
+            r#"[0,"a",1,1,1,0,501]"#,
+            8,
+            format!("section gcra: row [0,\"a\",1,1,1,0,501]: expected code 1 remaining 1 retry_ns 0 reset_ns 501 delay_ns 0, {got}"),
+        ),
+        (
+            3,
+            r#"[0,"a",1,1,1,null,500,7]"#,
+            8,
+            format!("section gcra: row [0,\"a\",1,1,1,null,500,7]: expected code 1 remaining 1 retry_ns null reset_ns 500 delay_ns 7, {got}"),
+        ),
+        (
+            2,
+            r#"{"section":"gcra","policy":{"algorithm":"gcra","limit":2,"period_ns":1000,"burst":2},"resolved":{"capacity":3,"exact":true,"quantum_ns":9}}"#,
+            9,
+            "section gcra: resolved.capacity expected 3, got 2, resolved.quantum_ns expected 9, got null".to_owned(),
+        ),
+        (
+            7,
+            r#"{"section":"multi","policy":{"algorithm":"leaky_queue","leak":0,"period_ns":1,"queue":1}}"#,
+            7,
+            "section multi: expected a policy, got error zero_limit".to_owned(),
+        ),
+        (
+            11,
+            r#"{"policy":{"algorithm":"gcra","limit":1,"period_ns":0},"error":"zero_limit"}"#,
+            8,
+            r#"policy {"algorithm":"gcra","limit":1,"period_ns":0}: expected error zero_limit, got error zero_period"#.to_owned(),
+        ),
+        (
+            11,
+            r#"{"policy":{"algorithm":"gcra","limit":1,"period_ns":1000},"error":"zero_limit"}"#,
+            8,
+            r#"policy {"algorithm":"gcra","limit":1,"period_ns":1000}: expected error zero_limit, got the policy 1/us"#.to_owned(),
+        ),
+        (
+            13,
+            r#"{"policy":{"algorithm":"gcra","limit":1,"period_ns":0},"resolved":{}}"#,
+            8,
+            r#"policy {"algorithm":"gcra","limit":1,"period_ns":0}: expected a policy, got error zero_period"#.to_owned(),
+        ),
+    ] {
+        let (run, path) = run_with(line, changed);
+        assert_eq!((run.status, &*run.stderr), (Some(1), ""), "{changed}");
+        let lines: Vec<_> = run.stdout.lines().collect();
+        assert_eq!(lines[0], format!("{path}:{line}: {expected}"));
+        let failed = lines.iter().filter(|line| line.starts_with(&path)).count();
+        assert_eq!(lines.last().unwrap(), &format!("{passed} passed, {failed} failed"), "{changed}");
+    }
+}
+
+#[test]
+fn many_failures_are_counted() {
+    let mut text = GOOD[..2].join("\n");
+    for _ in 0..30 {
+        text += "\n[0,\"a\",0,0,0,0,0]";
+    }
+    let files = Files::new(&[("bad.jsonl", text.as_bytes())]);
+    let run = ratecell(&["vectors", arg(files.dir())]);
+    let shown = run.stdout.lines().filter(|line| line.contains("expected code 0")).count();
+    assert_eq!((run.status, shown), (Some(1), 20));
+    assert!(run.stdout.contains("\n30 failures in all, the first 20 are above\n"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("\n0 passed, 30 failed\n"), "{}", run.stdout);
+}
+
+#[test]
+fn keys_without_room_are_a_failure() {
+    let mut text = GOOD[..2].join("\n");
+    for key in 0..200_000 {
+        text += &format!("\n[0,\"{key}\",1,1,1,0,500]");
+    }
+    let files = Files::new(&[("crowd.jsonl", text.as_bytes())]);
+    let run = ratecell(&["vectors", arg(files.dir())]);
+    assert_eq!(run.status, Some(1));
+    assert!(run.stdout.contains("crowd.jsonl:2: section gcra: expected room for every key, got "));
+    assert!(run.stdout.ends_with("\n200000 passed, 1 failed\n"), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_not_vectors_is_an_error() {
+    let not_a_row = "not a row, expected the columns of the first line: ";
+    for (line, text, expected) in [
+        (1, "{}", "not a file of vectors, expected {\"ratecell_vectors\":1,...}: missing field"),
+        (1, r#"{"ratecell_vectors":2,"columns":[]}"#, "ratecell_vectors is 2, expected 1"),
+        (
+            1,
+            r#"{"ratecell_vectors":1,"columns":["now"]}"#,
+            "columns are now, expected now_ns key cost code remaining retry_ns reset_ns delay_ns",
+        ),
+        (2, r#"[0,"a",1,1,1,0,500]"#, "a row before the first section"),
+        (3, r#"[-1,"a",1,1,1,0,500]"#, not_a_row),
+        (3, r#"[0,"a",1,1,1,0]"#, not_a_row),
+        (3, r#"[0,"a",1,1,1,0,0,0,0]"#, not_a_row),
+        (3, r#"[18446744073709551616,"a",1,1,1,0,500]"#, not_a_row),
+        (
+            11,
+            r#"{"policy":{}}"#,
+            "expected a section, or a policy with either its error or its resolved form",
+        ),
+        (
+            11,
+            r#"{"policy":{},"eror":"range"}"#,
+            "expected a row, a section or a construct row: unknown field",
+        ),
+        (11, "nonsense", "expected a row, a section or a construct row: "),
+    ] {
+        let (run, path) = run_with(line, text);
+        let error = run.error();
+        assert!(error.starts_with(&format!("ratecell: {path}:{line}: {expected}")), "{error}");
+        assert!(!error.contains("line 1 "), "{error}");
+    }
+}
+
+#[test]
+fn a_directory_without_vectors_is_an_error() {
+    let files = Files::new(&[("README.md", b"no vectors")]);
+    let dir = files.dir().display();
+    assert_eq!(
+        ratecell(&["vectors", arg(files.dir())]).error(),
+        format!("ratecell: {dir}: no vectors, expected .jsonl files")
+    );
+    let line = ratecell(&["vectors", arg(&files.path("missing"))]).error();
+    let expected = format!("ratecell: {dir}/missing: cannot be read, expected a directory of vectors: ");
+    assert!(line.starts_with(&expected), "{line}");
+}
+
+#[test]
+fn the_published_vectors_pass() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    let out = ratecell(&["vectors", arg(&dir)]).quiet_success();
+    let last = out.lines().last().unwrap();
+    let passed = last.strip_suffix(" passed, 0 failed").unwrap_or_else(|| panic!("{out}"));
+    assert!(passed.parse::<u64>().unwrap() > 100_000, "{last}");
+}

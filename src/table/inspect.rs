@@ -1,0 +1,45 @@
+//! What the tests see of a table that no caller does.
+
+use super::{Charged, Table};
+use crate::algorithm::Algorithm;
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    /// How many member slots the key of hash `h` has: never more than one.
+    pub(crate) fn members(&self, h: u64) -> usize {
+        let address = self.geometry.address(h);
+        self.candidates(&address)
+            .flat_map(|(index, identity)| self.places(index, identity))
+            .filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity))
+            .count()
+    }
+
+    /// Units that all words hold at `now`, the shared cells' included.
+    pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
+        let cells = self.geometry.indices().map(|index| {
+            let slots = self.buckets.get(index).slots.iter().map(|slot| slot.cell.load());
+            let overflow = self.ledger.get(index).overflow.load();
+            slots.chain([overflow]).map(|word| algorithm.level(word, now)).sum::<u64>()
+        });
+        cells.sum()
+    }
+
+    /// Marks the slot of a key, as a reclaimer that then dies.
+    #[cfg(any(ratecell_loom, ratecell_shuttle))]
+    pub(crate) fn mark(&self, h: u64) {
+        if let Some((slot, tag)) = self.find(&self.geometry.address(h)) {
+            slot.tag.change(tag, tag.next_mark());
+        }
+    }
+
+    /// How many slots the table has.
+    pub(crate) fn slots(&self) -> usize {
+        self.geometry.buckets() * SLOTS
+    }
+}
+
+impl Charged<'_> {
+    /// The word before the charge and after it.
+    pub(crate) fn words(&self) -> Option<(u64, u64)> {
+        self.charge.map(|(_, charge)| (charge.before, charge.after))
+    }
+}

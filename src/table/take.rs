@@ -1,0 +1,191 @@
+//! Taking a slot for a new key: which one, and how its old key is let go without losing a charge.
+
+use super::layout::{Address, Index, Slot, Tag};
+use super::{Table, WhenFull};
+use crate::algorithm::Algorithm;
+
+/// A slot, where it is, and the tag it was seen with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'t> {
+    pub(super) slot: &'t Slot,
+    pub(super) index: usize,
+    /// The tag that the key has in this bucket.
+    pub(super) identity: Tag,
+    pub(super) tag: Tag,
+}
+
+impl Place<'_> {
+    pub(super) fn is(&self, other: &Self) -> bool {
+        core::ptr::eq(self.slot, other.slot) && self.tag.is_tenure_of(other.tag)
+    }
+}
+
+/// How willingly a slot is taken, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Empty,
+    FreshMember,
+    FreshPending,
+    /// By eviction, the least level first.
+    Live(u64),
+}
+
+/// The best slot of one bucket, and how full the bucket is.
+#[derive(Debug)]
+struct Survey<'t> {
+    best: Option<(Rank, Place<'t>)>,
+    live: usize,
+    /// When the first of its live slots will be fresh.
+    free_at: u64,
+}
+
+/// What came of looking for a slot to take.
+#[derive(Debug)]
+pub(super) enum Taking<'t> {
+    Taken(Place<'t>),
+    /// Another was there first.
+    Lost,
+    /// Nothing may be taken before that instant.
+    Full(u64),
+}
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    /// The buckets of a key, each with the tag that the key has there.
+    pub(super) fn candidates(&self, address: &Address) -> impl Iterator<Item = (Index, Tag)> {
+        let home = (address.home, Tag::identity(address.fp, false));
+        let fp = address.fp;
+        core::iter::once(home).chain(address.alternate.map(|index| (index, Tag::identity(fp, true))))
+    }
+
+    pub(super) fn places(&self, index: Index, identity: Tag) -> impl Iterator<Item = Place<'_>> {
+        self.buckets.get(index).slots.iter().enumerate().map(move |(index, slot)| Place {
+            slot,
+            index,
+            identity,
+            tag: slot.tag.load(),
+        })
+    }
+
+    /// Takes the best slot of the key's two buckets for it; a pending one at most once in a call.
+    pub(super) fn take<'t, A: Algorithm>(
+        &'t self,
+        algorithm: &A,
+        address: &Address,
+        now: u64,
+        took_pending: &mut bool,
+    ) -> Taking<'t> {
+        let mut chosen: Option<Survey<'t>> = None;
+        for (index, identity) in self.candidates(address) {
+            let survey = self.survey(algorithm, index, identity, now, *took_pending);
+            chosen = Some(match chosen {
+                Some(home) => prefer(home, survey, SLOTS),
+                None => survey,
+            });
+        }
+        let (best, free_at) = chosen.map_or((None, now), |survey| (survey.best, survey.free_at));
+        let Some((rank, place)) = best else { return Taking::Full(free_at) };
+        *took_pending |= !place.tag.is_empty() && !place.tag.is_member();
+        let evict = matches!(rank, Rank::Live(_));
+        match self.reclaim(algorithm, address, &place, evict, now) {
+            Some(tag) => Taking::Taken(Place { tag, ..place }),
+            None => Taking::Lost,
+        }
+    }
+
+    fn survey<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        index: Index,
+        identity: Tag,
+        now: u64,
+        took_pending: bool,
+    ) -> Survey<'_> {
+        let mut survey = Survey { best: None, live: 0, free_at: u64::MAX };
+        for place in self.places(index, identity) {
+            let word = place.slot.cell.load();
+            let rank = if place.tag.is_empty() {
+                Rank::Empty
+            } else if !algorithm.is_fresh(word, now) {
+                survey.live += 1;
+                survey.free_at = survey.free_at.min(algorithm.fresh_at(word));
+                if self.when_full != WhenFull::Evict {
+                    continue;
+                }
+                Rank::Live(algorithm.level(word, now))
+            } else if place.tag.is_member() {
+                Rank::FreshMember
+            } else if took_pending {
+                continue;
+            } else {
+                Rank::FreshPending
+            };
+            let own = place.tag.is_key_of(identity);
+            if !own && survey.best.is_none_or(|(best, _)| rank < best) {
+                survey.best = Some((rank, place));
+            }
+        }
+        survey
+    }
+
+    /// Takes a slot from whoever has it, and returns its tag: pending, for the new key.
+    fn reclaim<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address,
+        place: &Place<'_>,
+        evict: bool,
+        now: u64,
+    ) -> Option<Tag> {
+        let Place { slot, tag, identity, .. } = *place;
+        if tag.is_empty() {
+            let pending = tag.pending_for(identity);
+            return slot.tag.change(tag, pending).then_some(pending);
+        }
+        // Mark. A slot found marked is gone on with: its reclaimer may be dead.
+        let marked = if tag.is_marked() { tag } else { tag.next_mark() };
+        if marked != tag && !slot.tag.change(tag, marked) {
+            return None;
+        }
+        // Probe: a read-modify-write of the word, after the mark. A load would not do: it and a
+        // charge's load of the tag could each miss the other's store.
+        loop {
+            let word = slot.cell.load();
+            if algorithm.is_fresh(word, now) {
+                if slot.cell.replace(word, word) {
+                    let fresh_at = algorithm.fresh_at(word);
+                    // Past now it is fresh by healing alone, which is no time to wait for.
+                    if fresh_at <= now {
+                        let bucket = if identity.is_alternate() { address.alternate? } else { address.home };
+                        self.ledger.get(self.geometry.home_of(bucket, tag)).floor.raise(fresh_at);
+                    }
+                    break;
+                }
+            } else if evict {
+                if slot.cell.replace(word, 0) {
+                    // The count belongs to the erasure, whatever becomes of the slot.
+                    self.counters.at(address.home).evicted(algorithm.level(word, now));
+                    break;
+                }
+            } else {
+                slot.tag.change(marked, marked.next_mark());
+                return None;
+            }
+        }
+        let pending = marked.pending_for(identity);
+        slot.tag.change(marked, pending).then_some(pending)
+    }
+}
+
+/// Of two surveyed buckets the one with the better slot; among equals home while fewer than half of its
+/// slots are live, else the emptier.
+fn prefer<'t>(home: Survey<'t>, alternate: Survey<'t>, slots: usize) -> Survey<'t> {
+    let free_at = home.free_at.min(alternate.free_at);
+    let home_first = 2 * home.live < slots || home.live <= alternate.live;
+    let rank = |survey: &Survey<'_>| survey.best.map(|(rank, _)| rank);
+    let take_home = match (rank(&home), rank(&alternate)) {
+        (Some(_), None) => true,
+        (None, _) => false,
+        (Some(home), Some(alternate)) => home < alternate || (home == alternate && home_first),
+    };
+    Survey { free_at, ..if take_home { home } else { alternate } }
+}

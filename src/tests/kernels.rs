@@ -1,0 +1,27 @@
+//! Kernels for the tests, from policies' text.
+
+use crate::algorithm::{Kernel, Plan};
+use crate::policy::Policy;
+
+/// One policy of each word-sized algorithm, with a capacity of 50.
+#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+pub(crate) const FIFTY_EACH: [&str; 6] = [
+    "50/s",
+    "sliding_window 50/s",
+    "fixed_window 50/s",
+    "fixed_window 50/s start=first",
+    "token_bucket 50/s capacity=50 mode=interval",
+    "token_bucket 50/s capacity=50 mode=interval_first",
+];
+
+/// The kernel of a policy of one layer.
+pub(crate) fn kernel(policy: &str) -> Kernel {
+    let policy: Policy = policy.parse().expect("a policy");
+    match policy.layers() {
+        [layer] => match layer.plan() {
+            Plan::Word(kernel) => kernel,
+            Plan::Log(_) => panic!("{policy} has no word"),
+        },
+        _ => panic!("{policy} has layers"),
+    }
+}

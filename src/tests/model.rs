@@ -1,0 +1,166 @@
+//! What `sync` and the table's memory are under a model checker: loom (all interleavings and weak
+//! memory, within a bound of preemptions) or shuttle (random and PCT schedules).
+
+use core::cell::Cell;
+use core::panic::AssertUnwindSafe;
+
+#[cfg(ratecell_loom)]
+pub(crate) use loom as checker;
+#[cfg(ratecell_shuttle)]
+pub(crate) use shuttle as checker;
+
+pub(crate) use core::sync::atomic::Ordering;
+
+use crate::error::BuildError;
+use crate::table::Index;
+
+/// The checker's atomic, behind the thread's [fuse](until_dead).
+#[derive(Debug)]
+pub(crate) struct AtomicU64(checker::sync::atomic::AtomicU64);
+
+impl Default for AtomicU64 {
+    fn default() -> Self {
+        Self(checker::sync::atomic::AtomicU64::new(0))
+    }
+}
+
+impl AtomicU64 {
+    pub(crate) fn load(&self, ordering: Ordering) -> u64 {
+        burn();
+        self.0.load(ordering)
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        burn();
+        self.0.compare_exchange(current, new, success, failure)
+    }
+
+    pub(crate) fn fetch_max(&self, value: u64, ordering: Ordering) -> u64 {
+        burn();
+        self.0.fetch_max(value, ordering)
+    }
+
+    pub(crate) fn fetch_add(&self, value: u64, ordering: Ordering) -> u64 {
+        burn();
+        self.0.fetch_add(value, ordering)
+    }
+
+    /// For the mutations alone: no word of the crate is written by a plain store.
+    #[expect(dead_code, reason = "a mutation replaces a compare-and-swap by it")]
+    pub(crate) fn store(&self, value: u64, ordering: Ordering) {
+        burn();
+        self.0.store(value, ordering);
+    }
+}
+
+/// The table's memory: the checkers' atomics are no plain words, so it is an ordinary array.
+#[derive(Debug)]
+pub(crate) struct Zeroed<T>(Box<[T]>);
+
+impl<T: Default> Zeroed<T> {
+    #[expect(clippy::unnecessary_wraps, reason = "the signature of the mapped memory")]
+    pub(crate) fn new(len: usize) -> Result<Self, BuildError> {
+        Ok(Self((0..len).map(|_| T::default()).collect()))
+    }
+
+    pub(crate) fn get(&self, index: Index) -> &T {
+        &self.0[index.get()]
+    }
+
+    pub(crate) fn prefetch(&self, _: Index) {}
+}
+
+checker::thread_local! {
+    /// Atomic accesses that this thread has left to live; `None` is for ever.
+    static FUSE: Cell<Option<usize>> = Cell::new(None);
+}
+
+fn burn() {
+    FUSE.with(|fuse| match fuse.get() {
+        None => {}
+        Some(0) => std::panic::resume_unwind(Box::new(Dead)),
+        Some(left) => fuse.set(Some(left - 1)),
+    });
+}
+
+struct Dead;
+
+/// Runs `work` until it is done or has made `steps` atomic accesses, and then never goes on: what a
+/// killed process leaves.
+pub(crate) fn until_dead<T>(steps: usize, work: impl FnOnce() -> T) -> Option<T> {
+    FUSE.with(|fuse| fuse.set(Some(steps)));
+    let result = std::panic::catch_unwind(AssertUnwindSafe(work));
+    FUSE.with(|fuse| fuse.set(None));
+    match result {
+        Ok(value) => Some(value),
+        Err(panic) if panic.is::<Dead>() => None,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// How far loom explores a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    /// Every interleaving.
+    Exhaustive,
+    /// Every interleaving with at most that many preemptions.
+    Preemptions(usize),
+    /// Not within minutes: random schedules only, unless the long bounds are asked for.
+    RandomOnly,
+}
+
+fn setting(name: &str) -> Option<usize> {
+    std::env::var(name)
+        .ok()
+        .map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+}
+
+/// Runs `body` under the checker, again and again, and prints how far it went.
+///
+/// `RATECELL_EXTRA_PREEMPTIONS` raises the bounds (and gives the random-only models one of that many);
+/// `RATECELL_SCHEDULES` sets how many random schedules of each kind.
+pub(crate) fn explore(name: &str, bound: Bound, body: impl Fn() + Send + Sync + 'static) {
+    let started = std::time::Instant::now();
+    let runs = std::sync::Arc::new(core::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&runs);
+    let body = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        body();
+    };
+    let Some(extent) = run(bound, body) else { return println!("{name}: random schedules only") };
+    let runs = runs.load(Ordering::Relaxed);
+    println!("{name}: {runs} executions, {extent}, {:.1} s", started.elapsed().as_secs_f64());
+}
+
+#[cfg(ratecell_loom)]
+fn run(bound: Bound, body: impl Fn() + Send + Sync + 'static) -> Option<String> {
+    let extra = setting("RATECELL_EXTRA_PREEMPTIONS");
+    let preemptions = match bound {
+        Bound::Exhaustive => None,
+        Bound::Preemptions(most) => Some(most + extra.unwrap_or(0)),
+        Bound::RandomOnly => Some(extra?),
+    };
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = preemptions;
+    builder.max_branches = 100_000;
+    builder.check(body);
+    Some(preemptions.map_or("exhaustive".to_owned(), |most| format!("at most {most} preemptions")))
+}
+
+#[cfg(ratecell_shuttle)]
+fn run(_: Bound, body: impl Fn() + Send + Sync + 'static) -> Option<String> {
+    const DEFAULT_SCHEDULES: usize = 2_000;
+    const PCT_DEPTH: usize = 4;
+    let schedules = setting("RATECELL_SCHEDULES").unwrap_or(DEFAULT_SCHEDULES);
+    let body = std::sync::Arc::new(body);
+    let again = std::sync::Arc::clone(&body);
+    shuttle::check_random(move || body(), schedules);
+    shuttle::check_pct(move || again(), schedules, PCT_DEPTH);
+    Some(format!("random and PCT of depth {PCT_DEPTH}"))
+}

@@ -1,0 +1,91 @@
+//! Insertions against insertions.
+
+use super::super::model::{Bound, explore};
+use super::world::{A, B, C, FAR, World, asks, unit_a_tick};
+use crate::table::WhenFull;
+
+/// Exactly one of two or three first requests of a key passes. Red: commit without rescan, no finish
+/// before the scan, pending finished without a commit, Relaxed version.
+fn same_key<const SLOTS: usize>(buckets: usize, threads: usize) {
+    let world = World::<SLOTS>::new(unit_a_tick(1), buckets, WhenFull::Deny);
+    let world = world.race((0..threads).map(|_| asks(&[(A, 0)])).collect());
+    assert_eq!(world.admitted(A), 1);
+    world.settle(&[A], 0);
+    world.account(0);
+}
+
+#[test]
+fn same_key_two_slots() {
+    explore("same_key", Bound::Exhaustive, || same_key::<2>(1, 2));
+}
+
+#[test]
+fn same_key_home_and_alternate() {
+    explore("same_key_home_and_alternate", Bound::Exhaustive, || same_key::<1>(2, 2));
+}
+
+#[test]
+fn same_key_three_threads() {
+    explore("same_key_three_threads", Bound::Preemptions(2), || same_key::<2>(1, 3));
+}
+
+/// The same where the only slot holds a stranger that is fresh. Red: retag zeroes the word.
+#[test]
+fn same_key_reclaim() {
+    explore("same_key_reclaim", Bound::Preemptions(3), || {
+        let world = World::<1>::new(unit_a_tick(1), 1, WhenFull::Deny);
+        assert!(world.ask(B, 0));
+        let world = world.race(vec![asks(&[(A, 10)]), asks(&[(A, 10)])]);
+        assert_eq!(world.admitted(A), 1);
+        world.settle(&[A], 10);
+        world.account(10);
+    });
+}
+
+/// Two keys want the one slot that is free: each is admitted at most once, and someone is.
+#[test]
+fn compete() {
+    explore("compete", Bound::Preemptions(3), || {
+        let world = World::<1>::new(unit_a_tick(1), 1, WhenFull::Evict);
+        let world = world.race(vec![asks(&[(A, 0)]), asks(&[(B, 0)])]);
+        assert!(world.admitted(A) + world.admitted(B) > 0);
+        world.account(0);
+    });
+}
+
+/// The same from two homes, of which a live key holds the other slot.
+#[test]
+fn compete_from_two_homes() {
+    explore("compete_from_two_homes", Bound::Preemptions(3), || {
+        let world = World::<1>::new(unit_a_tick(1), 2, WhenFull::Deny);
+        assert!(world.ask(C, 0));
+        let world = world.race(vec![asks(&[(A, 0)]), asks(&[(FAR, 0)])]);
+        assert!(world.admitted(A) + world.admitted(FAR) <= 1);
+        world.account(0);
+    });
+}
+
+/// Two threads with one key, one with another of the home. Red: the charge of a pending slot is not
+/// settled before the commit, finish ignores the tenure.
+#[test]
+fn adopt() {
+    explore("adopt", Bound::RandomOnly, || {
+        let world = World::<1>::new(unit_a_tick(1), 1, WhenFull::Deny);
+        assert!(world.ask(C, 0));
+        let world = world.race(vec![asks(&[(A, 10)]), asks(&[(A, 10)]), asks(&[(B, 10)])]);
+        world.settle(&[A, B], 10);
+        world.account(10);
+    });
+}
+
+/// The same with an evictor beside them: five threads, more than loom runs.
+#[test]
+fn adopt_and_evict() {
+    explore("adopt_and_evict", Bound::RandomOnly, || {
+        let world = World::<2>::new(unit_a_tick(1), 1, WhenFull::Evict);
+        assert!(world.ask(C, 0));
+        let pair: &[(u64, u64)] = &[(A, 10), (A, 10)];
+        let world = world.race(vec![asks(&[(A, 10)]), asks(pair), asks(&[(B, 10)]), asks(&[(C, 10)])]);
+        world.account(10);
+    });
+}

@@ -1,0 +1,84 @@
+//! Layers: charged all or none.
+
+use std::sync::Arc;
+
+use super::super::kernels::kernel;
+use super::super::model::checker::thread;
+use super::super::model::{Bound, explore};
+use crate::algorithm::{Algorithm, Kernel};
+use crate::decision::Decision;
+use crate::limiter::layers::{self, Layer};
+use crate::table::{Charged, Table, WhenFull};
+
+/// A layer of one slot.
+struct OneSlot {
+    kernel: Kernel,
+    table: Table<1>,
+}
+
+impl OneSlot {
+    fn new(policy: &str) -> Self {
+        Self { kernel: kernel(policy), table: Table::new(1, WhenFull::Evict).expect("a table") }
+    }
+
+    fn gcra(&self) -> impl Algorithm {
+        match self.kernel {
+            Kernel::Gcra(gcra) => gcra,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Layer for OneSlot {
+    type Receipt<'l> = Charged<'l>;
+
+    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
+        self.table.peek(&self.gcra(), h, now, cost)
+    }
+
+    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
+        let charged = self.table.charge(&self.gcra(), h, now, cost);
+        (charged.decision, charged)
+    }
+
+    fn refund(&self, receipt: Self::Receipt<'_>, _: u64, _: u32) {
+        receipt.refund();
+    }
+}
+
+/// The second layer has one unit left: exactly one request passes, and the first layer holds its unit
+/// and no more than those of the refused. Red: refund by a store.
+fn one_unit(threads: usize, seen_before: bool) {
+    let layers = Arc::new([OneSlot::new("1000000000/s burst=4"), OneSlot::new("1000000000/s burst=2")]);
+    let used = u64::from(seen_before);
+    if seen_before {
+        assert!(layers::check(&*layers, 7, 0, 1).is_allowed());
+    }
+    let spawn = |_| {
+        let layers = Arc::clone(&layers);
+        thread::spawn(move || layers::check(&*layers, 7, 0, 1).is_allowed())
+    };
+    let threads: Vec<_> = (0..threads).map(spawn).collect();
+    let raced = threads.len() as u64;
+    let allowed = threads.into_iter().map(|thread| u64::from(thread.join().expect("no panic"))).sum::<u64>();
+    assert_eq!(allowed + used, 2);
+    let [first, second] = &*layers;
+    assert_eq!(second.table.held(&second.gcra(), 0), 2);
+    let held = first.table.held(&first.gcra(), 0);
+    assert!((2..=used + raced).contains(&held), "the first layer holds {held}");
+}
+
+#[test]
+fn layers_of_a_known_key() {
+    explore("layers", Bound::Preemptions(4), || one_unit(2, true));
+}
+
+#[test]
+fn layers_of_a_new_key() {
+    explore("layers_of_a_new_key", Bound::Preemptions(1), || one_unit(3, false));
+}
+
+#[test]
+fn layers_three_threads() {
+    explore("layers_three_threads", Bound::Preemptions(2), || one_unit(3, true));
+}

@@ -1,0 +1,23 @@
+//! Properties of the decisions, by search: random policies and random traffic, through the public API.
+
+mod laws;
+mod model;
+mod oracle;
+mod policies;
+mod reclaim;
+mod text;
+mod traffic;
+mod twins;
+
+use proptest::test_runner::Config;
+use ratecell::{Limiter, Policy};
+
+/// A test of this many cases. A failure prints its least case; none is written to a file.
+fn cases(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+/// The smallest table: one bucket.
+fn limiter(policy: &Policy) -> Limiter {
+    Limiter::builder(policy.clone()).max_keys(6).build().expect("a table of one bucket")
+}

@@ -1,0 +1,58 @@
+//! Calls that must decide alike.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use ratecell::{Decision, DirectLimiter};
+
+use crate::policies::{Heal, policies};
+use crate::traffic::{Clock, Steps, Tick, traffic};
+use crate::{cases, limiter};
+
+proptest! {
+    #![proptest_config(cases(20_000))]
+
+    #[test]
+    fn a_direct_limiter_decides_as_one_key(
+        accepted in policies(Heal::Sometimes),
+        traffic in traffic(Steps::Both, 30),
+    ) {
+        let keyed = limiter(&accepted.policy);
+        let direct = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
+        let mut clock = Clock::new(&accepted, traffic.origin).unlimited();
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            last = direct.check_at(cost, now);
+            prop_assert_eq!(keyed.check_at("k", cost, now), last);
+            prop_assert_eq!(keyed.check_hash_at(7, cost, now), last);
+            prop_assert_eq!(direct.peek_at(now), keyed.peek_at("k", now));
+        }
+        direct.forget();
+        prop_assert!(keyed.forget("k") || direct.peek_at(clock.now) == keyed.peek_at("k", clock.now));
+        prop_assert_eq!(direct.peek_at(clock.now), keyed.peek_at("k", clock.now));
+    }
+
+    /// A batch is longer than what is prefetched at once, and its keys repeat.
+    #[test]
+    fn a_batch_is_its_checks_one_by_one(
+        accepted in policies(Heal::Sometimes),
+        batches in vec(vec(0..6_u64, 0..80), 1..4),
+        share in 0..192_u64,
+        traffic in traffic(Steps::Both, 1),
+    ) {
+        let (batched, singly) = (limiter(&accepted.policy), limiter(&accepted.policy));
+        let by_hash = limiter(&accepted.policy);
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        for keys in batches {
+            let now = clock.tick(Tick::Periods(share), &Decision::default());
+            let bytes: Vec<[u8; 8]> = keys.iter().map(|key| key.to_le_bytes()).collect();
+            let mut decisions = vec![Decision::default(); keys.len()];
+            batched.check_batch_at(&bytes, now, &mut decisions);
+            let one_by_one: Vec<_> = bytes.iter().map(|key| singly.check_at(key, 1, now)).collect();
+            prop_assert_eq!(&decisions, &one_by_one);
+            by_hash.check_hash_batch_at(&keys, now, &mut decisions);
+            prop_assert_eq!(&decisions, &one_by_one);
+        }
+    }
+}
