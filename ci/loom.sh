@@ -25,6 +25,7 @@ mutate() {
     rm -rf "$tree"
     mkdir -p "$tree"
     cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests "$tree"
+    mkdir "$tree/vectors" && cp vectors/README.md "$tree/vectors"
     git apply --directory="$tree" --unsafe-paths "$patch" || { echo "$name: does not apply" >&2; return 1; }
     local red checker model
     red="$(sed -n 's/^Red: //p' "$patch")"

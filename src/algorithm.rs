@@ -55,7 +55,9 @@ pub(crate) trait Algorithm: Copy {
     /// Whether `word` decides as 0 does at `now` and after.
     #[inline]
     fn is_fresh(&self, word: u64, now: u64) -> bool {
-        self.fresh_at(word) <= now || self.is_healed(word, now)
+        // The last two instants stand for all that no u64 tells: a word fresh only then never is.
+        let at = self.fresh_at(word);
+        (at <= now && at < u64::MAX - 1) || self.is_healed(word, now)
     }
 
     /// `word` as it may be charged by a newcomer of a home whose words were live until `floor`.

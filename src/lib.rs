@@ -24,6 +24,8 @@ mod policy;
 mod cell;
 mod table;
 mod limiter;
+#[cfg(doctest)]
+mod docs;
 
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::{Emission, Resolved};

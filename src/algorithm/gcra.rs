@@ -181,18 +181,18 @@ impl Algorithm for Gcra {
             decision.retry_after_ns = Decision::NEVER;
             base
         } else {
-            // cost * num <= tau. The sum leaves a u64 only from a word that no step wrote; then it
-            // stays at the top, more than tau ahead of t.
-            let charged = base.saturating_add(u64::from(cost) * self.num);
-            let ahead = charged - t;
-            if ahead <= self.tau {
-                if ahead > self.undelayed && cost > 0 {
-                    decision.delay_ns = self.by_den.ceil(ahead - self.undelayed);
+            // cost * num <= tau. Their sum with `base` may leave a u64, so it is the differences that are
+            // compared; what is allowed ends at most tau ahead of t.
+            let charge = u64::from(cost) * self.num;
+            let (ahead, room) = (base - t, self.tau - charge);
+            if ahead <= room {
+                if cost > 0 {
+                    decision.delay_ns = self.by_den.ceil((ahead + charge).saturating_sub(self.undelayed));
                 }
-                charged
+                base + charge
             } else {
                 decision.outcome = Outcome::Denied;
-                decision.retry_after_ns = self.by_den.ceil(ahead - self.tau);
+                decision.retry_after_ns = self.by_den.ceil(ahead - room);
                 base
             }
         };

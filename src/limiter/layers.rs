@@ -25,10 +25,8 @@ pub(crate) trait Layer {
 pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
     let peeked = layers.iter().map(|layer| layer.peek(h, now, cost));
     let Some(decision) = peeked.reduce(combine) else { return Decision::default() };
-    if cost == 0 {
-        return decision;
-    }
     match decision.outcome {
+        Outcome::Allowed | Outcome::Denied if cost == 0 => decision,
         Outcome::Allowed => charge(layers, h, now, cost),
         Outcome::Denied | Outcome::Never => refusal(layers, h, now, decision),
         Outcome::ClockRange => Decision::clock_range(decision.limit),
@@ -72,7 +70,8 @@ fn refusal<L: Layer>(layers: &[L], h: u64, now: u64, refused: Decision) -> Decis
 /// Two layers' decisions as one: the least remaining with its limit, the greatest times, the gravest
 /// outcome.
 ///
-/// Refusal is monotone in time in each layer, so the greatest `retry_after` is the exact one.
+/// Refusal is monotone in time in each layer, so the greatest `retry_after` is the exact one; but for a
+/// layer that heals, which may allow now what it refuses once the clock has caught up.
 fn combine(a: Decision, b: Decision) -> Decision {
     let tightest = if b.remaining < a.remaining { b } else { a };
     Decision {

@@ -1,6 +1,8 @@
 //! What the tests see of a table that no caller does.
 
-use super::{Charged, Table};
+#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+use super::Charged;
+use super::Table;
 use crate::algorithm::Algorithm;
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -32,11 +34,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// How many slots the table has.
+    #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
     pub(crate) fn slots(&self) -> usize {
         self.geometry.buckets() * SLOTS
     }
 }
 
+#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 impl Charged<'_> {
     /// The word before the charge and after it.
     pub(crate) fn words(&self) -> Option<(u64, u64)> {

@@ -37,6 +37,8 @@ struct Survey<'t> {
     live: usize,
     /// When the first of its live slots will be fresh.
     free_at: u64,
+    /// Whether the new key has appeared in it, by another caller.
+    own: bool,
 }
 
 /// What came of looking for a slot to take.
@@ -82,8 +84,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 None => survey,
             });
         }
-        let (best, free_at) = chosen.map_or((None, now), |survey| (survey.best, survey.free_at));
-        let Some((rank, place)) = best else { return Taking::Full(free_at) };
+        let Some(survey) = chosen.filter(|survey| !survey.own) else { return Taking::Lost };
+        let Some((rank, place)) = survey.best else { return Taking::Full(survey.free_at) };
         *took_pending |= !place.tag.is_empty() && !place.tag.is_member();
         let evict = matches!(rank, Rank::Live(_));
         match self.reclaim(algorithm, address, &place, evict, now) {
@@ -100,8 +102,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         took_pending: bool,
     ) -> Survey<'_> {
-        let mut survey = Survey { best: None, live: 0, free_at: u64::MAX };
+        let mut survey = Survey { best: None, live: 0, free_at: u64::MAX, own: false };
         for place in self.places(index, identity) {
+            if place.tag.is_key_of(identity) {
+                survey.own = true;
+                continue;
+            }
             let word = place.slot.cell.load();
             let rank = if place.tag.is_empty() {
                 Rank::Empty
@@ -115,12 +121,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
             } else if place.tag.is_member() {
                 Rank::FreshMember
             } else if took_pending {
+                survey.free_at = now;
                 continue;
             } else {
                 Rank::FreshPending
             };
-            let own = place.tag.is_key_of(identity);
-            if !own && survey.best.is_none_or(|(best, _)| rank < best) {
+            if survey.best.is_none_or(|(best, _)| rank < best) {
                 survey.best = Some((rank, place));
             }
         }
@@ -154,7 +160,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 if slot.cell.replace(word, word) {
                     let fresh_at = algorithm.fresh_at(word);
                     // Past now it is fresh by healing alone, which is no time to wait for.
-                    if fresh_at <= now {
+                    if word != 0 && fresh_at <= now {
                         let bucket = if identity.is_alternate() { address.alternate? } else { address.home };
                         self.ledger.get(self.geometry.home_of(bucket, tag)).floor.raise(fresh_at);
                     }
@@ -180,6 +186,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 /// slots are live, else the emptier.
 fn prefer<'t>(home: Survey<'t>, alternate: Survey<'t>, slots: usize) -> Survey<'t> {
     let free_at = home.free_at.min(alternate.free_at);
+    let own = home.own || alternate.own;
     let home_first = 2 * home.live < slots || home.live <= alternate.live;
     let rank = |survey: &Survey<'_>| survey.best.map(|(rank, _)| rank);
     let take_home = match (rank(&home), rank(&alternate)) {
@@ -187,5 +194,5 @@ fn prefer<'t>(home: Survey<'t>, alternate: Survey<'t>, slots: usize) -> Survey<'
         (None, _) => false,
         (Some(home), Some(alternate)) => home < alternate || (home == alternate && home_first),
     };
-    Survey { free_at, ..if take_home { home } else { alternate } }
+    Survey { free_at, own, ..if take_home { home } else { alternate } }
 }

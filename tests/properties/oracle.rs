@@ -9,7 +9,7 @@ use crate::traffic::{Clock, Steps, traffic};
 use crate::{cases, limiter};
 
 proptest! {
-    #![proptest_config(cases(40_000))]
+    #![proptest_config(cases(100_000))]
 
     #[test]
     fn decisions_are_the_models(

@@ -136,16 +136,11 @@ impl Accepted {
         self.layers.iter().map(Layer::capacity).min().unwrap_or(0)
     }
 
-    /// The last instant that can be decided.
-    pub(crate) fn max_now_ns(&self) -> u64 {
-        self.policy.resolved().map(|layer| layer.max_now_ns).min().unwrap_or(0)
-    }
-
     /// The instant `wait` after `now`, if it can be decided. A wait of `NEVER - 1` stands for all that
     /// a decision cannot tell.
     pub(crate) fn after(&self, now: u64, wait: u64) -> Option<u64> {
         let wait = Some(wait).filter(|wait| *wait < Decision::NEVER - 1)?;
-        now.checked_add(wait).filter(|instant| *instant <= self.max_now_ns())
+        now.checked_add(wait).filter(|instant| *instant <= self.policy.max_now_ns())
     }
 }
 

@@ -135,7 +135,7 @@ impl Clock {
         let periods = accepted.layers.iter().map(|layer| layer.period_ns);
         let period = periods.max().unwrap_or(1);
         let units = accepted.layers.iter().map(|layer| layer.period_ns.div_ceil(u64::from(layer.limit)));
-        let end = accepted.max_now_ns();
+        let end = accepted.policy.max_now_ns();
         let now = match origin {
             Origin::At(now) => now.min(end),
             Origin::BeforeTheEnd(periods) => end.saturating_sub(period.saturating_mul(periods)),

@@ -1,7 +1,7 @@
 //! Callers that stop for ever at any step.
 
 use super::super::model::{Bound, explore, until_dead};
-use super::world::{A, B, C, World, actor, asks, unit_a_tick, unit_in_ten_ticks};
+use super::world::{A, B, C, D, World, actor, asks, unit_a_tick, unit_in_ten_ticks};
 use crate::table::WhenFull;
 
 /// More atomic accesses than any first insertion makes in these tables.
@@ -52,26 +52,27 @@ fn dead_at_k_with_two_clocks() {
     }
 }
 
-/// A at 8 charges a candidate; meanwhile A at 0 is committed in another slot, and its word erased at
-/// 20. The candidate was charged under a floor that is no longer true. Red: candidate kept under an
-/// older floor.
+/// A at 108 charges a candidate in the first slot; meanwhile A at 100, for which only the second is
+/// fresh, is committed there, and its word erased at 120. The candidate was charged under a floor that
+/// is no longer true. Red: candidate kept under an older floor.
 #[test]
 fn candidate_under_an_older_floor() {
-    explore("candidate_under_an_older_floor", Bound::Preemptions(3), || {
+    explore("candidate_under_an_older_floor", Bound::Preemptions(2), || {
         let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
-        let world = world.race(vec![asks(&[(A, 8)]), asks(&[(A, 0), (B, 20)])]);
-        world.settle(&[A], 8);
+        assert!(world.ask(C, 95) && world.ask(D, 80));
+        let world = world.race(vec![asks(&[(A, 108)]), asks(&[(A, 100), (B, 120)])]);
+        world.settle(&[A], 108);
     });
 }
 
-/// X spent until 10, Y reclaims at 20, X asks at 8. Red: floor not raised, raised after the retag, not
-/// read.
+/// A is spent until 110, B takes its slot at 120, A asks at 108 and has another slot to go to. Red:
+/// floor not raised, raised after the retag, not read.
 #[test]
 fn clocks() {
     explore("clocks", Bound::Preemptions(4), || {
-        let world = World::<1>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
-        assert!(world.ask(A, 0));
-        let world = world.race(vec![asks(&[(B, 20)]), asks(&[(A, 8)])]);
-        world.settle(&[A], 8);
+        let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
+        assert!(world.ask(A, 100) && world.ask(D, 95));
+        let world = world.race(vec![asks(&[(B, 120)]), asks(&[(A, 108)])]);
+        world.settle(&[A], 108);
     });
 }

@@ -1,7 +1,7 @@
 //! Hits against reclaimers.
 
 use super::super::model::{Bound, explore};
-use super::world::{A, B, C, D, World, asks, unit_a_tick};
+use super::world::{A, B, C, D, World, actor, asks, unit_a_tick};
 use crate::table::WhenFull;
 
 const X: u64 = A;
@@ -58,12 +58,22 @@ fn marked_dead() {
     });
 }
 
-/// X hits while two keys reclaim: mark, unmark, mark. Red: unmark restores the old mark.
+/// X hits while two keys reclaim: mark, unmark, mark.
 #[test]
 fn two_reclaimers() {
     explore("two_reclaimers", Bound::RandomOnly, || {
         let world = x_and_a_stranger(1).race(vec![asks(&[(X, 10)]), asks(&[(Y, 10)]), asks(&[(Z, 10)])]);
         end(&world, &[X, Y, Z]);
+    });
+}
+
+/// The same, the second reclaimer reduced to its mark. Red: unmark restores the old mark.
+#[test]
+fn marked_again() {
+    explore("marked_again", Bound::Preemptions(2), || {
+        let marker = actor(|world: &World<2>| world.table().mark(X));
+        let world = x_and_a_stranger(1).race(vec![asks(&[(X, 10)]), asks(&[(Y, 10)]), marker]);
+        end(&world, &[X, Y]);
     });
 }
 

@@ -4,7 +4,10 @@
 //! the vectors' README, with integers that cannot overflow. All else that a decision tells is found by
 //! search: what remains is the most that would be admitted, a retry is due when it first would be.
 
+mod buckets;
+mod gcra;
 mod rules;
+mod windows;
 
 use ratecell::{Decision, Outcome};
 
@@ -112,7 +115,7 @@ impl Model {
 }
 
 fn answer(outcome: Outcome, remaining: Int, retry: Option<Int>, reset: Int, delay: Int) -> Answer {
-    // Only the wait of a log whose clock stepped back by centuries is longer than a decision can tell.
+    // The longest wait that a decision tells: less than that of a bucket that takes centuries to fill.
     let word =
         |value: Int| u64::try_from(value).map_or(Decision::NEVER - 1, |value| value.min(Decision::NEVER - 1));
     Answer {
