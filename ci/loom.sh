@@ -7,40 +7,43 @@
 #   ci/loom.sh --mutate NAME...    only these
 source "$(dirname "$0")/lib.sh"
 
-# Runs the models whose names contain $2 under checker $1 (loom or shuttle), in the folder $3.
+# Runs the models whose names contain $2 under checker $1 (loom or shuttle).
 models() {
-    local checker="$1" filter="$2" tree="${3:-.}"
-    RUSTFLAGS="--cfg ratecell_$checker -Dwarnings" \
-        cargo test --manifest-path "$tree/Cargo.toml" --target-dir "target/$checker" --quiet \
-        --lib "$filter" -- --nocapture
+    RUSTFLAGS="--cfg ratecell_$1 -Dwarnings" \
+        cargo test --target-dir "target/$1" --quiet --lib "$2" -- --nocapture
+}
+
+# Runs cargo test on the mutated copy, in a target folder of its own: cargo takes two copies of a crate
+# for one where they share it. Little optimised, for it is built once for each mutation.
+mutated() {
+    local checker="$1"
+    shift
+    RUSTFLAGS="--cfg ratecell_$checker" CARGO_PROFILE_TEST_OPT_LEVEL=1 CARGO_PROFILE_TEST_DEBUG=0 \
+        cargo test --manifest-path target/mutated/Cargo.toml --target-dir "target/mutated-$checker" \
+        --quiet --lib "$@"
 }
 
 # Applies one mutation to a copy of the sources and expects its model to fail.
 #
 # A mutation is a patch. The line "Red: CHECKER MODEL" above it names what must turn red.
 mutate() {
-    local patch="$1" tree="target/mutated" name log
+    local patch="$1" name log checker model
     name="$(basename "$patch" .patch)"
     log="target/mutation-$name.log"
-    rm -rf "$tree"
-    mkdir -p "$tree"
-    cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests "$tree"
-    mkdir "$tree/vectors" && cp vectors/README.md "$tree/vectors"
-    git apply --directory="$tree" --unsafe-paths "$patch" || { echo "$name: does not apply" >&2; return 1; }
-    local red checker model
-    red="$(sed -n 's/^Red: //p' "$patch")"
-    read -r checker model <<<"$red"
+    rm -rf target/mutated
+    mkdir -p target/mutated
+    # What cargo reads to build the library's tests.
+    cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests target/mutated
+    git apply --directory=target/mutated "$patch" || { echo "$name: does not apply" >&2; return 1; }
+    read -r checker model <<<"$(sed -n 's/^Red: //p' "$patch")"
     # Built first: a mutation that does not compile is not a red model.
-    RUSTFLAGS="--cfg ratecell_$checker" cargo test --manifest-path "$tree/Cargo.toml" \
-        --target-dir "target/$checker" --quiet --lib --no-run >"$log" 2>&1 ||
+    mutated "$checker" --no-run >"$log" 2>&1 ||
         { echo "$name: does not compile" >&2; cat "$log" >&2; return 1; }
-    if RUSTFLAGS="--cfg ratecell_$checker" RATECELL_SCHEDULES="${RATECELL_SCHEDULES:-60000}" \
-        cargo test --manifest-path "$tree/Cargo.toml" --target-dir "target/$checker" --quiet \
-        --lib "$model" -- --nocapture >"$log" 2>&1; then
+    if RATECELL_SCHEDULES=400000 mutated "$checker" "$model" -- --nocapture >"$log" 2>&1; then
         echo "$name: $model stays green" >&2
         return 1
     fi
-    grep -q 'test result: FAILED' "$log" || { echo "$name: $model did not run" >&2; cat "$log" >&2; return 1; }
+    grep -aq 'test result: FAILED' "$log" || { echo "$name: $model did not run" >&2; cat "$log" >&2; return 1; }
     echo "$name: red in $model ($checker)"
 }
 

@@ -96,11 +96,6 @@ impl core::error::Error for PolicyError {}
 pub enum BuildError {
     /// `max_keys` is 0: a table of no keys would limit nothing, or everything.
     ZeroKeys,
-    /// The tables of this many keys have more bytes than an address can name.
-    TooManyKeys {
-        /// The `max_keys` asked for.
-        max_keys: usize,
-    },
     /// The operating system did not give the memory.
     OutOfMemory {
         /// The bytes asked for, of one layer's table.
@@ -119,9 +114,6 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroKeys => f.write_str("max_keys is 0: expected at least 1"),
-            Self::TooManyKeys { max_keys } => {
-                write!(f, "max_keys is {max_keys}: its table does not fit the address space")
-            }
             Self::OutOfMemory { bytes, reason } => {
                 write!(
                     f,

@@ -185,8 +185,8 @@ impl AtomicVersion {
 
     /// Commits: the decision of an insertion is this CAS.
     pub(super) fn commit(&self, from: Version, to: Version) -> bool {
-        // AcqRel: each commit happens after all that earlier commits of the home saw. A failure is
-        // followed by a new load.
+        // AcqRel: each commit happens after all that earlier commits of the home saw.
+        // Acquire on failure: another commit won, and the next round goes on from it.
         self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }

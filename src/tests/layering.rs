@@ -6,26 +6,43 @@ use std::path::{Path, PathBuf};
 const ORDER: [&str; 9] =
     ["sync", "clock", "error", "decision", "algorithm", "policy", "cell", "table", "limiter"];
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("a folder of sources");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths
-        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
+/// Every source file of the crate, with its text.
+pub(super) fn sources() -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root()];
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                sources.push((path, text));
+            }
+        }
+    }
+    sources
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
 /// The module of the crate's root that a source file belongs to.
-fn room(source: &Path, root: &Path) -> String {
-    let inside = source.strip_prefix(root).expect("a source of the crate");
+pub(super) fn room(source: &Path) -> String {
+    let inside = source.strip_prefix(root()).expect("a source of the crate");
     let first = inside.iter().next().expect("a name").to_string_lossy();
     first.trim_end_matches(".rs").to_owned()
 }
 
+/// A file without its comments.
+pub(super) fn code(text: &str) -> String {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
 /// The modules that a file names by `crate::`, braces included.
 fn imports(text: &str) -> Vec<String> {
-    let code =
-        text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let code = code(text);
     let names = code.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
         Some(list) => list.split('}').next().unwrap_or("").split(',').map(str::to_owned).collect(),
         None => vec![rest.to_owned()],
@@ -38,16 +55,14 @@ fn imports(text: &str) -> Vec<String> {
 
 #[test]
 fn imports_go_one_way() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let place = |name: &str| ORDER.iter().position(|module| *module == name);
     let mut checked = 0;
-    for source in sources(&root) {
-        let room = room(&source, &root);
+    for (source, text) in sources() {
+        let room = room(&source);
         let Some(own) = place(&room) else {
             assert!(["lib", "docs", "tests"].contains(&room.as_str()), "{room} has no place in the order");
             continue;
         };
-        let text = std::fs::read_to_string(&source).expect("a source");
         for import in imports(&text) {
             if import == "tests" {
                 continue;

@@ -1,0 +1,40 @@
+//! What a reader of the sources may rely on.
+
+use super::layering::{code, room, sources};
+
+/// Lines above an ordering among which its reason stands.
+const REACH: usize = 6;
+
+#[test]
+fn every_ordering_has_its_reason() {
+    let mut checked = 0;
+    for (source, text) in sources() {
+        if ["sync", "tests"].contains(&room(&source).as_str()) {
+            continue;
+        }
+        let lines: Vec<_> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            for use_of in line.split("Ordering::").skip(1) {
+                let ordering: String = use_of.chars().take_while(char::is_ascii_alphanumeric).collect();
+                let above = lines[number.saturating_sub(REACH)..number].iter();
+                let explained = above
+                    .filter_map(|line| line.trim_start().strip_prefix("//"))
+                    .any(|comment| comment.contains(ordering.as_str()));
+                assert!(explained, "{}:{}: why {ordering}?", source.display(), number + 1);
+                assert_ne!(ordering, "SeqCst", "no proof needs it, and loom would not check it");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 8, "only {checked} orderings found: does the test still read them?");
+}
+
+#[test]
+fn unsafe_code_stands_in_the_memory_of_the_table_alone() {
+    for (source, text) in sources() {
+        let allowed = source.ends_with("table/memory.rs") || room(&source) == "tests";
+        let code = code(&text);
+        let mut words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        assert!(allowed || !words.any(|word| word == "unsafe"), "{} has unsafe code", source.display());
+    }
+}
