@@ -48,17 +48,33 @@ impl Cell {
         cost: u32,
         holds: impl Fn() -> bool,
     ) -> Option<Charge> {
+        let before = self.load();
+        let Step { word: after, decision } = algorithm.step(before, now, cost);
+        if after == before || self.replace(before, after) {
+            return Some(Charge { before, after, decision });
+        }
+        self.charge_contended(algorithm, now, cost, holds)
+    }
+
+    /// [`charge`](Self::charge) after a first attempt that failed.
+    #[cold]
+    #[inline(never)]
+    fn charge_contended<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        now: u64,
+        cost: u32,
+        holds: impl Fn() -> bool,
+    ) -> Option<Charge> {
         let backoff = Backoff::new();
-        loop {
+        while holds() {
+            backoff.spin();
             let before = self.load();
             let Step { word: after, decision } = algorithm.step(before, now, cost);
             if after == before || self.replace(before, after) {
                 return Some(Charge { before, after, decision });
             }
-            if !holds() {
-                return None;
-            }
-            backoff.spin();
         }
+        None
     }
 }

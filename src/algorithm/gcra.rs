@@ -209,6 +209,11 @@ impl Algorithm for Gcra {
     }
 
     #[inline]
+    fn is_fresh(&self, word: u64, now: u64) -> bool {
+        word <= now.saturating_mul(self.den) || self.is_healed(word, now)
+    }
+
+    #[inline]
     fn grounded(&self, instant: u64) -> u64 {
         instant.saturating_mul(self.den)
     }

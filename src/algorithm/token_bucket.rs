@@ -228,7 +228,7 @@ impl BucketIntervalFirst {
 fn smooth_divisor(n: u64, least: u128) -> Option<u64> {
     let powers = |prime: u64, from: u64| {
         core::iter::successors(Some(from), move |power| power.checked_mul(prime))
-            .take_while(move |power| n % power == 0)
+            .take_while(move |power| n.is_multiple_of(*power))
     };
     powers(2, 1)
         .flat_map(|twos| powers(3, twos))

@@ -40,7 +40,7 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) ->
 
 /// A duration in the largest unit that divides it.
 fn whole_units(ns: u64) -> (u64, &'static str) {
-    let largest = UNITS.iter().rev().find(|(_, unit)| ns >= *unit && ns % unit == 0);
+    let largest = UNITS.iter().rev().find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit));
     largest.map_or((ns, "ns"), |(name, unit)| (ns / unit, name))
 }
 

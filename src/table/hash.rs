@@ -1,7 +1,5 @@
 //! From keys to 64 uniform bits that nobody outside can choose.
 
-use core::hash::Hasher;
-
 use siphasher::sip::SipHasher13;
 
 use crate::error::BuildError;
@@ -9,7 +7,7 @@ use crate::error::BuildError;
 /// The secret of one table's hash.
 #[derive(Clone)]
 pub(crate) struct Secret {
-    key: [u8; 16],
+    keyed: SipHasher13,
 }
 
 impl core::fmt::Debug for Secret {
@@ -22,16 +20,14 @@ impl Secret {
     pub(crate) fn random() -> Result<Self, BuildError> {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|error| BuildError::NoRandomness { reason: error.to_string() })?;
-        Ok(Self { key })
+        Ok(Self { keyed: SipHasher13::new_with_key(&key) })
     }
 
     /// The hash of a key: SipHash-1-3, a keyed pseudo-random function, so that who chooses keys cannot
     /// choose buckets.
     #[inline]
     pub(crate) fn hash(&self, key: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.key);
-        hasher.write(key);
-        hasher.finish()
+        self.keyed.hash(key)
     }
 }
 

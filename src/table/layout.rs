@@ -78,6 +78,12 @@ impl Tag {
         (self.0 ^ other.0) & !(MEMBER | TENURE | MARK) == 0
     }
 
+    /// Whether this is the member tag of the key of `identity`: one comparison, for the lookup.
+    #[inline]
+    pub(super) fn is_member_of(self, identity: Self) -> bool {
+        (self.0 ^ (identity.0 | MEMBER)) <= (TENURE | MARK)
+    }
+
     /// Whether the slot has not changed hands between the two.
     #[inline]
     pub(super) fn is_tenure_of(self, other: Self) -> bool {
@@ -360,6 +366,10 @@ mod tests {
             prop_assert!(!marked.next_mark().is_marked() && marked.next_mark() != pending);
             let member = marked.finished();
             prop_assert!(member.is_member() && !member.is_marked() && member.is_tenure_of(pending));
+            prop_assert!(member.is_member_of(identity) && member.next_mark().is_member_of(identity));
+            prop_assert!(!pending.is_member_of(identity));
+            let is_member = Tag(garbage).is_member() && Tag(garbage).is_key_of(identity);
+            prop_assert_eq!(Tag(garbage).is_member_of(identity), is_member);
             prop_assert!(!Tag(garbage).pending_for(identity).is_tenure_of(pending.pending_for(identity)));
         }
 

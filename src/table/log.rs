@@ -84,10 +84,10 @@ impl LogTable {
 
     /// Takes back a charge of `cost` just made, unless the key has no log of its own: then it stays.
     pub(crate) fn refund(&self, h: u64, cost: u32) {
-        if let Some(mut shard) = self.shard(h) {
-            if let Some(entry) = shard.entries.find_mut(h, |entry| entry.hash == h) {
-                SlidingLog::refund(&mut entry.log, cost);
-            }
+        if let Some(mut shard) = self.shard(h)
+            && let Some(entry) = shard.entries.find_mut(h, |entry| entry.hash == h)
+        {
+            SlidingLog::refund(&mut entry.log, cost);
         }
     }
 

@@ -38,3 +38,10 @@ fn unsafe_code_stands_in_the_memory_of_the_table_alone() {
         assert!(allowed || !words.any(|word| word == "unsafe"), "{} has unsafe code", source.display());
     }
 }
+
+#[test]
+fn the_readme_names_the_oldest_compiler() {
+    let readme = include_str!("../../README.md");
+    let oldest = env!("CARGO_PKG_RUST_VERSION");
+    assert!(readme.contains(&format!("Rust {oldest} or later")), "README says otherwise than {oldest}");
+}

@@ -29,17 +29,24 @@ impl<'s> Contest<'s> {
         self.cases.push(case);
     }
 
-    /// Ratecell's cases against one peer.
-    fn meet(&mut self, peer: Case<'s>, ratecell: impl IntoIterator<Item = (&'static str, Case<'s>)>) {
+    /// A case of ratecell and its peer; says which case the peer is.
+    fn meet(&mut self, name: &'static str, case: Case<'s>, peer: Case<'s>) -> usize {
         let peer_at = self.cases.len();
         self.cases.push(peer);
-        for (name, case) in ratecell {
-            self.rows.push(Row { name, case: self.cases.len(), peer: peer_at });
-            self.cases.push(case);
-        }
+        self.join(name, case, peer_at);
+        peer_at
+    }
+
+    /// Another case of ratecell for a peer that has met one.
+    fn join(&mut self, name: &'static str, case: Case<'s>, peer: usize) {
+        self.rows.push(Row { name, case: self.cases.len(), peer });
+        self.cases.push(case);
     }
 
     /// Keys that both stores hold.
+    ///
+    /// No two cases in a row use one table: the second would find the first one's page table entries in
+    /// its caches.
     pub(crate) fn known_keys(
         floor: &'s Floor<'_>,
         ratecell: &'s ratecell::Keyed,
@@ -47,28 +54,15 @@ impl<'s> Contest<'s> {
     ) -> Self {
         let mut contest = Self::new();
         contest.floor("floor: hash and one line's load", floor.load());
+        let own_clock = contest.meet("own clock, own hash", ratecell.own_clock(), governor.own_clock());
+        let caller_clock =
+            contest.meet("caller's clock, own hash", ratecell.caller_clock(), governor.caller_clock());
+        let caller_hash =
+            contest.meet("caller's clock and hash", ratecell.caller_hash(), governor.caller_hash());
+        contest.join("own clock, own hash, batch of 32", ratecell.own_clock_batched(), own_clock);
         contest.floor("floor: hash and one line's fetch_add", floor.fetch_add());
-        contest.meet(
-            governor.own_clock(),
-            [
-                ("own clock, own hash", ratecell.own_clock()),
-                ("the same, batch of 32", ratecell.own_clock_batched()),
-            ],
-        );
-        contest.meet(
-            governor.caller_clock(),
-            [
-                ("caller's clock, own hash", ratecell.caller_clock()),
-                ("the same, batch of 32", ratecell.caller_clock_batched()),
-            ],
-        );
-        contest.meet(
-            governor.caller_hash(),
-            [
-                ("caller's clock and hash", ratecell.caller_hash()),
-                ("the same, batch of 32", ratecell.caller_hash_batched()),
-            ],
-        );
+        contest.join("caller's clock, own hash, batch of 32", ratecell.caller_clock_batched(), caller_clock);
+        contest.join("caller's clock and hash, batch of 32", ratecell.caller_hash_batched(), caller_hash);
         contest
     }
 
@@ -80,7 +74,7 @@ impl<'s> Contest<'s> {
         ahead: u64,
     ) -> Self {
         let mut contest = Self::new();
-        contest.meet(governor.ahead(ahead), [(name, ratecell.ahead(ahead))]);
+        contest.meet(name, ratecell.ahead(ahead), governor.ahead(ahead));
         contest
     }
 
@@ -96,8 +90,8 @@ impl<'s> Contest<'s> {
             Answer::Allowed => contest.floor("floor: fetch_add", word.fetch_add()),
             Answer::Denied => contest.floor("floor: load", word.load()),
         }
-        contest.meet(governor.own_clock(), [("own clock", ratecell.own_clock())]);
-        contest.meet(governor.caller_clock(), [("caller's clock", ratecell.caller_clock())]);
+        contest.meet("own clock", ratecell.own_clock(), governor.own_clock());
+        contest.meet("caller's clock", ratecell.caller_clock(), governor.caller_clock());
         contest
     }
 }
