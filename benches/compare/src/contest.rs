@@ -44,25 +44,21 @@ impl<'s> Contest<'s> {
     }
 
     /// Keys that both stores hold.
-    ///
-    /// No two cases in a row use one table: the second would find the first one's page table entries in
-    /// its caches.
     pub(crate) fn known_keys(
-        floor: &'s Floor<'_>,
+        load: &'s Floor<'_>,
+        fetch_add: &'s Floor<'_>,
         ratecell: &'s ratecell::Keyed,
         governor: &'s governor::Keyed,
     ) -> Self {
         let mut contest = Self::new();
-        contest.floor("floor: hash and one line's load", floor.load());
-        let own_clock = contest.meet("own clock, own hash", ratecell.own_clock(), governor.own_clock());
-        let caller_clock =
-            contest.meet("caller's clock, own hash", ratecell.caller_clock(), governor.caller_clock());
-        let caller_hash =
-            contest.meet("caller's clock and hash", ratecell.caller_hash(), governor.caller_hash());
-        contest.join("own clock, own hash, batch of 32", ratecell.own_clock_batched(), own_clock);
-        contest.floor("floor: hash and one line's fetch_add", floor.fetch_add());
-        contest.join("caller's clock, own hash, batch of 32", ratecell.caller_clock_batched(), caller_clock);
-        contest.join("caller's clock and hash, batch of 32", ratecell.caller_hash_batched(), caller_hash);
+        contest.floor("floor: hash and one line's load", load.load());
+        contest.floor("floor: hash and one line's fetch_add", fetch_add.fetch_add());
+        let peer = contest.meet("own clock, own hash", ratecell.own_clock(), governor.own_clock());
+        contest.join("own clock, own hash, batch of 32", ratecell.own_clock_batched(), peer);
+        let peer = contest.meet("caller's clock, own hash", ratecell.caller_clock(), governor.caller_clock());
+        contest.join("caller's clock, own hash, batch of 32", ratecell.caller_clock_batched(), peer);
+        let peer = contest.meet("caller's clock and hash", ratecell.caller_hash(), governor.caller_hash());
+        contest.join("caller's clock and hash, batch of 32", ratecell.caller_hash_batched(), peer);
         contest
     }
 

@@ -97,9 +97,9 @@ fn keyed(extent: Extent, keys: u32) {
             let theirs = governor::Keyed::filled(limit, keys);
             (ours.join().expect("filling does not panic"), theirs)
         });
-        let mut memory = floor::Memory::of(ours.bytes());
-        let floor = memory.floor();
-        let contest = Contest::known_keys(&floor, &ours, &theirs);
+        let mut memory = [(); 2].map(|()| floor::Memory::of(ours.bytes()));
+        let [load, fetch_add] = memory.each_mut().map(floor::Memory::floor);
+        let contest = Contest::known_keys(&load, &fetch_add, &ours, &theirs);
         let on_one = |pace, mut order| one_thread(&contest.cases, &mut order, extent.rounds, pace);
         let measured = |series: Vec<Series>| Measured::new(answer, &contest, series);
         lone.push(measured(on_one(Pace::Lone, uniform(keys))));
