@@ -37,6 +37,18 @@ pub(crate) trait Algorithm: Copy {
     /// Decides `cost` at `now` on `word`.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
 
+    /// The word alone: all that an attempt to charge needs, in registers.
+    #[inline(always)]
+    fn advance(&self, word: u64, now: u64, cost: u32) -> u64 {
+        self.step(word, now, cost).word
+    }
+
+    /// The decision alone: computed once, when it is known which word was decided on.
+    #[inline(always)]
+    fn report(&self, word: u64, now: u64, cost: u32) -> Decision {
+        self.step(word, now, cost).decision
+    }
+
     /// The instant from which `word` is fresh.
     fn fresh_at(&self, word: u64) -> u64;
 

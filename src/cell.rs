@@ -2,8 +2,7 @@
 
 use crossbeam_utils::Backoff;
 
-use crate::algorithm::{Algorithm, Step};
-use crate::decision::Decision;
+use crate::algorithm::Algorithm;
 use crate::sync::{AtomicU64, Ordering};
 
 /// One key's state. Zero is a key never seen.
@@ -11,12 +10,12 @@ use crate::sync::{AtomicU64, Ordering};
 #[repr(transparent)]
 pub(crate) struct Cell(AtomicU64);
 
-/// A charge made to a cell: enough to answer, to take it back and to check it.
+/// What a request did to a cell: the word it was decided on and the word it left, the same one unless
+/// it was charged. Everything else that there is to say follows from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charge {
     pub(crate) before: u64,
     pub(crate) after: u64,
-    pub(crate) decision: Decision,
 }
 
 impl Cell {
@@ -40,7 +39,7 @@ impl Cell {
     /// After an attempt that failed, `holds` is asked whether to go on; where it says no, nothing was
     /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
     /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
@@ -49,9 +48,9 @@ impl Cell {
         holds: impl Fn() -> bool,
     ) -> Option<Charge> {
         let before = self.load();
-        let Step { word: after, decision } = algorithm.step(before, now, cost);
+        let after = algorithm.advance(before, now, cost);
         if after == before || self.replace(before, after) {
-            return Some(Charge { before, after, decision });
+            return Some(Charge { before, after });
         }
         self.charge_contended(algorithm, now, cost, holds)
     }
@@ -70,9 +69,9 @@ impl Cell {
         while holds() {
             backoff.spin();
             let before = self.load();
-            let Step { word: after, decision } = algorithm.step(before, now, cost);
+            let after = algorithm.advance(before, now, cost);
             if after == before || self.replace(before, after) {
-                return Some(Charge { before, after, decision });
+                return Some(Charge { before, after });
             }
         }
         None

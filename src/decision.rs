@@ -46,6 +46,27 @@ impl Decision {
         }
     }
 
+    /// The same decision, built from its fields: what a call has written to memory is then not copied as
+    /// a whole, and the decision of the path beside the call stays in registers.
+    #[inline(always)]
+    pub(crate) fn by_field(self) -> Self {
+        let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome } = self;
+        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome }
+    }
+
+    /// This decision of a new key, denied because there is no room for it before `free_at`.
+    pub(crate) fn without_room(self, free_at: u64, now: u64) -> Self {
+        let wait = free_at.saturating_sub(now).clamp(1, Self::NEVER - 1);
+        Self {
+            outcome: Outcome::Denied,
+            remaining: 0,
+            retry_after_ns: wait,
+            reset_after_ns: wait,
+            delay_ns: 0,
+            ..self
+        }
+    }
+
     /// How the request was decided.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {

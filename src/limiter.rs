@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::policy::Policy;
 use crate::table::log::LogTable;
-use crate::table::{Charged, Secret, Stats, Table, WhenFull, spread};
+use crate::table::{Secret, Stats, Table, Verdict, WhenFull, spread};
 
 mod batch;
 mod direct;
@@ -75,7 +75,7 @@ impl LayerTable {
     fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
             Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.charge(algorithm, h, now, cost).decision)
+                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost))
             }
             Self::Logs(log, table) => table.charge(log, h, now, cost),
         }
@@ -105,7 +105,7 @@ impl LayerTable {
 
 impl Layer for LayerTable {
     /// `None` for a log: its entries say when they were charged.
-    type Receipt<'l> = Option<Charged<'l>>;
+    type Receipt<'l> = Option<Verdict<'l>>;
 
     fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
@@ -119,8 +119,10 @@ impl Layer for LayerTable {
     fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
         match self {
             Self::Words(kernel, table) => {
-                let charged = with_kernel!(kernel, algorithm => table.charge(algorithm, h, now, cost));
-                (charged.decision, Some(charged))
+                with_kernel!(kernel, algorithm => {
+                    let verdict = table.charge(algorithm, h, now, cost);
+                    (table.report(algorithm, &verdict, now, cost), Some(verdict))
+                })
             }
             Self::Logs(log, table) => (table.charge(log, h, now, cost), None),
         }
@@ -129,7 +131,7 @@ impl Layer for LayerTable {
     fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
         match (self, receipt) {
             (Self::Logs(_, table), _) => table.refund(h, cost),
-            (Self::Words(..), Some(charged)) => charged.refund(),
+            (Self::Words(..), Some(verdict)) => verdict.refund(),
             (Self::Words(..), None) => {}
         }
     }
@@ -216,6 +218,15 @@ impl Limiter {
 
     #[inline]
     fn decide(&self, h: u64, cost: u32, now: u64) -> Decision {
+        // The commonest policy by far is compiled into the caller.
+        if let [LayerTable::Words(Kernel::Gcra(gcra), table)] = &*self.layers {
+            return table.check(gcra, h, now, cost);
+        }
+        self.decide_by_call(h, cost, now).by_field()
+    }
+
+    #[inline(never)]
+    fn decide_by_call(&self, h: u64, cost: u32, now: u64) -> Decision {
         match &*self.layers {
             [layer] => layer.check(h, now, cost),
             layers => layers::check(layers, h, now, cost),

@@ -66,20 +66,24 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     counters: Counters,
 }
 
-/// A decision, and the charge behind it where there is one that can be taken back.
+/// What came of a request, in words: from it the decision is told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Charged<'t> {
-    pub(crate) decision: Decision,
+pub(crate) struct Verdict<'t> {
+    /// The word that was decided on.
+    word: u64,
+    /// The charge, where there is one that can be taken back.
     charge: Option<(&'t Cell, Charge)>,
+    /// There was no room: when there may be.
+    full_until: Option<u64>,
 }
 
-impl<'t> Charged<'t> {
-    fn uncharged(decision: Decision) -> Self {
-        Self { decision, charge: None }
+impl<'t> Verdict<'t> {
+    fn uncharged(word: u64) -> Self {
+        Self { word, charge: None, full_until: None }
     }
 
-    fn to(cell: &'t Cell, charge: Charge) -> Self {
-        Self { decision: charge.decision, charge: Some((cell, charge)) }
+    fn charged(cell: &'t Cell, charge: Charge) -> Self {
+        Self { word: charge.before, charge: Some((cell, charge)), full_until: None }
     }
 
     /// Takes the charge back, unless the word has changed since: then it stays.
@@ -127,14 +131,63 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
     #[inline]
-    pub(crate) fn charge<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Charged<'_> {
+    pub(crate) fn charge<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Verdict<'_> {
         let address = self.geometry.address(h);
-        if let Some((slot, tag)) = self.find(&address)
-            && let Some(charge) = hit(algorithm, slot, tag, now, cost)
-        {
-            return Charged::to(&slot.cell, charge);
+        match self.hit(algorithm, &address, now, cost) {
+            Some((cell, charge)) => Verdict::charged(cell, charge),
+            None => self.insert(algorithm, &address, now, cost),
         }
-        self.insert(algorithm, &address, now, cost)
+    }
+
+    /// [`charge`](Self::charge) and [`report`](Self::report) in one. Inlined, so that of a known key's
+    /// decision only what the caller looks at is computed.
+    #[inline(always)]
+    pub(crate) fn check<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
+        let address = self.geometry.address(h);
+        match self.hit(algorithm, &address, now, cost) {
+            Some((_, charge)) => algorithm.report(charge.before, now, cost),
+            None => self.check_newcomer(algorithm, &address, now, cost).by_field(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_newcomer<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address,
+        now: u64,
+        cost: u32,
+    ) -> Decision {
+        self.report(algorithm, &self.insert(algorithm, address, now, cost), now, cost)
+    }
+
+    /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
+    #[inline(always)]
+    fn hit<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address,
+        now: u64,
+        cost: u32,
+    ) -> Option<(&Cell, Charge)> {
+        let (slot, tag) = self.find(address)?;
+        Some((&slot.cell, hit(algorithm, slot, tag, now, cost)?))
+    }
+
+    /// The decision of a request that had this verdict.
+    #[inline]
+    pub(crate) fn report<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        verdict: &Verdict<'_>,
+        now: u64,
+        cost: u32,
+    ) -> Decision {
+        match verdict.full_until {
+            None => algorithm.report(verdict.word, now, cost),
+            Some(free_at) => self.report_full(algorithm, free_at, now, cost),
+        }
     }
 
     /// Decides `cost` at `now` on the key of hash `h`, and writes nothing.
@@ -142,12 +195,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let address = self.geometry.address(h);
         for _ in 0..MAX_ROUNDS {
             let Some((slot, tag)) = self.find(&address) else { break };
-            let decision = algorithm.step(slot.cell.load(), now, cost).decision;
+            let word = slot.cell.load();
             if slot.tag.load().is_tenure_of(tag) {
-                return decision;
+                return algorithm.report(word, now, cost);
             }
         }
-        algorithm.step(self.newcomer(algorithm, &address, now), now, cost).decision
+        algorithm.report(self.newcomer(algorithm, &address, now), now, cost)
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether it was there.
@@ -170,7 +223,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Finds the member of a key.
-    #[inline]
+    #[inline(always)]
     fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
         // Under way while home is searched: one key in five is there.
         if let Some(alternate) = address.alternate {
@@ -183,7 +236,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Finds a member in one bucket: all tags are compared without a branch, for where a key stands is
     /// nothing a processor could predict.
-    #[inline]
+    #[inline(always)]
     fn find_in(&self, index: Index, identity: Tag) -> Option<(&Slot, Tag)> {
         let slots = &self.buckets.get(index).slots;
         let found = slots.iter().enumerate().fold(0u32, |found, (place, slot)| {
@@ -220,7 +273,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
 /// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
 /// charge already made stays with a stranger, who is denied the more for it.
-#[inline]
+#[inline(always)]
 fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
     let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
     let answered =

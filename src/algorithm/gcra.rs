@@ -158,7 +158,7 @@ fn reduced(num: u128, den: u128) -> (u128, u128) {
 }
 
 impl Algorithm for Gcra {
-    #[inline]
+    #[inline(always)]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         let limit = u64::from(self.capacity);
         if now > self.max_now {

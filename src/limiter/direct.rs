@@ -58,7 +58,10 @@ impl DirectLayer {
     fn check(&self, now: u64, cost: u32) -> Decision {
         match self {
             Self::Word(kernel, cell) => {
-                with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost)).decision
+                with_kernel!(kernel, algorithm => {
+                    let Charge { before, .. } = charge(algorithm, cell, now, cost);
+                    algorithm.report(before, now, cost)
+                })
             }
             Self::Log(log, entries) => Self::step_log(log, entries, now, cost, true),
         }
@@ -78,7 +81,7 @@ impl DirectLayer {
 }
 
 /// Charges a cell that belongs to one key for ever.
-#[inline]
+#[inline(always)]
 fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Charge {
     loop {
         if let Some(charge) = cell.charge(algorithm, now, cost, || true) {
@@ -94,7 +97,7 @@ impl Layer for DirectLayer {
     fn peek(&self, _: u64, now: u64, cost: u32) -> Decision {
         match self {
             Self::Word(kernel, cell) => {
-                with_kernel!(kernel, algorithm => algorithm.step(cell.load(), now, cost)).decision
+                with_kernel!(kernel, algorithm => algorithm.report(cell.load(), now, cost))
             }
             Self::Log(log, entries) => Self::step_log(log, entries, now, cost, false),
         }
@@ -103,8 +106,10 @@ impl Layer for DirectLayer {
     fn charge(&self, _: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
         match self {
             Self::Word(kernel, cell) => {
-                let charge = with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost));
-                (charge.decision, Some(charge))
+                with_kernel!(kernel, algorithm => {
+                    let charge = charge(algorithm, cell, now, cost);
+                    (algorithm.report(charge.before, now, cost), Some(charge))
+                })
             }
             Self::Log(..) => (self.check(now, cost), None),
         }
@@ -148,6 +153,15 @@ impl DirectLimiter {
     /// Decides `cost` units at `now_ns`.
     #[inline]
     pub fn check_at(&self, cost: u32, now_ns: u64) -> Decision {
+        // The commonest policy by far is compiled into the caller.
+        if let [DirectLayer::Word(Kernel::Gcra(gcra), cell)] = &*self.layers {
+            return gcra.report(charge(gcra, cell, now_ns, cost).before, now_ns, cost);
+        }
+        self.decide_by_call(cost, now_ns).by_field()
+    }
+
+    #[inline(never)]
+    fn decide_by_call(&self, cost: u32, now_ns: u64) -> Decision {
         match &*self.layers {
             [layer] => layer.check(now_ns, cost),
             layers => layers::check(layers, 0, now_ns, cost),

@@ -1,9 +1,9 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
 use super::layout::{Address, Version};
-use super::{Charged, Table, WhenFull};
+use super::{Table, Verdict, WhenFull};
 use crate::algorithm::Algorithm;
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// Charges the cell that newcomers without room share.
@@ -18,49 +18,52 @@ impl<const SLOTS: usize> Table<SLOTS> {
         version: Version,
         now: u64,
         cost: u32,
-    ) -> Option<Charged<'t>> {
+    ) -> Option<Verdict<'t>> {
         let ledger = self.ledger.get(address.home);
         let before = ledger.overflow.load();
-        let step = algorithm.step(algorithm.above(before, ledger.floor.load(), now), now, cost);
+        let word = algorithm.above(before, ledger.floor.load(), now);
+        let after = algorithm.advance(word, now, cost);
         let counters = self.counters.at(address.home);
-        if !step.decision.is_allowed() {
+        if after == word {
             let current = ledger.version.load() == version;
             return current.then(|| {
                 counters.shared();
-                Charged::uncharged(step.decision)
+                Verdict::uncharged(word)
             });
         }
         // Without the commit the charge stays on the shared cell, which over-denies.
-        if !ledger.overflow.replace(before, step.word)
+        if !ledger.overflow.replace(before, after)
             || !ledger.version.commit(version, version.next_without_slot())
         {
             return None;
         }
         counters.shared();
-        Some(Charged::uncharged(step.decision))
+        Some(Verdict::uncharged(word))
     }
 
-    /// The answer where no place may be taken before `free_at`.
-    pub(super) fn full<A: Algorithm>(
+    /// The verdict where no place may be taken before `free_at`.
+    pub(super) fn full(&self, address: &Address, free_at: u64) -> Verdict<'_> {
+        let counters = self.counters.at(address.home);
+        match self.when_full {
+            WhenFull::Allow => counters.allowed(),
+            WhenFull::Evict | WhenFull::Share | WhenFull::Deny => counters.denied(),
+        }
+        Verdict { full_until: Some(free_at), ..Verdict::uncharged(0) }
+    }
+
+    /// The decision of a request for which there was no room before `free_at`.
+    #[cold]
+    pub(super) fn report_full<A: Algorithm>(
         &self,
         algorithm: &A,
-        address: &Address,
+        free_at: u64,
         now: u64,
         cost: u32,
-        free_at: u64,
-    ) -> Charged<'_> {
-        let counters = self.counters.at(address.home);
-        let mut decision = algorithm.step(0, now, cost).decision;
-        if self.when_full == WhenFull::Allow {
-            counters.allowed();
-        } else {
-            counters.denied();
-            decision.outcome = Outcome::Denied;
-            decision.remaining = 0;
-            decision.retry_after_ns = free_at.saturating_sub(now).clamp(1, Decision::NEVER - 1);
-            decision.reset_after_ns = decision.retry_after_ns;
-            decision.delay_ns = 0;
+    ) -> Decision {
+        let unkept = algorithm.report(0, now, cost);
+        match self.when_full {
+            WhenFull::Allow => unkept,
+            WhenFull::Evict | WhenFull::Share | WhenFull::Deny => unkept.without_room(free_at, now),
         }
-        Charged::uncharged(decision)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::layout::{Address, Index, Ledger, Version};
 use super::take::{Place, Taking};
-use super::{Charged, MAX_ROUNDS, Table, WhenFull, hit, settle};
+use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
 use crate::algorithm::Algorithm;
 use crate::cell::Charge;
 
@@ -16,11 +16,13 @@ struct Candidate<'t> {
     charge: Charge,
     /// The floor it was charged under.
     floor: u64,
+    /// The word that was decided on: the one before the charge, or later by the floor.
+    word: u64,
 }
 
 impl<'t> Candidate<'t> {
-    fn charged(self) -> Charged<'t> {
-        Charged::to(&self.place.slot.cell, self.charge)
+    fn verdict(self) -> Verdict<'t> {
+        Verdict { word: self.word, ..Verdict::charged(&self.place.slot.cell, self.charge) }
     }
 }
 
@@ -49,7 +51,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         address: &Address,
         now: u64,
         cost: u32,
-    ) -> Charged<'_> {
+    ) -> Verdict<'_> {
         let mut attempt = Attempt::default();
         for _ in 0..MAX_ROUNDS {
             if let Some(answer) = self.round(algorithm, address, now, cost, &mut attempt) {
@@ -58,7 +60,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         refund(&mut attempt);
         self.counters.at(address.home).exhausted();
-        self.full(algorithm, address, now, cost, now)
+        self.full(address, now)
     }
 
     /// One round: an answer, or another round.
@@ -69,7 +71,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
         attempt: &mut Attempt<'t>,
-    ) -> Option<Charged<'t>> {
+    ) -> Option<Verdict<'t>> {
         let ledger = self.ledger.get(address.home);
         let version = ledger.version.load();
         // Before the scan: a committed slot must be seen as the member it is.
@@ -87,9 +89,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !attempt.candidate.is_some_and(kept) {
             refund(attempt);
             // After the scan, as below.
-            let step = algorithm.step(algorithm.above(0, ledger.floor.load(), now), now, cost);
-            if !step.decision.is_allowed() || cost == 0 {
-                return Some(Charged::uncharged(step.decision));
+            let word = algorithm.above(0, ledger.floor.load(), now);
+            if algorithm.advance(word, now, cost) == word {
+                return Some(Verdict::uncharged(word));
             }
         }
         let place = match scan.pending {
@@ -100,7 +102,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Taking::Full(_) if self.when_full == WhenFull::Share => {
                     return self.charge_overflow(algorithm, address, version, now, cost);
                 }
-                Taking::Full(free_at) => return Some(self.full(algorithm, address, now, cost, free_at)),
+                Taking::Full(free_at) => return Some(self.full(address, free_at)),
             },
         };
         // After the scan and the take: a word that this key lost before them has raised it.
@@ -114,18 +116,18 @@ impl<const SLOTS: usize> Table<SLOTS> {
             Some(candidate) => candidate,
             None => {
                 let before = place.slot.cell.load();
-                let step = algorithm.step(algorithm.above(before, floor, now), now, cost);
-                if !step.decision.is_allowed() {
+                let word = algorithm.above(before, floor, now);
+                let charge = Charge { before, after: algorithm.advance(word, now, cost) };
+                if charge.after == word {
                     let same = place.slot.tag.load().is_tenure_of(place.tag);
-                    return same.then_some(Charged::uncharged(step.decision));
+                    return same.then_some(Verdict::uncharged(word));
                 }
-                let charge = Charge { before, after: step.word, decision: step.decision };
                 if !place.slot.cell.replace(before, charge.after) {
                     return None;
                 }
-                let candidate = Candidate { place, charge, floor };
+                let candidate = Candidate { place, charge, floor, word };
                 if !settle(place.slot, place.tag) {
-                    candidate.charged().refund();
+                    candidate.verdict().refund();
                     return None;
                 }
                 *attempt.candidate.insert(candidate)
@@ -137,7 +139,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             return None;
         }
         self.finish(address.home, next);
-        Some(candidate.charged())
+        Some(candidate.verdict())
     }
 
     /// Makes a member of the slot that `version` committed, if it is still the pending one.
@@ -180,19 +182,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
         attempt: &mut Attempt<'t>,
-    ) -> Option<Charged<'t>> {
+    ) -> Option<Verdict<'t>> {
         if let Some(candidate) = attempt.candidate {
             // Another caller of this key has adopted and committed it, this call's charge included.
             if candidate.place.is(&member)
                 && self.floor(algorithm, ledger) <= candidate.floor
                 && settle(member.slot, candidate.place.tag)
             {
-                return Some(candidate.charged());
+                return Some(candidate.verdict());
             }
             refund(attempt);
         }
         let charge = hit(algorithm, member.slot, member.tag, now, cost)?;
-        Some(Charged::to(&member.slot.cell, charge))
+        Some(Verdict::charged(&member.slot.cell, charge))
     }
 
     /// The instant before which no newcomer of a home is judged.
@@ -208,6 +210,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
 /// Takes back the charge of a candidate that is not to be.
 fn refund(attempt: &mut Attempt<'_>) {
     if let Some(candidate) = attempt.candidate.take() {
-        candidate.charged().refund();
+        candidate.verdict().refund();
     }
 }

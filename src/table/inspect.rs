@@ -1,8 +1,8 @@
 //! What the tests see of a table that no caller does.
 
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
-use super::Charged;
 use super::Table;
+#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+use super::Verdict;
 use crate::algorithm::Algorithm;
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -41,7 +41,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 }
 
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
-impl Charged<'_> {
+impl Verdict<'_> {
     /// The word before the charge and after it.
     pub(crate) fn words(&self) -> Option<(u64, u64)> {
         self.charge.map(|(_, charge)| (charge.before, charge.after))

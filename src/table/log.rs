@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 
 use super::{Stats, WhenFull};
 use crate::algorithm::sliding_log::{Log, SlidingLog};
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 use crate::error::BuildError;
 
 /// Keys per shard at the advertised capacity, and the most that one holds: at random, fewer than one
@@ -185,13 +185,6 @@ impl Shard {
     fn deny(&mut self, algorithm: &SlidingLog, allowed: Decision, now: u64) -> Decision {
         self.stats.denied_full += 1;
         let free_at = self.entries.iter().map(|entry| algorithm.fresh_at(&entry.log)).min().unwrap_or(now);
-        let wait = free_at.saturating_sub(now).clamp(1, Decision::NEVER - 1);
-        Decision {
-            outcome: Outcome::Denied,
-            remaining: 0,
-            retry_after_ns: wait,
-            reset_after_ns: wait,
-            ..allowed
-        }
+        allowed.without_room(free_at, now)
     }
 }

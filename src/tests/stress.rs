@@ -49,8 +49,9 @@ fn race<A: Algorithm + Sync>(
                     let requests = requests(thread);
                     start.wait();
                     let ask = |(key, now)| {
-                        let charged = table.charge(algorithm, key, now, 1);
-                        charged.decision.is_allowed().then(|| Admission { key, now, words: charged.words() })
+                        let verdict = table.charge(algorithm, key, now, 1);
+                        let decision = table.report(algorithm, &verdict, now, 1);
+                        decision.is_allowed().then(|| Admission { key, now, words: verdict.words() })
                     };
                     requests.into_iter().filter_map(ask).collect::<Vec<_>>()
                 })

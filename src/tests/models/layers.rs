@@ -8,7 +8,7 @@ use super::super::model::{Bound, explore};
 use crate::algorithm::{Algorithm, Kernel};
 use crate::decision::Decision;
 use crate::limiter::layers::{self, Layer};
-use crate::table::{Charged, Table, WhenFull};
+use crate::table::{Table, Verdict, WhenFull};
 
 /// A layer of one slot.
 struct OneSlot {
@@ -30,15 +30,15 @@ impl OneSlot {
 }
 
 impl Layer for OneSlot {
-    type Receipt<'l> = Charged<'l>;
+    type Receipt<'l> = Verdict<'l>;
 
     fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
         self.table.peek(&self.gcra(), h, now, cost)
     }
 
     fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        let charged = self.table.charge(&self.gcra(), h, now, cost);
-        (charged.decision, charged)
+        let verdict = self.table.charge(&self.gcra(), h, now, cost);
+        (self.table.report(&self.gcra(), &verdict, now, cost), verdict)
     }
 
     fn refund(&self, receipt: Self::Receipt<'_>, _: u64, _: u32) {

@@ -85,7 +85,7 @@ impl<const SLOTS: usize> World<SLOTS> {
 
     /// Asks for one unit.
     pub(super) fn ask(&self, key: u64, now: u64) -> bool {
-        let allowed = self.table.charge(&self.gcra(), key, now, 1).decision.is_allowed();
+        let allowed = self.table.check(&self.gcra(), key, now, 1).is_allowed();
         if allowed {
             self.admissions.lock().expect("no panic").push(Admission { key, now });
         }
