@@ -122,6 +122,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Asks for the cache lines that a check of `h` will need.
     #[inline]
     pub(crate) fn prefetch(&self, h: u64) {
+        if !self.outgrows_cache() {
+            return;
+        }
         let address = self.geometry.address(h);
         self.buckets.prefetch(address.home);
         if let Some(alternate) = address.alternate {
@@ -226,12 +229,20 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[inline(always)]
     fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
         // Under way while home is searched: one key in five is there.
-        if let Some(alternate) = address.alternate {
+        if let Some(alternate) = address.alternate
+            && self.outgrows_cache()
+        {
             self.buckets.prefetch(alternate);
         }
         self.find_in(address.home, Tag::identity(address.fp, false)).or_else(|| {
             address.alternate.and_then(|index| self.find_in(index, Tag::identity(address.fp, true)))
         })
+    }
+
+    /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
+    #[inline]
+    fn outgrows_cache(&self) -> bool {
+        self.geometry.buckets() * size_of::<Bucket<SLOTS>>() > 512 << 10
     }
 
     /// Finds a member in one bucket: all tags are compared without a branch, for where a key stands is
