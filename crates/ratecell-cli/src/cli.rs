@@ -49,12 +49,12 @@ pub(crate) struct ReplayArgs {
     /// Whom to limit: ip, user, method, path (without its query), agent, host (the virtual host), or
     /// field:N or regex:RE for any text.
     ///
-    /// Fields are counted from 1 and separated by white space; "quoted" and [bracketed] text is one
+    /// Fields are counted from 1 and separated by white space; "quoted" and text in square brackets is one
     /// field. Of a regex the first group counts, or else the whole match.
     #[arg(long, value_name = "KEY", default_value = "ip")]
     pub(crate) key: KeySource,
 
-    /// Where the time is, if not in [brackets] as in an access log: field:N or regex:RE.
+    /// Where the time is, if not in square brackets as in an access log: field:N or regex:RE.
     #[arg(long, value_name = "WHERE")]
     pub(crate) time: Option<Selector>,
 
