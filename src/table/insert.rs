@@ -114,24 +114,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 return None;
             }
             Some(candidate) => candidate,
-            None => {
-                let before = place.slot.cell.load();
-                let word = algorithm.above(before, floor, now);
-                let charge = Charge { before, after: algorithm.advance(word, now, cost) };
-                if charge.after == word {
-                    let same = place.slot.tag.load().is_tenure_of(place.tag);
-                    return same.then_some(Verdict::uncharged(word));
-                }
-                if !place.slot.cell.replace(before, charge.after) {
-                    return None;
-                }
-                let candidate = Candidate { place, charge, floor, word };
-                if !settle(place.slot, place.tag) {
-                    candidate.verdict().refund();
-                    return None;
-                }
-                *attempt.candidate.insert(candidate)
-            }
+            None => match nominate(algorithm, place, floor, now, cost) {
+                Ok(candidate) => *attempt.candidate.insert(candidate),
+                Err(answer) => return answer,
+            },
         };
         let distance = self.geometry.distance_of(place.identity);
         let next = version.next(distance, place.index, place.tag.tenure());
@@ -204,6 +190,34 @@ impl<const SLOTS: usize> Table<SLOTS> {
             WhenFull::Share => floor.max(algorithm.fresh_at(ledger.overflow.load())),
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => floor,
         }
+    }
+}
+
+/// Charges the pending slot of a key, no earlier than `floor`: the candidate for a commit. Else an answer,
+/// or another round.
+fn nominate<'t, A: Algorithm>(
+    algorithm: &A,
+    place: Place<'t>,
+    floor: u64,
+    now: u64,
+    cost: u32,
+) -> Result<Candidate<'t>, Option<Verdict<'t>>> {
+    let Place { slot, tag, .. } = place;
+    let before = slot.cell.load();
+    let word = algorithm.above(before, floor, now);
+    let charge = Charge { before, after: algorithm.advance(word, now, cost) };
+    if charge.after == word {
+        return Err(slot.tag.load().is_tenure_of(tag).then_some(Verdict::uncharged(word)));
+    }
+    if !slot.cell.replace(before, charge.after) {
+        return Err(None);
+    }
+    let candidate = Candidate { place, charge, floor, word };
+    if settle(slot, tag) {
+        Ok(candidate)
+    } else {
+        candidate.verdict().refund();
+        Err(None)
     }
 }
 
