@@ -106,6 +106,7 @@ pub(crate) fn until_dead<T>(steps: usize, work: impl FnOnce() -> T) -> Option<T>
 
 /// How far loom explores a model.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(ratecell_shuttle, expect(dead_code, reason = "shuttle's schedules have no bound of preemptions"))]
 pub(crate) enum Bound {
     /// Every interleaving.
     Exhaustive,
