@@ -35,15 +35,20 @@ impl Decision {
     /// The value of `retry_after_ns` that means never.
     pub const NEVER: u64 = u64::MAX;
 
-    pub(crate) const fn clock_range(limit: u64) -> Self {
+    /// Allowed, with nothing remaining and no waits: what an algorithm completes.
+    pub(crate) const fn allowed(limit: u64) -> Self {
         Self {
             limit,
             remaining: 0,
-            retry_after_ns: Self::NEVER,
+            retry_after_ns: 0,
             reset_after_ns: 0,
             delay_ns: 0,
-            outcome: Outcome::ClockRange,
+            outcome: Outcome::Allowed,
         }
+    }
+
+    pub(crate) const fn clock_range(limit: u64) -> Self {
+        Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
     }
 
     /// The same decision, built from its fields: what a call has written to memory is then not copied as
@@ -136,13 +141,6 @@ impl Decision {
 /// A denial for ever, of a limit of 0: what a slice of decisions holds before it is filled.
 impl Default for Decision {
     fn default() -> Self {
-        Self {
-            limit: 0,
-            remaining: 0,
-            retry_after_ns: Self::NEVER,
-            reset_after_ns: 0,
-            delay_ns: 0,
-            outcome: Outcome::Denied,
-        }
+        Self { retry_after_ns: Self::NEVER, outcome: Outcome::Denied, ..Self::allowed(0) }
     }
 }

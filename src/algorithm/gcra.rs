@@ -168,14 +168,7 @@ impl Algorithm for Gcra {
         let t = now * self.den;
         let tat = if self.is_healed(word, now) { 0 } else { word };
         let base = tat.max(t);
-        let mut decision = Decision {
-            limit,
-            remaining: 0,
-            retry_after_ns: 0,
-            reset_after_ns: 0,
-            delay_ns: 0,
-            outcome: Outcome::Allowed,
-        };
+        let mut decision = Decision::allowed(limit);
         let after = if cost > self.capacity {
             decision.outcome = Outcome::Never;
             decision.retry_after_ns = Decision::NEVER;

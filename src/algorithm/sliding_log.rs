@@ -73,14 +73,7 @@ impl SlidingLog {
         let mut newest = if live > 0 { log.back().copied() } else { None };
         let limit = u64::from(self.limit);
         let wanted = live + u64::from(cost);
-        let mut decision = Decision {
-            limit,
-            remaining: 0,
-            retry_after_ns: 0,
-            reset_after_ns: 0,
-            delay_ns: 0,
-            outcome: Outcome::Allowed,
-        };
+        let mut decision = Decision::allowed(limit);
         if cost > self.limit {
             decision.outcome = Outcome::Never;
             decision.retry_after_ns = Decision::NEVER;

@@ -148,14 +148,7 @@ impl Algorithm for SlidingWindow {
             return Step { word, decision: Decision::clock_range(limit) };
         }
         let mut view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
-        let mut decision = Decision {
-            limit,
-            remaining: 0,
-            retry_after_ns: 0,
-            reset_after_ns: 0,
-            delay_ns: 0,
-            outcome: Outcome::Allowed,
-        };
+        let mut decision = Decision::allowed(limit);
         let mut after = word;
         let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
         let units = u64::from(cost);
