@@ -2,7 +2,8 @@
 
 use crossbeam_utils::Backoff;
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Step};
+use crate::decision::Decision;
 use crate::sync::{AtomicU64, Ordering};
 
 /// One key's state. Zero is a key never seen.
@@ -34,12 +35,26 @@ impl Cell {
         self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Decides `cost` at `now`, and charges it if it is allowed.
+    /// One attempt to decide `cost` at `now` and to charge it if it is allowed; `None` if another changed
+    /// the word meanwhile.
+    #[inline(always)]
+    pub(crate) fn try_charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        now: u64,
+        cost: u32,
+    ) -> Option<(Charge, Decision)> {
+        let before = self.load();
+        let Step { word: after, decision } = algorithm.step(before, now, cost);
+        (after == before || self.replace(before, after)).then_some((Charge { before, after }, decision))
+    }
+
+    /// Attempts until one succeeds.
     ///
     /// After an attempt that failed, `holds` is asked whether to go on; where it says no, nothing was
     /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
     /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
@@ -47,33 +62,15 @@ impl Cell {
         cost: u32,
         holds: impl Fn() -> bool,
     ) -> Option<Charge> {
-        let before = self.load();
-        let after = algorithm.advance(before, now, cost);
-        if after == before || self.replace(before, after) {
-            return Some(Charge { before, after });
-        }
-        self.charge_contended(algorithm, now, cost, holds)
-    }
-
-    /// [`charge`](Self::charge) after a first attempt that failed.
-    #[cold]
-    #[inline(never)]
-    fn charge_contended<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        now: u64,
-        cost: u32,
-        holds: impl Fn() -> bool,
-    ) -> Option<Charge> {
         let backoff = Backoff::new();
-        while holds() {
-            backoff.spin();
-            let before = self.load();
-            let after = algorithm.advance(before, now, cost);
-            if after == before || self.replace(before, after) {
-                return Some(Charge { before, after });
+        loop {
+            if let Some((charge, _)) = self.try_charge(algorithm, now, cost) {
+                return Some(charge);
             }
+            if !holds() {
+                return None;
+            }
+            backoff.spin();
         }
-        None
     }
 }

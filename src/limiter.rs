@@ -183,19 +183,22 @@ impl Limiter {
     }
 
     /// Decides one unit of `key` now.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, key: impl AsRef<[u8]>) -> Decision {
         self.check_n(key, 1)
     }
 
     /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
-    #[inline]
+    #[inline(always)]
     pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
-        self.check_at(key, cost, self.clock.now())
+        let h = self.secret.hash(key.as_ref());
+        // Under way while the clock is read, which would hold it up.
+        self.prefetch(h);
+        self.decide(h, cost, self.clock.now())
     }
 
     /// Decides `cost` units of `key` at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub fn check_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
         self.decide(self.secret.hash(key.as_ref()), cost, now_ns)
     }
@@ -205,24 +208,37 @@ impl Limiter {
     /// Distinct hashes are distinct keys. Where others choose the keys, the hash must be one they
     /// cannot predict, or they can choose keys that share buckets. A key checked by hash is not the key
     /// checked by its bytes.
-    #[inline]
+    #[inline(always)]
     pub fn check_hash(&self, hash: u64, cost: u32) -> Decision {
-        self.check_hash_at(hash, cost, self.clock.now())
+        let h = spread(hash);
+        self.prefetch(h);
+        self.decide(h, cost, self.clock.now())
     }
 
     /// [`check_hash`](Self::check_hash) at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub fn check_hash_at(&self, hash: u64, cost: u32, now_ns: u64) -> Decision {
         self.decide(spread(hash), cost, now_ns)
     }
 
-    #[inline]
+    /// Asks for the cache lines that a check of `h` will need.
+    #[inline(always)]
+    fn prefetch(&self, h: u64) {
+        self.layers.iter().for_each(|layer| layer.prefetch(h));
+    }
+
+    #[inline(always)]
     fn decide(&self, h: u64, cost: u32, now: u64) -> Decision {
-        // The commonest policy by far is compiled into the caller.
-        if let [LayerTable::Words(Kernel::Gcra(gcra), table)] = &*self.layers {
-            return table.check(gcra, h, now, cost);
+        // A known key under the commonest policy by far is decided in the caller. There is one call beside
+        // it: of two, the compiler would have both write to the memory of the answer.
+        let known = match &*self.layers {
+            [LayerTable::Words(Kernel::Gcra(gcra), table)] => table.try_hit(gcra, h, now, cost),
+            _ => None,
+        };
+        match known {
+            Some(decision) => decision,
+            None => self.decide_by_call(h, cost, now).by_field(),
         }
-        self.decide_by_call(h, cost, now).by_field()
     }
 
     #[inline(never)]

@@ -142,31 +142,28 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
     }
 
-    /// [`charge`](Self::charge) and [`report`](Self::report) in one. Inlined, so that of a known key's
-    /// decision only what the caller looks at is computed.
+    /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
+    /// at is computed; `None` where it takes a [`check`](Self::check).
     #[inline(always)]
-    pub(crate) fn check<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
-        let address = self.geometry.address(h);
-        match self.hit(algorithm, &address, now, cost) {
-            Some((_, charge)) => algorithm.report(charge.before, now, cost),
-            None => self.check_newcomer(algorithm, &address, now, cost).by_field(),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn check_newcomer<A: Algorithm>(
+    pub(crate) fn try_hit<A: Algorithm>(
         &self,
         algorithm: &A,
-        address: &Address,
+        h: u64,
         now: u64,
         cost: u32,
-    ) -> Decision {
-        self.report(algorithm, &self.insert(algorithm, address, now, cost), now, cost)
+    ) -> Option<Decision> {
+        let (slot, tag) = self.find(&self.geometry.address(h))?;
+        let (charge, decision) = slot.cell.try_charge(algorithm, now, cost)?;
+        is_of_tenure(slot, tag, charge).then_some(decision)
+    }
+
+    /// [`charge`](Self::charge) and [`report`](Self::report) in one.
+    pub(crate) fn check<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
+        self.report(algorithm, &self.charge(algorithm, h, now, cost), now, cost)
     }
 
     /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
-    #[inline(always)]
+    #[inline]
     fn hit<A: Algorithm>(
         &self,
         algorithm: &A,
@@ -284,12 +281,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
 /// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
 /// charge already made stays with a stranger, who is denied the more for it.
-#[inline(always)]
+#[inline]
 fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
     let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
-    let answered =
-        if charge.after == charge.before { slot.tag.load().is_tenure_of(tag) } else { settle(slot, tag) };
-    answered.then_some(charge)
+    is_of_tenure(slot, tag, charge).then_some(charge)
+}
+
+/// Whether what was decided on a slot was decided in the tenure of `tag`.
+#[inline(always)]
+fn is_of_tenure(slot: &Slot, tag: Tag, charge: Charge) -> bool {
+    if charge.after == charge.before { slot.tag.load().is_tenure_of(tag) } else { settle(slot, tag) }
 }
 
 /// Whether a charge just made belongs to the tenure of `tag`. If a reclaimer may have judged the word

@@ -1,6 +1,6 @@
 //! Many keys at one instant, with the cache misses of some under way while others are decided.
 
-use super::{LayerTable, Limiter};
+use super::Limiter;
 use crate::decision::Decision;
 
 /// Keys whose buckets are asked for before the first of them is decided: enough to keep the memory
@@ -42,8 +42,8 @@ impl Limiter {
         for (keys, decisions) in keys.chunks(AHEAD).zip(decisions.chunks_mut(AHEAD)) {
             for (key, h) in keys.iter().zip(&mut hashes) {
                 *h = hash(key);
-                self.layers.iter().for_each(|layer: &LayerTable| layer.prefetch(*h));
             }
+            hashes.iter().take(keys.len()).for_each(|h| self.prefetch(*h));
             for (h, decision) in hashes.iter().zip(decisions) {
                 *decision = self.decide(*h, 1, now);
             }

@@ -139,25 +139,31 @@ impl DirectLimiter {
     }
 
     /// Decides one unit now.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self) -> Decision {
         self.check_n(1)
     }
 
     /// Decides `cost` units now: all of them or none. A cost of 0 is a peek.
-    #[inline]
+    #[inline(always)]
     pub fn check_n(&self, cost: u32) -> Decision {
         self.check_at(cost, self.clock.now())
     }
 
     /// Decides `cost` units at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub fn check_at(&self, cost: u32, now_ns: u64) -> Decision {
-        // The commonest policy by far is compiled into the caller.
-        if let [DirectLayer::Word(Kernel::Gcra(gcra), cell)] = &*self.layers {
-            return gcra.report(charge(gcra, cell, now_ns, cost).before, now_ns, cost);
+        // As in a limiter of keys.
+        let decided = match &*self.layers {
+            [DirectLayer::Word(Kernel::Gcra(gcra), cell)] => {
+                cell.try_charge(gcra, now_ns, cost).map(|(_, decision)| decision)
+            }
+            _ => None,
+        };
+        match decided {
+            Some(decision) => decision,
+            None => self.decide_by_call(cost, now_ns).by_field(),
         }
-        self.decide_by_call(cost, now_ns).by_field()
     }
 
     #[inline(never)]

@@ -298,7 +298,7 @@ impl Geometry {
         let fp = (h & ((1 << FP_BITS) - 1)).max(1);
         // h / 2^64 of the buckets: below their count.
         let home = Index(((u128::from(h) * self.buckets as u128) >> 64) as usize);
-        let alternate = if self.span == 0 { None } else { Some(self.bucket_at(home, self.distance(fp))) };
+        let alternate = if self.span == 0 { None } else { Some(self.near(home, self.distance(fp))) };
         Address { fp, home, alternate }
     }
 
@@ -307,6 +307,14 @@ impl Geometry {
     fn distance(self, fp: u64) -> usize {
         let hash = fp & ((1 << DISTANCE_HASH_BITS) - 1);
         1 + ((hash * self.span) >> DISTANCE_HASH_BITS) as usize
+    }
+
+    /// The bucket `distance` after `home`, for a distance below the count. Without a branch: in a small table
+    /// half of them wrap.
+    #[inline]
+    fn near(self, home: Index, distance: usize) -> Index {
+        let at = home.0 + distance;
+        Index(at.min(at.wrapping_sub(self.buckets)))
     }
 
     /// The bucket `distance` after `home`, whatever number the memory held.

@@ -85,7 +85,10 @@ impl<const SLOTS: usize> World<SLOTS> {
 
     /// Asks for one unit.
     pub(super) fn ask(&self, key: u64, now: u64) -> bool {
-        let allowed = self.table.check(&self.gcra(), key, now, 1).is_allowed();
+        // As a limiter does.
+        let decision = self.table.try_hit(&self.gcra(), key, now, 1);
+        let decision = decision.unwrap_or_else(|| self.table.check(&self.gcra(), key, now, 1));
+        let allowed = decision.is_allowed();
         if allowed {
             self.admissions.lock().expect("no panic").push(Admission { key, now });
         }
