@@ -10,11 +10,12 @@ use crate::error::BuildError;
 
 mod counters;
 mod full;
+pub(crate) mod geometry;
 mod hash;
 mod insert;
 #[cfg(test)]
 mod inspect;
-pub(crate) mod layout;
+mod layout;
 pub(crate) mod log;
 mod take;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
@@ -27,7 +28,8 @@ pub(crate) use counters::Counters;
 pub use counters::Stats;
 pub(crate) use hash::{Secret, spread};
 
-use layout::{Address, Bucket, Geometry, Index, Ledger, Slot, Tag};
+use geometry::{Address, Geometry, Index};
+use layout::{Bucket, Ledger, Slot, Tag};
 use memory::Zeroed;
 
 /// How a full table answers a new key when all its places are in use.

@@ -2,7 +2,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use super::layout::Index;
+use super::geometry::Index;
 use crate::sync::{AtomicU64, Ordering};
 
 /// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of

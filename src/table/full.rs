@@ -1,6 +1,7 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
-use super::layout::{Address, Version};
+use super::geometry::Address;
+use super::layout::Version;
 use super::{Table, Verdict, WhenFull};
 use crate::algorithm::Algorithm;
 use crate::decision::Decision;

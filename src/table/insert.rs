@@ -3,7 +3,8 @@
 //! Nothing here needs repair if its thread stops for ever: what it leaves is a state of the tag that
 //! the next caller's ordinary path serves.
 
-use super::layout::{Address, Index, Ledger, Version};
+use super::geometry::{Address, Index};
+use super::layout::{Ledger, Version};
 use super::take::{Place, Taking};
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
 use crate::algorithm::Algorithm;

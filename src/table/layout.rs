@@ -37,6 +37,11 @@ const ROLE: u64 = MEMBER << 1;
 const FP_SHIFT: u32 = MARK_BITS + TENURE_BITS + 2;
 
 impl Tag {
+    #[cfg(test)]
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// The key part alone: what a slot of that key carries in its tag.
     pub(super) fn identity(fp: u64, alternate: bool) -> Self {
         Self((fp << FP_SHIFT) | if alternate { ROLE } else { 0 })
@@ -148,6 +153,11 @@ const DISTANCE_BITS: u32 = 9;
 const SEQ_SHIFT: u32 = TENURE_BITS + INDEX_BITS + DISTANCE_BITS;
 
 impl Version {
+    #[cfg(test)]
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// The version after this one, naming the slot `index` of the bucket `distance` from home.
     pub(super) fn next(self, distance: usize, index: usize, tenure: u64) -> Self {
         let slot = ((distance as u64) << INDEX_BITS) | index as u64;
@@ -246,122 +256,12 @@ pub(super) struct Ledger {
     pub(super) overflow: Cell,
 }
 
-/// A bucket's number, below the count of the [`Geometry`] that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Index(usize);
-
-impl Index {
-    #[inline]
-    pub(crate) fn get(self) -> usize {
-        self.0
-    }
-}
-
-/// Where a key may be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Address {
-    pub(super) fp: u64,
-    pub(super) home: Index,
-    /// `None` in a table of one bucket.
-    pub(super) alternate: Option<Index>,
-}
-
-/// The number of buckets, and how keys are spread over them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Geometry {
-    /// At least 1.
-    buckets: usize,
-    /// How many buckets an alternate may be chosen from: near enough to be named by a version.
-    span: u64,
-}
-
-const MAX_SPAN: usize = 256;
-const DISTANCE_HASH_BITS: u32 = 16;
-
-impl Geometry {
-    pub(super) fn new(buckets: usize) -> Self {
-        let buckets = buckets.max(1);
-        Self { buckets, span: (buckets - 1).min(MAX_SPAN) as u64 }
-    }
-
-    pub(super) fn buckets(self) -> usize {
-        self.buckets
-    }
-
-    pub(super) fn indices(self) -> impl Iterator<Item = Index> {
-        (0..self.buckets).map(Index)
-    }
-
-    /// The address of a key with hash `h`: the fp from its low bits, the home from its high bits.
-    #[inline]
-    pub(super) fn address(self, h: u64) -> Address {
-        let fp = (h & ((1 << FP_BITS) - 1)).max(1);
-        // h / 2^64 of the buckets: below their count.
-        let home = Index(((u128::from(h) * self.buckets as u128) >> 64) as usize);
-        let alternate = if self.span == 0 { None } else { Some(self.near(home, self.distance(fp))) };
-        Address { fp, home, alternate }
-    }
-
-    /// How far the alternate of a key is from its home.
-    #[inline]
-    fn distance(self, fp: u64) -> usize {
-        let hash = fp & ((1 << DISTANCE_HASH_BITS) - 1);
-        1 + ((hash * self.span) >> DISTANCE_HASH_BITS) as usize
-    }
-
-    /// The bucket `distance` after `home`, for a distance below the count. Without a branch: in a small table
-    /// half of them wrap.
-    #[inline]
-    fn near(self, home: Index, distance: usize) -> Index {
-        let at = home.0 + distance;
-        Index(at.min(at.wrapping_sub(self.buckets)))
-    }
-
-    /// The bucket `distance` after `home`, whatever number the memory held.
-    #[inline]
-    pub(super) fn bucket_at(self, home: Index, distance: usize) -> Index {
-        let at = home.0 + distance;
-        Index(if at < self.buckets { at } else { (at - self.buckets) % self.buckets })
-    }
-
-    /// The home of the key whose tag stands in bucket `at`.
-    pub(super) fn home_of(self, at: Index, tag: Tag) -> Index {
-        if !tag.is_alternate() {
-            return at;
-        }
-        let distance = self.distance(tag.fp()) % self.buckets;
-        Index(if at.0 >= distance { at.0 - distance } else { at.0 + self.buckets - distance })
-    }
-
-    /// The distance of a key's bucket from its home.
-    pub(super) fn distance_of(self, identity: Tag) -> usize {
-        if identity.is_alternate() { self.distance(identity.fp()) } else { 0 }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn home_and_alternate_lead_to_each_other(h: u64, buckets in 1usize..2000) {
-            let geometry = Geometry::new(buckets);
-            let address = geometry.address(h);
-            prop_assert!(address.home.0 < buckets);
-            prop_assert_eq!(address.alternate.is_some(), buckets > 1);
-            let home = Tag::identity(address.fp, false);
-            prop_assert_eq!(geometry.home_of(address.home, home), address.home);
-            prop_assert_eq!(geometry.distance_of(home), 0);
-            if let Some(alternate) = address.alternate {
-                prop_assert!(alternate.0 < buckets && alternate != address.home);
-                let tag = Tag::identity(address.fp, true);
-                prop_assert_eq!(geometry.home_of(alternate, tag), address.home);
-                prop_assert_eq!(geometry.bucket_at(address.home, geometry.distance_of(tag)), alternate);
-            }
-        }
-
         #[test]
         fn a_tag_keeps_its_fields_apart(fp in 1u64..1 << 40, alternate: bool, garbage: u64) {
             let identity = Tag::identity(fp, alternate);
@@ -391,15 +291,6 @@ mod tests {
             let bare = version.next_without_slot();
             prop_assert_eq!((bare.distance(), bare.index(), bare.tenure()), (Some(distance), index, tenure));
             prop_assert!(bare != version);
-        }
-
-        #[test]
-        fn no_memory_leads_outside(garbage: u64, buckets in 1usize..600, at: prop::sample::Index) {
-            let geometry = Geometry::new(buckets);
-            let at = Index(at.index(buckets));
-            prop_assert!(geometry.home_of(at, Tag(garbage)).0 < buckets);
-            let distance = Version(garbage).distance().unwrap_or(0);
-            prop_assert!(geometry.bucket_at(at, distance).0 < buckets);
         }
     }
 }

@@ -5,7 +5,8 @@ use core::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::layout::{Bucket, Index, Ledger};
+use super::geometry::Index;
+use super::layout::{Bucket, Ledger};
 use crate::error::BuildError;
 
 /// Types for which all bytes zero is a value, and that need no drop.

@@ -1,6 +1,7 @@
 //! Taking a slot for a new key: which one, and how its old key is let go without losing a charge.
 
-use super::layout::{Address, Index, Slot, Tag};
+use super::geometry::{Address, Index};
+use super::layout::{Slot, Tag};
 use super::{Table, WhenFull};
 use crate::algorithm::Algorithm;
 

@@ -12,7 +12,7 @@ pub(crate) use shuttle as checker;
 pub(crate) use core::sync::atomic::Ordering;
 
 use crate::error::BuildError;
-use crate::table::layout::Index;
+use crate::table::geometry::Index;
 
 /// The checker's atomic, behind the thread's [fuse](until_dead).
 #[derive(Debug)]
