@@ -29,6 +29,7 @@ pub struct Decision {
     pub(crate) reset_after_ns: u64,
     pub(crate) delay_ns: u64,
     pub(crate) outcome: Outcome,
+    pub(crate) layer: u32,
 }
 
 impl Decision {
@@ -44,6 +45,7 @@ impl Decision {
             reset_after_ns: 0,
             delay_ns: 0,
             outcome: Outcome::Allowed,
+            layer: 0,
         }
     }
 
@@ -55,8 +57,8 @@ impl Decision {
     /// a whole, and the decision of the path beside the call stays in registers.
     #[inline(always)]
     pub(crate) fn by_field(self) -> Self {
-        let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome } = self;
-        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome }
+        let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer } = self;
+        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
     }
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
@@ -84,11 +86,18 @@ impl Decision {
         matches!(self.outcome, Outcome::Allowed)
     }
 
-    /// The most units that can pass at one instant: the policy's capacity. Of several layers, that
-    /// of the layer with the least [`remaining`](Self::remaining).
+    /// The most units that can pass at one instant: the capacity of the policy, of several layers that
+    /// of [`layer`](Self::layer).
     #[must_use]
     pub const fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Which of the policy's layers has the least [`remaining`](Self::remaining), and among equals is reset
+    /// last: the one to name to whoever was refused. Counted from 0; 0 where there is one layer.
+    #[must_use]
+    pub const fn layer(&self) -> usize {
+        self.layer as usize
     }
 
     /// Units that would be allowed at this same instant, after this decision.

@@ -23,6 +23,10 @@ mod policy;
 mod cell;
 mod table;
 mod limiter;
+pub mod headers;
+#[cfg(feature = "capi")]
+#[expect(unsafe_code, reason = "C hands over pointers")]
+pub mod ffi;
 #[cfg(doctest)]
 mod docs;
 

@@ -191,7 +191,7 @@ impl Limiter {
     /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
     #[inline(always)]
     pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
-        let h = self.secret.hash(key.as_ref());
+        let h = self.hash(key.as_ref());
         // Under way while the clock is read, which would hold it up.
         self.prefetch(h);
         self.decide(h, cost, self.clock.now())
@@ -200,7 +200,7 @@ impl Limiter {
     /// Decides `cost` units of `key` at `now_ns`.
     #[inline(always)]
     pub fn check_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
-        self.decide(self.secret.hash(key.as_ref()), cost, now_ns)
+        self.decide(self.hash(key.as_ref()), cost, now_ns)
     }
 
     /// Decides `cost` units now of the key with this `hash`, which the caller computed.
@@ -219,6 +219,12 @@ impl Limiter {
     #[inline(always)]
     pub fn check_hash_at(&self, hash: u64, cost: u32, now_ns: u64) -> Decision {
         self.decide(spread(hash), cost, now_ns)
+    }
+
+    /// What a key is known by.
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        self.secret.hash(key)
     }
 
     /// Asks for the cache lines that a check of `h` will need.
@@ -264,7 +270,7 @@ impl Limiter {
     /// Makes `key` as if never seen; says whether any layer held it. What it was charged on a cell
     /// shared under [`WhenFull::Share`] stays.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
-        let h = self.secret.hash(key.as_ref());
+        let h = self.hash(key.as_ref());
         let now = self.clock.now();
         self.layers.iter().fold(false, |held, layer| layer.forget(h, now) | held)
     }

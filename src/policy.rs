@@ -83,6 +83,21 @@ impl Layer {
     pub(crate) fn plan(&self) -> Plan {
         self.plan
     }
+
+    /// Units in each period, and the period in nanoseconds.
+    pub(crate) fn rate(&self) -> (u64, u64) {
+        (self.params.limit, self.params.period_ns)
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        self.resolved.capacity
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print::layer(f, self.form, &self.params)
+    }
 }
 
 impl Policy {
@@ -307,7 +322,7 @@ impl fmt::Display for Policy {
             if index > 0 {
                 f.write_str(" & ")?;
             }
-            print::layer(f, layer.form, &layer.params)?;
+            write!(f, "{layer}")?;
         }
         Ok(())
     }

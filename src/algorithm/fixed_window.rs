@@ -144,12 +144,10 @@ pub(super) fn count_step(capacity: u32, used: u64, cost: u32) -> (Decision, u64)
         (Outcome::Denied, used)
     };
     let decision = Decision {
-        limit,
         remaining: limit.saturating_sub(used),
         retry_after_ns: if outcome == Outcome::Never { Decision::NEVER } else { 0 },
-        reset_after_ns: 0,
-        delay_ns: 0,
         outcome,
+        ..Decision::allowed(limit)
     };
     (decision, used)
 }

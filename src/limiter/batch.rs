@@ -23,7 +23,8 @@ impl Limiter {
     /// # Panics
     /// Where `decisions` is not as long as `keys`.
     pub fn check_batch_at<K: AsRef<[u8]>>(&self, keys: &[K], now_ns: u64, decisions: &mut [Decision]) {
-        self.decide_batch(keys, |key| self.secret.hash(key.as_ref()), now_ns, decisions);
+        assert_eq!(keys.len(), decisions.len(), "a batch has one decision for each key");
+        self.decide_batch(keys, |key| (self.hash(key.as_ref()), 1), now_ns, decisions, copy);
     }
 
     /// [`check_batch_at`](Self::check_batch_at) by the caller's own hashes, as
@@ -32,21 +33,34 @@ impl Limiter {
     /// # Panics
     /// Where `decisions` is not as long as `hashes`.
     pub fn check_hash_batch_at(&self, hashes: &[u64], now_ns: u64, decisions: &mut [Decision]) {
-        self.decide_batch(hashes, |hash| super::spread(*hash), now_ns, decisions);
+        assert_eq!(hashes.len(), decisions.len(), "a batch has one decision for each hash");
+        self.decide_batch(hashes, |hash| (super::spread(*hash), 1), now_ns, decisions, copy);
     }
 
+    /// Decides each of `requests`, whose hash and cost `read` tells, and has `write` tell the decision.
     #[inline]
-    fn decide_batch<K>(&self, keys: &[K], hash: impl Fn(&K) -> u64, now: u64, decisions: &mut [Decision]) {
-        assert_eq!(keys.len(), decisions.len(), "a batch has one decision for each key");
-        let mut hashes = [0; AHEAD];
-        for (keys, decisions) in keys.chunks(AHEAD).zip(decisions.chunks_mut(AHEAD)) {
-            for (key, h) in keys.iter().zip(&mut hashes) {
-                *h = hash(key);
+    pub(crate) fn decide_batch<R, D>(
+        &self,
+        requests: &[R],
+        read: impl Fn(&R) -> (u64, u32),
+        now: u64,
+        decisions: &mut [D],
+        write: impl Fn(&mut D, Decision),
+    ) {
+        let mut ahead = [(0, 0); AHEAD];
+        for (requests, decisions) in requests.chunks(AHEAD).zip(decisions.chunks_mut(AHEAD)) {
+            for (request, place) in requests.iter().zip(&mut ahead) {
+                *place = read(request);
+                self.prefetch(place.0);
             }
-            hashes.iter().take(keys.len()).for_each(|h| self.prefetch(*h));
-            for (h, decision) in hashes.iter().zip(decisions) {
-                *decision = self.decide(*h, 1, now);
+            for ((h, cost), decision) in ahead.iter().zip(decisions) {
+                write(decision, self.decide(*h, *cost, now));
             }
         }
     }
+}
+
+#[inline(always)]
+fn copy(place: &mut Decision, decision: Decision) {
+    *place = decision;
 }

@@ -1,0 +1,692 @@
+/* ratecell.h
+ *
+ * ratecell decides "may this key do this now?" inside the process that asks: exactly, lock-free, in
+ * memory that never grows.
+ *
+ * What holds for every function here:
+ *
+ * - Names. Functions and types begin with ratecell_, constants with RATECELL_. Times are whole
+ *   nanoseconds and end in _ns. Keys are bytes with a length; they are read during the call and not kept.
+ * - Status. A negative int32_t is an error, listed in ratecell_status: nothing was charged and no output
+ *   was written. 0 is success, or allowed; a positive status is an answer that is not yes. Lengths of text
+ *   are returned as positive numbers. New statuses may be added, none changes its meaning.
+ * - NULL. Every pointer is checked. One that must not be NULL and is gives RATECELL_EINVAL; one that is
+ *   not aligned for its type, RATECELL_EALIGN. What may be NULL says so. That memory is there, as long as
+ *   its length says, nobody can check: it is the caller's to see to.
+ * - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
+ *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
+ *   no callbacks, no errno, no last error, no thread and no timer.
+ * - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
+ *   A limiter is one process's: after fork() parent and child each limit on their own.
+ * - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
+ *   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
+ *   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
+ *   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
+ * - Versions. A program works with every later library of the same soname. ratecell_decision never
+ *   changes. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
+ *   each minor version has a soname of its own.
+ *
+ * Generated from src/ffi; MIT or Apache-2.0.
+ */
+
+#ifndef RATECELL_H
+#define RATECELL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#define RATECELL_VERSION_MAJOR 0
+#define RATECELL_VERSION_MINOR 1
+#define RATECELL_VERSION_PATCH 0
+#define RATECELL_VERSION_NUMBER \
+  (RATECELL_VERSION_MAJOR * 1000000 + RATECELL_VERSION_MINOR * 1000 + RATECELL_VERSION_PATCH)
+#define RATECELL_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define RATECELL_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define RATECELL_MUST_CHECK
+#endif
+
+/** What a ratecell_config begins with: its size, and the default of each field. */
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0 }
+
+
+/**
+ * What a function answers. Negative: an error; nothing was charged, nothing was written.
+ */
+enum ratecell_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * The request may go; its cost was charged. Of what does not decide: success.
+   */
+  RATECELL_ALLOWED = 0,
+  /**
+   * Not now; retry_after_ns says when. Nothing was charged.
+   */
+  RATECELL_DENIED = 1,
+  /**
+   * The cost exceeds the capacity: the request can never go. Nothing was charged.
+   */
+  RATECELL_NEVER = 2,
+  /**
+   * now_ns is past what the policy's state can tell. Nothing was charged.
+   */
+  RATECELL_CLOCK_RANGE = 3,
+  /**
+   * A pointer is NULL that must not be, or a number selects nothing.
+   */
+  RATECELL_EINVAL = -1,
+  /**
+   * A pointer is not aligned for what it points to.
+   */
+  RATECELL_EALIGN = -2,
+  /**
+   * A length, a count or a struct's size is none that memory can hold, or is less than any version's.
+   */
+  RATECELL_ESIZE = -3,
+  /**
+   * A config is longer than this library knows, and not all zero there: it asks for something newer.
+   */
+  RATECELL_E2BIG = -4,
+  /**
+   * A field of the config has a value that this library does not know.
+   */
+  RATECELL_ECONFIG = -5,
+  /**
+   * A name for header fields is not printable ASCII.
+   */
+  RATECELL_ENAME = -6,
+  /**
+   * The text does not fit the buffer.
+   */
+  RATECELL_ENOSPC = -7,
+  /**
+   * The policy's text does not follow the grammar; ratecell_policy_explain says where.
+   */
+  RATECELL_EPOLICY_SYNTAX = -10,
+  /**
+   * The policy's limit (refill, leak) is 0.
+   */
+  RATECELL_EPOLICY_ZERO_LIMIT = -11,
+  /**
+   * The policy's period (window, interval) is 0.
+   */
+  RATECELL_EPOLICY_ZERO_PERIOD = -12,
+  /**
+   * The policy's capacity (burst) is 0.
+   */
+  RATECELL_EPOLICY_ZERO_CAPACITY = -13,
+  /**
+   * A parameter that the policy's algorithm needs is absent.
+   */
+  RATECELL_EPOLICY_BAD_TYPE = -14,
+  /**
+   * The offset of a fixed window is not below the window.
+   */
+  RATECELL_EPOLICY_BAD_OFFSET = -15,
+  /**
+   * A number of the policy is out of range, or its state does not fit one word for its horizon.
+   */
+  RATECELL_EPOLICY_RANGE = -16,
+  /**
+   * The policy's rate is too fine to be kept within a thousandth of itself.
+   */
+  RATECELL_EPOLICY_PRECISION = -17,
+  /**
+   * No algorithm has the name in the policy.
+   */
+  RATECELL_EPOLICY_UNKNOWN_ALGORITHM = -18,
+  /**
+   * The policy has more than eight layers.
+   */
+  RATECELL_EPOLICY_BAD_LAYERS = -19,
+  /**
+   * The system did not give the memory of the table.
+   */
+  RATECELL_ENOMEM = -20,
+  /**
+   * The system did not give random bytes for the secret of the key hash.
+   */
+  RATECELL_ENORANDOM = -21,
+  /**
+   * A bug in ratecell: it stopped half way. The process can go on.
+   */
+  RATECELL_EPANIC = -90,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_status ratecell_status;
+#else
+typedef int32_t ratecell_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What becomes of a new key when all places for it are in use, by keys that still have something to
+ * remember.
+ */
+enum ratecell_when_full
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. The
+   * only answer by which more may pass than the policy allows, and no more than that count.
+   */
+  RATECELL_FULL_EVICT = 0,
+  /**
+   * The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
+   * too much, never allows too much.
+   */
+  RATECELL_FULL_SHARE = 1,
+  /**
+   * The newcomer is denied.
+   */
+  RATECELL_FULL_DENY = 2,
+  /**
+   * The newcomer is allowed, and not charged.
+   */
+  RATECELL_FULL_ALLOW = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_when_full ratecell_when_full;
+#else
+typedef int32_t ratecell_when_full;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * The HTTP fields that tell a client its limits. Times in them are whole seconds, rounded up.
+ */
+enum ratecell_header
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * RateLimit: "name";r=50;t=30, what remains and until when (draft-ietf-httpapi-ratelimit-headers-11).
+   */
+  RATECELL_HEADER_RATELIMIT = 0,
+  /**
+   * RateLimit-Policy: "name";q=100;w=60, each layer's quota and window in seconds (the same draft).
+   */
+  RATECELL_HEADER_RATELIMIT_POLICY = 1,
+  /**
+   * Retry-After: 30, of a denial alone (RFC 9110).
+   */
+  RATECELL_HEADER_RETRY_AFTER = 2,
+  /**
+   * X-RateLimit-Limit: 100.
+   */
+  RATECELL_HEADER_X_RATELIMIT_LIMIT = 3,
+  /**
+   * X-RateLimit-Remaining: 50.
+   */
+  RATECELL_HEADER_X_RATELIMIT_REMAINING = 4,
+  /**
+   * X-RateLimit-Reset: 30, in seconds from now.
+   */
+  RATECELL_HEADER_X_RATELIMIT_RESET = 5,
+  /**
+   * X-RateLimit-Reset: 1795219230, in seconds since 1970, by the system's wall clock.
+   */
+  RATECELL_HEADER_X_RATELIMIT_RESET_UNIX = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_header ratecell_header;
+#else
+typedef int32_t ratecell_header;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * A limiter: a policy, a table of keys for each of its layers, a clock.
+ */
+typedef struct ratecell_limiter ratecell_limiter;
+
+/**
+ * How a limiter is made. Begin with RATECELL_CONFIG_INIT; a field of 0 has its default.
+ *
+ * Later versions may append fields. A program that was compiled with fewer has the defaults of the others;
+ * one that was compiled with more can use them where the library knows them, and gets RATECELL_E2BIG where
+ * it does not and they are not 0.
+ */
+typedef struct ratecell_config {
+  /**
+   * sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
+   */
+  size_t size;
+  /**
+   * Keys that have room at once; 0 is 100,000. Each layer of the policy takes about 25 bytes a key.
+   */
+  uint64_t max_keys;
+  /**
+   * What becomes of a new key for which there is no room: one of ratecell_when_full.
+   */
+  uint64_t when_full;
+} ratecell_config;
+
+/**
+ * The answer to one request: 64 bytes, the same in every version.
+ */
+typedef struct ratecell_decision {
+  /**
+   * The most units that can pass at one instant; of several layers, that of the layer below.
+   */
+  uint64_t limit;
+  /**
+   * Units that would be allowed at this same instant, after this decision.
+   */
+  uint64_t remaining;
+  /**
+   * Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier it is still
+   * denied. 0 if it was allowed, UINT64_MAX if it never can be.
+   */
+  uint64_t retry_after_ns;
+  /**
+   * Until the key is as good as never used.
+   */
+  uint64_t reset_after_ns;
+  /**
+   * How long to hold the allowed request before it goes on: 0 except for a leaky_queue.
+   */
+  uint64_t delay_ns;
+  /**
+   * RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE: what the call returned.
+   */
+  int32_t outcome;
+  /**
+   * Which of the policy's layers has the least remaining, from 0: the one to name to who was refused.
+   */
+  uint32_t layer;
+  /**
+   * 0.
+   */
+  uint64_t reserved[2];
+} ratecell_decision;
+
+/**
+ * One request of a batch: 24 bytes, the same in every version.
+ */
+typedef struct ratecell_request {
+  /**
+   * The key's bytes; may be NULL if key_len is 0.
+   */
+  const void *key;
+  /**
+   * How many.
+   */
+  size_t key_len;
+  /**
+   * Units; 0 asks and charges nothing.
+   */
+  uint32_t cost;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+} ratecell_request;
+
+/**
+ * What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
+ * bytes, and the most slots and live keys of any.
+ *
+ * Later versions may append fields.
+ */
+typedef struct ratecell_stats {
+  /**
+   * Places for keys. The table is advertised for three quarters of them.
+   */
+  uint64_t slots;
+  /**
+   * Keys that are not as good as never used at the time asked for. Exact while nothing else runs.
+   */
+  uint64_t live;
+  /**
+   * Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+   */
+  uint64_t bytes;
+  /**
+   * Live keys that were erased for newcomers.
+   */
+  uint64_t evicted;
+  /**
+   * Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+   */
+  uint64_t forgiven;
+  /**
+   * Requests decided on a state shared by newcomers without room.
+   */
+  uint64_t shared;
+  /**
+   * Newcomers denied for want of room.
+   */
+  uint64_t denied_full;
+  /**
+   * Newcomers allowed uncharged for want of room.
+   */
+  uint64_t allowed_full;
+  /**
+   * Requests that met so many others at once that they were answered as by a full table.
+   */
+  uint64_t exhausted;
+} ratecell_stats;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Tell the version of the library that runs, as RATECELL_VERSION_NUMBER tells that of the header.
+ *
+ * Returns major * 1000000 + minor * 1000 + patch.
+ * Errors: none.
+ * NULL: nothing to be.
+ * Threads: any.
+ * Since: 0.1
+ */
+uint32_t ratecell_version_number(void);
+
+/**
+ * Tell the version of the library that runs, as RATECELL_VERSION_STRING tells that of the header.
+ *
+ * Returns static text, never NULL.
+ * Errors: none.
+ * NULL: nothing to be.
+ * Threads: any.
+ * Since: 0.1
+ */
+const char *ratecell_version_string(void);
+
+/**
+ * Say what a status is, beginning with its name.
+ *
+ * Returns static text, never NULL; of a number that is no status, that it is unknown.
+ * Errors: none.
+ * NULL: nothing to be.
+ * Threads: any.
+ * Since: 0.1
+ */
+const char *ratecell_strerror(int32_t status);
+
+/**
+ * Make a limiter of a policy, with all its memory.
+ *
+ * The policy is text, such as "100/s burst=200".
+ *
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
+ * (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_... (ratecell_policy_explain says more),
+ * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+ * NULL: config may be, for the defaults.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_new(const char *policy,
+                             const struct ratecell_config *config,
+                             struct ratecell_limiter **limiter);
+
+/**
+ * End a limiter and give its memory back.
+ *
+ * It must come from this library, not be ended yet, and no call on it be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: limiter may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_limiter_free(struct ratecell_limiter *limiter);
+
+/**
+ * Write a limiter's policy as text, in its shortest form, and a NUL.
+ *
+ * Returns the length without the NUL. With len 0 only the length is returned.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * NULL: buffer may be, if len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
+                                char *buffer,
+                                size_t len);
+
+/**
+ * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC.
+ *
+ * Returns 0 and writes *now_ns, which the calls that end in _at take.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
+ * NULL: neither.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter, uint64_t *now_ns);
+
+/**
+ * Tell the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which the windows of
+ * aligned policies keep.
+ *
+ * Returns 0 and writes *unix_ns, nanoseconds since 1970.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).
+ * NULL: neither.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
+                               uint64_t *unix_ns);
+
+/**
+ * Decide cost units of a key now, all of them or none, and charge them if they are allowed.
+ *
+ * No bytes are a key like any other. A cost of 0 asks and charges nothing.
+ *
+ * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
+ * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
+ * NULL: decision may be; key, if key_len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check(const struct ratecell_limiter *limiter,
+                               const void *key,
+                               size_t key_len,
+                               uint32_t cost,
+                               struct ratecell_decision *decision);
+
+/**
+ * ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all who share the limiter
+ * mean the same.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
+                                  const void *key,
+                                  size_t key_len,
+                                  uint32_t cost,
+                                  uint64_t now_ns,
+                                  struct ratecell_decision *decision);
+
+/**
+ * Decide cost units now of the key with this hash, which the caller computed.
+ *
+ * Distinct hashes are distinct keys, and a key by its hash is not the key by its bytes. Where others
+ * choose the keys, the hash must be one they cannot predict.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_hash(const struct ratecell_limiter *limiter,
+                                    uint64_t hash,
+                                    uint32_t cost,
+                                    struct ratecell_decision *decision);
+
+/**
+ * ratecell_limiter_check_hash at now_ns.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_hash_at(const struct ratecell_limiter *limiter,
+                                       uint64_t hash,
+                                       uint32_t cost,
+                                       uint64_t now_ns,
+                                       struct ratecell_decision *decision);
+
+/**
+ * Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
+ *
+ * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, and writes *decision, whose remaining is the answer.
+ * Errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_peek(const struct ratecell_limiter *limiter,
+                              const void *key,
+                              size_t key_len,
+                              struct ratecell_decision *decision);
+
+/**
+ * ratecell_limiter_peek at now_ns.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_peek.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_peek_at(const struct ratecell_limiter *limiter,
+                                 const void *key,
+                                 size_t key_len,
+                                 uint64_t now_ns,
+                                 struct ratecell_decision *decision);
+
+/**
+ * Make a key as if it had never been seen.
+ *
+ * What it was charged on a state shared under RATECELL_FULL_SHARE stays.
+ *
+ * Returns 0, or 1 if there was nothing to forget.
+ * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter), RATECELL_ESIZE (key_len).
+ * NULL: key may be, if key_len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
+                                const void *key,
+                                size_t key_len);
+
+/**
+ * Decide n requests at now_ns, in their order, while memory is fetched for those to come. The decisions
+ * are those of as many ratecell_limiter_check_at; a key may occur more than once.
+ *
+ * ratecell_limiter_now has the time by the limiter's own clock. There is one decision for each request.
+ *
+ * Returns 0 and writes all decisions, whose outcomes are the answers.
+ * Errors: RATECELL_EINVAL (limiter, requests, decisions, any request's key, or its reserved not 0),
+ * RATECELL_EALIGN (limiter, requests, decisions), RATECELL_ESIZE (n, any request's key_len). Then no
+ * request was decided.
+ * NULL: requests and decisions may be, if n is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
+                                     const struct ratecell_request *requests,
+                                     size_t n,
+                                     uint64_t now_ns,
+                                     struct ratecell_decision *decisions);
+
+/**
+ * Tell what a limiter holds now and what has happened to it.
+ *
+ * size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
+ * are 0. Walks the whole table: tens of milliseconds for ten million keys.
+ *
+ * Returns 0 and writes *stats.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).
+ * NULL: neither.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
+                               struct ratecell_stats *stats,
+                               size_t size);
+
+/**
+ * ratecell_limiter_stats at now_ns.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_stats.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_stats_at(const struct ratecell_limiter *limiter,
+                                  uint64_t now_ns,
+                                  struct ratecell_stats *stats,
+                                  size_t size);
+
+/**
+ * Check a policy and write it in its shortest form, and a NUL: equal policies have equal text.
+ *
+ * Returns the length without the NUL. With len 0 only the length is returned.
+ * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * NULL: buffer may be, if len is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_policy_format(const char *policy,
+                               char *buffer,
+                               size_t len);
+
+/**
+ * Say in a sentence what is wrong with a policy, where, and what was expected, and write a NUL.
+ *
+ * Returns the length without the NUL: 0, and an empty text, for a policy that is right. With len 0 only
+ * the length is returned.
+ * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * NULL: buffer may be, if len is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_policy_explain(const char *policy,
+                                char *buffer,
+                                size_t len);
+
+/**
+ * Tell a field's name, as it is sent. header is one of ratecell_header.
+ *
+ * Returns static text, or NULL for a number that is no field; those that are count up from 0.
+ * Errors: none.
+ * NULL: nothing to be.
+ * Threads: any.
+ * Since: 0.1
+ */
+const char *ratecell_header_name(int32_t header);
+
+/**
+ * Write the value of an HTTP field about one of a limiter's decisions, and a NUL, without allocation.
+ *
+ * header is one of ratecell_header. name, printable ASCII, is the policy's name in RateLimit and
+ * RateLimit-Policy; of several layers, name-1, name-2 and so on.
+ *
+ * Returns the length without the NUL: 0, and an empty text, if the field is not to be sent with the
+ * decision. With len 0 only the length is returned.
+ * Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision is none), RATECELL_EALIGN
+ * (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * NULL: name may be, and each layer is named by its own text; buffer, if len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_header(const struct ratecell_limiter *limiter,
+                                int32_t header,
+                                const char *name,
+                                const struct ratecell_decision *decision,
+                                char *buffer,
+                                size_t len);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* RATECELL_H */

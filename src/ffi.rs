@@ -1,0 +1,61 @@
+//! ratecell decides "may this key do this now?" inside the process that asks: exactly, lock-free, in
+//! memory that never grows.
+//!
+//! What holds for every function here:
+//!
+//! - Names. Functions and types begin with ratecell_, constants with RATECELL_. Times are whole
+//!   nanoseconds and end in _ns. Keys are bytes with a length; they are read during the call and not kept.
+//! - Status. A negative int32_t is an error, listed in ratecell_status: nothing was charged and no output
+//!   was written. 0 is success, or allowed; a positive status is an answer that is not yes. Lengths of text
+//!   are returned as positive numbers. New statuses may be added, none changes its meaning.
+//! - NULL. Every pointer is checked. One that must not be NULL and is gives RATECELL_EINVAL; one that is
+//!   not aligned for its type, RATECELL_EALIGN. What may be NULL says so. That memory is there, as long as
+//!   its length says, nobody can check: it is the caller's to see to.
+//! - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
+//!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
+//!   no callbacks, no errno, no last error, no thread and no timer.
+//! - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
+//!   A limiter is one process's: after fork() parent and child each limit on their own.
+//! - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
+//!   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
+//!   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
+//!   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
+//! - Versions. A program works with every later library of the same soname. ratecell_decision never
+//!   changes. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
+//!   each minor version has a soname of its own.
+
+#![expect(non_camel_case_types, reason = "these are the names of the C header")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "the contract of every pointer is that of the header's preamble"
+)]
+
+mod batch;
+mod check;
+mod config;
+mod decision;
+mod headers;
+mod limiter;
+mod pointer;
+mod policy;
+mod stats;
+mod status;
+mod text;
+mod version;
+
+pub use batch::{ratecell_limiter_check_batch, ratecell_request};
+pub use check::{
+    ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_check_hash,
+    ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek, ratecell_limiter_peek_at,
+};
+pub use config::{ratecell_config, ratecell_when_full};
+pub use decision::ratecell_decision;
+pub use headers::{ratecell_header, ratecell_header_name, ratecell_limiter_header};
+pub use limiter::{
+    ratecell_limiter, ratecell_limiter_epoch, ratecell_limiter_free, ratecell_limiter_new,
+    ratecell_limiter_now, ratecell_limiter_policy,
+};
+pub use policy::{ratecell_policy_explain, ratecell_policy_format};
+pub use stats::{ratecell_limiter_stats, ratecell_limiter_stats_at, ratecell_stats};
+pub use status::{ratecell_status, ratecell_strerror};
+pub use version::{ratecell_version_number, ratecell_version_string};

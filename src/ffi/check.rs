@@ -1,0 +1,186 @@
+//! Decisions on one key.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+
+use super::decision::status;
+use super::{pointer, ratecell_decision, ratecell_limiter};
+use crate::decision::Decision;
+use crate::limiter::Limiter;
+
+type Place<'a> = Option<&'a mut MaybeUninit<ratecell_decision>>;
+
+/// Checks what every call here is given, has `decide` decide, and answers.
+///
+/// # Safety
+/// As the header's preamble has it.
+#[inline(always)]
+unsafe fn answer(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    decision: *mut ratecell_decision,
+    decide: impl FnOnce(&Limiter, &[u8]) -> Decision,
+) -> i32 {
+    // SAFETY: the caller's word.
+    let given = unsafe {
+        pointer::input(limiter).and_then(|limiter| {
+            Ok((limiter, pointer::key(key, key_len)?, pointer::optional_output(decision)?))
+        })
+    };
+    match given {
+        Ok((limiter, key, place)) => tell(decide(&limiter.limiter, key), place),
+        Err(status) => status as i32,
+    }
+}
+
+/// [`answer`] for a key that is a hash.
+///
+/// # Safety
+/// As the header's preamble has it.
+#[inline(always)]
+unsafe fn answer_hash(
+    limiter: *const ratecell_limiter,
+    decision: *mut ratecell_decision,
+    decide: impl FnOnce(&Limiter) -> Decision,
+) -> i32 {
+    // SAFETY: a key of no bytes, and the caller's word.
+    unsafe { answer(limiter, core::ptr::null(), 0, decision, |limiter, _| decide(limiter)) }
+}
+
+#[inline(always)]
+fn tell(decision: Decision, place: Place<'_>) -> i32 {
+    if let Some(place) = place {
+        ratecell_decision::write(place, decision);
+    }
+    status(decision.outcome()) as i32
+}
+
+/// Decide cost units of a key now, all of them or none, and charge them if they are allowed.
+///
+/// No bytes are a key like any other. A cost of 0 asks and charges nothing.
+///
+/// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
+/// Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
+/// NULL: decision may be; key, if key_len is 0.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.check_n(key, cost)) }
+}
+
+/// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all who share the limiter
+/// mean the same.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check_at(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    now_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.check_at(key, cost, now_ns)) }
+}
+
+/// Decide cost units now of the key with this hash, which the caller computed.
+///
+/// Distinct hashes are distinct keys, and a key by its hash is not the key by its bytes. Where others
+/// choose the keys, the hash must be one they cannot predict.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check_hash(
+    limiter: *const ratecell_limiter,
+    hash: u64,
+    cost: u32,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer_hash(limiter, decision, |limiter| limiter.check_hash(hash, cost)) }
+}
+
+/// ratecell_limiter_check_hash at now_ns.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check_hash_at(
+    limiter: *const ratecell_limiter,
+    hash: u64,
+    cost: u32,
+    now_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer_hash(limiter, decision, |limiter| limiter.check_hash_at(hash, cost, now_ns)) }
+}
+
+/// Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
+///
+/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, and writes *decision, whose remaining is the answer.
+/// Errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_peek(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.peek(key)) }
+}
+
+/// ratecell_limiter_peek at now_ns.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_peek.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_peek_at(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    now_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.peek_at(key, now_ns)) }
+}
+
+/// Make a key as if it had never been seen.
+///
+/// What it was charged on a state shared under RATECELL_FULL_SHARE stays.
+///
+/// Returns 0, or 1 if there was nothing to forget.
+/// Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter), RATECELL_ESIZE (key_len).
+/// NULL: key may be, if key_len is 0.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_forget(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let given =
+        unsafe { pointer::input(limiter).and_then(|limiter| Ok((limiter, pointer::key(key, key_len)?))) };
+    match given {
+        Ok((limiter, key)) => i32::from(!limiter.limiter.forget(key)),
+        Err(status) => status as i32,
+    }
+}

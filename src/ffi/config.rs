@@ -1,0 +1,98 @@
+//! How a limiter is made, size first.
+
+use core::mem::offset_of;
+
+use super::pointer;
+use super::ratecell_status;
+use super::ratecell_status::{RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_ESIZE};
+use crate::limiter::LimiterBuilder;
+use crate::table::WhenFull;
+
+/// How a limiter is made. Begin with RATECELL_CONFIG_INIT; a field of 0 has its default.
+///
+/// Later versions may append fields. A program that was compiled with fewer has the defaults of the others;
+/// one that was compiled with more can use them where the library knows them, and gets RATECELL_E2BIG where
+/// it does not and they are not 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ratecell_config {
+    /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
+    pub size: usize,
+    /// Keys that have room at once; 0 is 100,000. Each layer of the policy takes about 25 bytes a key.
+    pub max_keys: u64,
+    /// What becomes of a new key for which there is no room: one of ratecell_when_full.
+    pub when_full: u64,
+}
+
+/// What becomes of a new key when all places for it are in use, by keys that still have something to
+/// remember.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ratecell_when_full {
+    /// The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. The
+    /// only answer by which more may pass than the policy allows, and no more than that count.
+    RATECELL_FULL_EVICT = 0,
+    /// The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
+    /// too much, never allows too much.
+    RATECELL_FULL_SHARE = 1,
+    /// The newcomer is denied.
+    RATECELL_FULL_DENY = 2,
+    /// The newcomer is allowed, and not charged.
+    RATECELL_FULL_ALLOW = 3,
+}
+
+use ratecell_when_full::*;
+
+/// The size of the first version.
+const OLDEST: usize = offset_of!(ratecell_config, when_full) + size_of::<u64>();
+/// More than any version will have: beyond it a size is garbage, and not followed.
+const LARGEST: usize = 4096;
+
+impl ratecell_config {
+    /// The caller's config as this version's; what an older one lacks is 0.
+    ///
+    /// # Safety
+    /// If `config` is neither NULL nor misaligned, it points to a size, and that many bytes are there that
+    /// nobody changes during the call.
+    pub(super) unsafe fn read(config: *const Self) -> Result<Self, ratecell_status> {
+        if config.is_null() {
+            return Ok(Self::default());
+        }
+        // SAFETY: the caller's word; the size stands first, and is aligned as the whole.
+        let size = *unsafe { pointer::input(config.cast::<usize>()) }?;
+        if size < OLDEST {
+            return Err(RATECELL_ESIZE);
+        }
+        if size > LARGEST {
+            return Err(RATECELL_E2BIG);
+        }
+        // SAFETY: the caller's word, by the size.
+        let theirs = unsafe { pointer::inputs(config.cast::<u8>(), size) }?;
+        let (known, newer) = theirs.split_at(size.min(size_of::<Self>()));
+        if newer.iter().any(|byte| *byte != 0) {
+            return Err(RATECELL_E2BIG);
+        }
+        let mut own = Self::default();
+        // SAFETY: `known` is no longer than a config, whose fields are integers: any bytes are values.
+        unsafe { core::ptr::copy_nonoverlapping(known.as_ptr(), (&raw mut own).cast(), known.len()) };
+        Ok(own)
+    }
+
+    pub(super) fn apply(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, ratecell_status> {
+        if self.max_keys > 0 {
+            builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
+        }
+        Ok(builder.when_full(self.when_full()?))
+    }
+
+    fn when_full(self) -> Result<WhenFull, ratecell_status> {
+        let choices = [
+            (RATECELL_FULL_EVICT, WhenFull::Evict),
+            (RATECELL_FULL_SHARE, WhenFull::Share),
+            (RATECELL_FULL_DENY, WhenFull::Deny),
+            (RATECELL_FULL_ALLOW, WhenFull::Allow),
+        ];
+        let chosen = choices.into_iter().find(|(choice, _)| *choice as u64 == self.when_full);
+        chosen.map(|(_, when_full)| when_full).ok_or(RATECELL_ECONFIG)
+    }
+}

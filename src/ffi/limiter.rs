@@ -1,0 +1,141 @@
+//! The life of a limiter, and what it says of itself.
+
+use core::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::UNIX_EPOCH;
+
+use super::ratecell_status::RATECELL_EPANIC;
+use super::{pointer, ratecell_config, ratecell_status, status, text};
+use crate::limiter::Limiter;
+use crate::policy::Policy;
+
+/// A limiter: a policy, a table of keys for each of its layers, a clock.
+#[derive(Debug)]
+pub struct ratecell_limiter {
+    pub(super) limiter: Limiter,
+}
+
+/// Runs what may allocate and is not made for the check path: a bug there is a status, not the end of the
+/// caller's process.
+fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -> i32 {
+    // Unwinding leaves nothing half-built: outputs are written last.
+    status::code(catch_unwind(AssertUnwindSafe(construct)).unwrap_or(Err(RATECELL_EPANIC)))
+}
+
+/// Make a limiter of a policy, with all its memory.
+///
+/// The policy is text, such as "100/s burst=200".
+///
+/// Returns 0; *limiter is then to be ended by ratecell_limiter_free.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
+/// (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_... (ratecell_policy_explain says more),
+/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+/// NULL: config may be, for the defaults.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_new(
+    policy: *const c_char,
+    config: *const ratecell_config,
+    limiter: *mut *mut ratecell_limiter,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let (policy, config, out) = unsafe {
+            (super::policy::read(policy)?, ratecell_config::read(config)?, pointer::output(limiter)?)
+        };
+        let limiter = config.apply(Limiter::builder(policy))?.build()?;
+        out.write(Box::into_raw(Box::new(ratecell_limiter { limiter })));
+        Ok(())
+    })
+}
+
+/// End a limiter and give its memory back.
+///
+/// It must come from this library, not be ended yet, and no call on it be under way.
+///
+/// Returns nothing.
+/// Errors: none.
+/// NULL: limiter may be; nothing happens.
+/// Threads: one, after all others are done with it. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_free(limiter: *mut ratecell_limiter) {
+    if limiter.is_null() || !limiter.is_aligned() {
+        return;
+    }
+    // SAFETY: made by Box::into_raw, and by the caller's word not ended and not in use.
+    drop(unsafe { Box::from_raw(limiter) });
+}
+
+/// Write a limiter's policy as text, in its shortest form, and a NUL.
+///
+/// Returns the length without the NUL. With len 0 only the length is returned.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// NULL: buffer may be, if len is 0.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_policy(
+    limiter: *const ratecell_limiter,
+    buffer: *mut c_char,
+    len: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let written = unsafe { policy_of(limiter).and_then(|policy| text::write(policy, buffer, len)) };
+    text::code(written)
+}
+
+/// # Safety
+/// As the header's preamble has it.
+pub(super) unsafe fn policy_of<'a>(limiter: *const ratecell_limiter) -> Result<&'a Policy, ratecell_status> {
+    // SAFETY: the caller's word.
+    unsafe { pointer::input(limiter) }.map(|limiter| limiter.limiter.policy())
+}
+
+/// Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC.
+///
+/// Returns 0 and writes *now_ns, which the calls that end in _at take.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
+/// NULL: neither.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_now(limiter: *const ratecell_limiter, now_ns: *mut u64) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let read = unsafe { pointer::input(limiter).and_then(|limiter| Ok((limiter, pointer::output(now_ns)?))) };
+    status::code(read.map(|(limiter, out)| {
+        out.write(limiter.limiter.now_ns());
+    }))
+}
+
+/// Tell the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which the windows of
+/// aligned policies keep.
+///
+/// Returns 0 and writes *unix_ns, nanoseconds since 1970.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).
+/// NULL: neither.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_epoch(limiter: *const ratecell_limiter, unix_ns: *mut u64) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let read =
+        unsafe { pointer::input(limiter).and_then(|limiter| Ok((limiter, pointer::output(unix_ns)?))) };
+    status::code(read.map(|(limiter, out)| {
+        let epoch = limiter.limiter.epoch().duration_since(UNIX_EPOCH).unwrap_or_default();
+        out.write(u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX));
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_status() {
+        assert_eq!(guarded(|| panic!("on purpose")), RATECELL_EPANIC as i32);
+        assert_eq!(guarded(|| Ok(())), 0);
+    }
+}

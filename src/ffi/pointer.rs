@@ -1,0 +1,103 @@
+//! What C hands over, checked: the only place where its pointers become references.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::mem::MaybeUninit;
+
+use super::ratecell_status;
+use super::ratecell_status::{RATECELL_EALIGN, RATECELL_EINVAL, RATECELL_ESIZE};
+
+/// A pointer that is neither NULL nor misaligned.
+#[inline(always)]
+fn checked<T>(pointer: *const T) -> Result<*const T, ratecell_status> {
+    if pointer.is_null() {
+        Err(RATECELL_EINVAL)
+    } else if !pointer.is_aligned() {
+        Err(RATECELL_EALIGN)
+    } else {
+        Ok(pointer)
+    }
+}
+
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to a `T` that nobody changes during the call.
+#[inline(always)]
+pub(super) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, ratecell_status> {
+    // SAFETY: not NULL, aligned, and for the rest the caller's word.
+    checked(pointer).map(|pointer| unsafe { &*pointer })
+}
+
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to `count` values that nobody changes during the call.
+#[inline(always)]
+pub(super) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], ratecell_status> {
+    if !fits_memory::<T>(count) {
+        return Err(RATECELL_ESIZE);
+    }
+    if count == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: not NULL, aligned, no larger than a slice can be, and for the rest the caller's word.
+    checked(pointer).map(|pointer| unsafe { core::slice::from_raw_parts(pointer, count) })
+}
+
+/// # Safety
+/// As [`inputs`].
+#[inline(always)]
+pub(super) unsafe fn key<'a>(key: *const c_void, len: usize) -> Result<&'a [u8], ratecell_status> {
+    // SAFETY: the caller's word.
+    unsafe { inputs(key.cast(), len) }
+}
+
+/// Where an output goes; `None` for NULL, where it may be.
+///
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to memory for a `T` that is the call's alone.
+#[inline(always)]
+pub(super) unsafe fn optional_output<'a, T>(
+    pointer: *mut T,
+) -> Result<Option<&'a mut MaybeUninit<T>>, ratecell_status> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's word.
+    unsafe { output(pointer) }.map(Some)
+}
+
+/// # Safety
+/// As [`optional_output`].
+#[inline(always)]
+pub(super) unsafe fn output<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>, ratecell_status> {
+    // SAFETY: not NULL, aligned, memory that need not be initialised, and for the rest the caller's word.
+    checked(pointer).map(|_| unsafe { &mut *pointer.cast() })
+}
+
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to memory for `count` values that is the call's alone.
+#[inline(always)]
+pub(super) unsafe fn outputs<'a, T>(
+    pointer: *mut T,
+    count: usize,
+) -> Result<&'a mut [MaybeUninit<T>], ratecell_status> {
+    if !fits_memory::<T>(count) {
+        return Err(RATECELL_ESIZE);
+    }
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    // SAFETY: not NULL, aligned, no larger than a slice can be, memory that need not be initialised, and
+    // for the rest the caller's word.
+    checked(pointer).map(|_| unsafe { core::slice::from_raw_parts_mut(pointer.cast(), count) })
+}
+
+/// # Safety
+/// If it is not NULL, it points to text that ends in a NUL and that nobody changes during the call.
+pub(super) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a CStr, ratecell_status> {
+    // SAFETY: not NULL, and for the rest the caller's word.
+    checked(pointer).map(|pointer| unsafe { CStr::from_ptr(pointer) })
+}
+
+/// No object is larger than `isize::MAX` bytes.
+#[inline(always)]
+fn fits_memory<T>(count: usize) -> bool {
+    count <= isize::MAX as usize / const { size_of::<T>() }
+}

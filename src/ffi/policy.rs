@@ -1,0 +1,82 @@
+//! Policies as text.
+
+use core::ffi::{CStr, c_char};
+use core::fmt;
+
+use super::ratecell_status::RATECELL_EPOLICY_SYNTAX;
+use super::{pointer, ratecell_status, text};
+use crate::error::PolicyError;
+use crate::policy::Policy;
+
+/// # Safety
+/// If `policy` is not NULL, it is text that ends in a NUL.
+pub(super) unsafe fn read(policy: *const c_char) -> Result<Policy, ratecell_status> {
+    // SAFETY: the caller's word.
+    match parse(unsafe { pointer::text(policy) }?) {
+        Ok(policy) => Ok(policy),
+        Err(Refusal::Policy(error)) => Err(error.kind().into()),
+        Err(Refusal::Encoding { .. }) => Err(RATECELL_EPOLICY_SYNTAX),
+    }
+}
+
+enum Refusal {
+    Policy(PolicyError),
+    Encoding { column: usize },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(error) => write!(f, "{error}"),
+            Self::Encoding { column } => write!(f, "syntax at column {column}: not UTF-8: expected ASCII"),
+        }
+    }
+}
+
+fn parse(text: &CStr) -> Result<Policy, Refusal> {
+    match text.to_str() {
+        Ok(text) => text.parse().map_err(Refusal::Policy),
+        Err(error) => Err(Refusal::Encoding { column: error.valid_up_to() + 1 }),
+    }
+}
+
+/// Check a policy and write it in its shortest form, and a NUL: equal policies have equal text.
+///
+/// Returns the length without the NUL. With len 0 only the length is returned.
+/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// NULL: buffer may be, if len is 0.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_policy_format(
+    policy: *const c_char,
+    buffer: *mut c_char,
+    len: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    text::code(unsafe { read(policy).and_then(|policy| text::write(&policy, buffer, len)) })
+}
+
+/// Say in a sentence what is wrong with a policy, where, and what was expected, and write a NUL.
+///
+/// Returns the length without the NUL: 0, and an empty text, for a policy that is right. With len 0 only
+/// the length is returned.
+/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// NULL: buffer may be, if len is 0.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_policy_explain(
+    policy: *const c_char,
+    buffer: *mut c_char,
+    len: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let written = unsafe {
+        pointer::text(policy).and_then(|policy| match parse(policy) {
+            Ok(_) => text::write(&"", buffer, len),
+            Err(refusal) => text::write(&refusal, buffer, len),
+        })
+    };
+    text::code(written)
+}

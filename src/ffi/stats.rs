@@ -1,0 +1,102 @@
+//! What a limiter holds and what has happened to it.
+
+use super::{pointer, ratecell_limiter, ratecell_status, status};
+use crate::limiter::Limiter;
+use crate::table::Stats;
+
+/// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
+/// bytes, and the most slots and live keys of any.
+///
+/// Later versions may append fields.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ratecell_stats {
+    /// Places for keys. The table is advertised for three quarters of them.
+    pub slots: u64,
+    /// Keys that are not as good as never used at the time asked for. Exact while nothing else runs.
+    pub live: u64,
+    /// Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+    pub bytes: u64,
+    /// Live keys that were erased for newcomers.
+    pub evicted: u64,
+    /// Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+    pub forgiven: u64,
+    /// Requests decided on a state shared by newcomers without room.
+    pub shared: u64,
+    /// Newcomers denied for want of room.
+    pub denied_full: u64,
+    /// Newcomers allowed uncharged for want of room.
+    pub allowed_full: u64,
+    /// Requests that met so many others at once that they were answered as by a full table.
+    pub exhausted: u64,
+}
+
+impl From<Stats> for ratecell_stats {
+    fn from(stats: Stats) -> Self {
+        let Stats { slots, live, bytes, evicted, forgiven, shared, denied_full, allowed_full, exhausted } =
+            stats;
+        // A usize has at most 64 bits.
+        let [slots, live, bytes] = [slots, live, bytes].map(|number| number as u64);
+        Self { slots, live, bytes, evicted, forgiven, shared, denied_full, allowed_full, exhausted }
+    }
+}
+
+/// # Safety
+/// As the header's preamble has it.
+unsafe fn write(
+    limiter: *const ratecell_limiter,
+    stats: *mut ratecell_stats,
+    size: usize,
+    tell: impl FnOnce(&Limiter) -> Stats,
+) -> Result<(), ratecell_status> {
+    // SAFETY: the caller's word; of an older or newer caller's struct as many bytes as it says.
+    let (limiter, place) = unsafe {
+        let limiter = pointer::input(limiter)?;
+        pointer::output(stats)?;
+        (limiter, pointer::outputs(stats.cast::<u8>(), size)?)
+    };
+    let own = ratecell_stats::from(tell(&limiter.limiter));
+    // SAFETY: integers without padding between them: all bytes are initialised.
+    let own = unsafe { core::slice::from_raw_parts((&raw const own).cast::<u8>(), size_of_val(&own)) };
+    // What this version does not know is 0.
+    let bytes = own.iter().copied().chain(core::iter::repeat(0));
+    place.iter_mut().zip(bytes).for_each(|(place, byte)| {
+        place.write(byte);
+    });
+    Ok(())
+}
+
+/// Tell what a limiter holds now and what has happened to it.
+///
+/// size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
+/// are 0. Walks the whole table: tens of milliseconds for ten million keys.
+///
+/// Returns 0 and writes *stats.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).
+/// NULL: neither.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_stats(
+    limiter: *const ratecell_limiter,
+    stats: *mut ratecell_stats,
+    size: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    status::code(unsafe { write(limiter, stats, size, Limiter::stats) })
+}
+
+/// ratecell_limiter_stats at now_ns.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_stats.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_stats_at(
+    limiter: *const ratecell_limiter,
+    now_ns: u64,
+    stats: *mut ratecell_stats,
+    size: usize,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    status::code(unsafe { write(limiter, stats, size, |limiter| limiter.stats_at(now_ns)) })
+}

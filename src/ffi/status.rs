@@ -1,0 +1,207 @@
+//! What every call answers: one number, with its name and text in one table.
+
+use core::ffi::{CStr, c_char};
+
+use crate::error::{BuildError, PolicyErrorKind};
+
+/// What a function answers. Negative: an error; nothing was charged, nothing was written.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ratecell_status {
+    /// The request may go; its cost was charged. Of what does not decide: success.
+    RATECELL_ALLOWED = 0,
+    /// Not now; retry_after_ns says when. Nothing was charged.
+    RATECELL_DENIED = 1,
+    /// The cost exceeds the capacity: the request can never go. Nothing was charged.
+    RATECELL_NEVER = 2,
+    /// now_ns is past what the policy's state can tell. Nothing was charged.
+    RATECELL_CLOCK_RANGE = 3,
+
+    /// A pointer is NULL that must not be, or a number selects nothing.
+    RATECELL_EINVAL = -1,
+    /// A pointer is not aligned for what it points to.
+    RATECELL_EALIGN = -2,
+    /// A length, a count or a struct's size is none that memory can hold, or is less than any version's.
+    RATECELL_ESIZE = -3,
+    /// A config is longer than this library knows, and not all zero there: it asks for something newer.
+    RATECELL_E2BIG = -4,
+    /// A field of the config has a value that this library does not know.
+    RATECELL_ECONFIG = -5,
+    /// A name for header fields is not printable ASCII.
+    RATECELL_ENAME = -6,
+    /// The text does not fit the buffer.
+    RATECELL_ENOSPC = -7,
+
+    /// The policy's text does not follow the grammar; ratecell_policy_explain says where.
+    RATECELL_EPOLICY_SYNTAX = -10,
+    /// The policy's limit (refill, leak) is 0.
+    RATECELL_EPOLICY_ZERO_LIMIT = -11,
+    /// The policy's period (window, interval) is 0.
+    RATECELL_EPOLICY_ZERO_PERIOD = -12,
+    /// The policy's capacity (burst) is 0.
+    RATECELL_EPOLICY_ZERO_CAPACITY = -13,
+    /// A parameter that the policy's algorithm needs is absent.
+    RATECELL_EPOLICY_BAD_TYPE = -14,
+    /// The offset of a fixed window is not below the window.
+    RATECELL_EPOLICY_BAD_OFFSET = -15,
+    /// A number of the policy is out of range, or its state does not fit one word for its horizon.
+    RATECELL_EPOLICY_RANGE = -16,
+    /// The policy's rate is too fine to be kept within a thousandth of itself.
+    RATECELL_EPOLICY_PRECISION = -17,
+    /// No algorithm has the name in the policy.
+    RATECELL_EPOLICY_UNKNOWN_ALGORITHM = -18,
+    /// The policy has more than eight layers.
+    RATECELL_EPOLICY_BAD_LAYERS = -19,
+
+    /// The system did not give the memory of the table.
+    RATECELL_ENOMEM = -20,
+    /// The system did not give random bytes for the secret of the key hash.
+    RATECELL_ENORANDOM = -21,
+
+    /// A bug in ratecell: it stopped half way. The process can go on.
+    RATECELL_EPANIC = -90,
+}
+
+use ratecell_status::*;
+
+const ALL: [ratecell_status; 24] = [
+    RATECELL_ALLOWED,
+    RATECELL_DENIED,
+    RATECELL_NEVER,
+    RATECELL_CLOCK_RANGE,
+    RATECELL_EINVAL,
+    RATECELL_EALIGN,
+    RATECELL_ESIZE,
+    RATECELL_E2BIG,
+    RATECELL_ECONFIG,
+    RATECELL_ENAME,
+    RATECELL_ENOSPC,
+    RATECELL_EPOLICY_SYNTAX,
+    RATECELL_EPOLICY_ZERO_LIMIT,
+    RATECELL_EPOLICY_ZERO_PERIOD,
+    RATECELL_EPOLICY_ZERO_CAPACITY,
+    RATECELL_EPOLICY_BAD_TYPE,
+    RATECELL_EPOLICY_BAD_OFFSET,
+    RATECELL_EPOLICY_RANGE,
+    RATECELL_EPOLICY_PRECISION,
+    RATECELL_EPOLICY_UNKNOWN_ALGORITHM,
+    RATECELL_EPOLICY_BAD_LAYERS,
+    RATECELL_ENOMEM,
+    RATECELL_ENORANDOM,
+    RATECELL_EPANIC,
+];
+
+impl ratecell_status {
+    fn text(self) -> &'static CStr {
+        match self {
+            RATECELL_ALLOWED => c"RATECELL_ALLOWED: allowed, or success",
+            RATECELL_DENIED => c"RATECELL_DENIED: not now",
+            RATECELL_NEVER => c"RATECELL_NEVER: the cost exceeds the capacity",
+            RATECELL_CLOCK_RANGE => c"RATECELL_CLOCK_RANGE: the time is past what the policy's state can tell",
+            RATECELL_EINVAL => c"RATECELL_EINVAL: a pointer is NULL that must not be, or a number selects nothing",
+            RATECELL_EALIGN => c"RATECELL_EALIGN: a pointer is not aligned for what it points to",
+            RATECELL_ESIZE => c"RATECELL_ESIZE: a length, count or struct size is too large or too small",
+            RATECELL_E2BIG => c"RATECELL_E2BIG: the config asks for something newer than this library",
+            RATECELL_ECONFIG => c"RATECELL_ECONFIG: a field of the config has an unknown value",
+            RATECELL_ENAME => c"RATECELL_ENAME: a name for header fields is not printable ASCII",
+            RATECELL_ENOSPC => c"RATECELL_ENOSPC: the text does not fit the buffer",
+            RATECELL_EPOLICY_SYNTAX => {
+                c"RATECELL_EPOLICY_SYNTAX: the policy is not [algorithm] LIMIT/PERIOD [option=value]... [& layer]..."
+            }
+            RATECELL_EPOLICY_ZERO_LIMIT => c"RATECELL_EPOLICY_ZERO_LIMIT: the policy's limit is 0",
+            RATECELL_EPOLICY_ZERO_PERIOD => c"RATECELL_EPOLICY_ZERO_PERIOD: the policy's period is 0",
+            RATECELL_EPOLICY_ZERO_CAPACITY => {
+                c"RATECELL_EPOLICY_ZERO_CAPACITY: the policy's capacity or burst is 0"
+            }
+            RATECELL_EPOLICY_BAD_TYPE => {
+                c"RATECELL_EPOLICY_BAD_TYPE: a parameter that the policy's algorithm needs is absent"
+            }
+            RATECELL_EPOLICY_BAD_OFFSET => {
+                c"RATECELL_EPOLICY_BAD_OFFSET: the policy's offset is not below its window"
+            }
+            RATECELL_EPOLICY_RANGE => {
+                c"RATECELL_EPOLICY_RANGE: a number of the policy is out of range, or its state does not fit 64 bits"
+            }
+            RATECELL_EPOLICY_PRECISION => {
+                c"RATECELL_EPOLICY_PRECISION: the policy's rate is too fine to be kept exactly enough"
+            }
+            RATECELL_EPOLICY_UNKNOWN_ALGORITHM => {
+                c"RATECELL_EPOLICY_UNKNOWN_ALGORITHM: no algorithm has the name in the policy"
+            }
+            RATECELL_EPOLICY_BAD_LAYERS => c"RATECELL_EPOLICY_BAD_LAYERS: the policy has more than 8 layers",
+            RATECELL_ENOMEM => c"RATECELL_ENOMEM: no memory for the table",
+            RATECELL_ENORANDOM => c"RATECELL_ENORANDOM: no random bytes for the key hash",
+            RATECELL_EPANIC => c"RATECELL_EPANIC: a bug in ratecell",
+        }
+    }
+}
+
+impl From<PolicyErrorKind> for ratecell_status {
+    fn from(kind: PolicyErrorKind) -> Self {
+        match kind {
+            PolicyErrorKind::Syntax => RATECELL_EPOLICY_SYNTAX,
+            PolicyErrorKind::ZeroLimit => RATECELL_EPOLICY_ZERO_LIMIT,
+            PolicyErrorKind::ZeroPeriod => RATECELL_EPOLICY_ZERO_PERIOD,
+            PolicyErrorKind::ZeroCapacity => RATECELL_EPOLICY_ZERO_CAPACITY,
+            PolicyErrorKind::BadType => RATECELL_EPOLICY_BAD_TYPE,
+            PolicyErrorKind::BadOffset => RATECELL_EPOLICY_BAD_OFFSET,
+            PolicyErrorKind::Range => RATECELL_EPOLICY_RANGE,
+            PolicyErrorKind::Precision => RATECELL_EPOLICY_PRECISION,
+            PolicyErrorKind::UnknownAlgorithm => RATECELL_EPOLICY_UNKNOWN_ALGORITHM,
+            PolicyErrorKind::BadLayers => RATECELL_EPOLICY_BAD_LAYERS,
+        }
+    }
+}
+
+impl From<BuildError> for ratecell_status {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::ZeroKeys => RATECELL_ECONFIG,
+            BuildError::OutOfMemory { .. } => RATECELL_ENOMEM,
+            BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
+        }
+    }
+}
+
+/// As C has it.
+pub(super) fn code(result: Result<(), ratecell_status>) -> i32 {
+    match result {
+        Ok(()) => RATECELL_ALLOWED as i32,
+        Err(status) => status as i32,
+    }
+}
+
+/// Say what a status is, beginning with its name.
+///
+/// Returns static text, never NULL; of a number that is no status, that it is unknown.
+/// Errors: none.
+/// NULL: nothing to be.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub extern "C" fn ratecell_strerror(status: i32) -> *const c_char {
+    let known = ALL.into_iter().find(|known| *known as i32 == status);
+    known.map_or(c"unknown ratecell status", ratecell_status::text).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_status_once_and_each_text_its_name() {
+        let source = include_str!("status.rs");
+        let listed = source.lines().filter(|line| line.starts_with("    RATECELL_") && line.contains(" = "));
+        let mut numbers = Vec::new();
+        for line in listed {
+            let (name, number) =
+                line.trim().trim_end_matches(',').split_once(" = ").expect("a line of the enum");
+            let number: i32 = number.parse().expect("a number");
+            // SAFETY: static text.
+            let text = unsafe { CStr::from_ptr(ratecell_strerror(number)) }.to_str().expect("ASCII");
+            assert!(text.starts_with(&format!("{name}: ")), "{number}: {text}");
+            numbers.push(number);
+        }
+        assert_eq!(numbers, ALL.map(|status| status as i32));
+    }
+}
