@@ -6,3 +6,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 strict() {
     RUSTFLAGS="${RUSTFLAGS:-} -Dwarnings" "$@"
 }
+
+# The crate's version, from Cargo.toml alone.
+crate_version() {
+    sed -n '0,/^version = "\(.*\)"$/s//\1/p' Cargo.toml
+}
+
+# What the soname of a version ends in: before 1.0 each minor version may break, after it each major one.
+so_version() {
+    case "$1" in
+    0.*) cut -d. -f1-2 <<<"$1" ;;
+    *) cut -d. -f1 <<<"$1" ;;
+    esac
+}

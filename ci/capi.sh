@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds the C libraries into a folder.
+#
+#   ci/capi.sh DIR                     libratecell.a, libratecell.so and what it links to
+#   ci/capi.sh DIR --sanitize NAME     libratecell.a alone, instrumented (address or thread), by a nightly compiler
+source "$(dirname "$0")/lib.sh"
+
+dir="$1"
+mkdir -p "$dir"
+dir="$(cd "$dir" && pwd)"
+target="${CARGO_TARGET_DIR:-target}"
+
+# cargo rustc of the library with the C ABI, as a $1.
+library() {
+    local type="$1"
+    shift
+    cargo rustc --quiet --lib --features capi --crate-type "$type" "$@"
+}
+
+if [ "${2:-}" = --sanitize ]; then
+    triple="$(rustc -vV | sed -n 's/^host: //p')"
+    # With assertions and overflow checks, for this is a build that tests.
+    RUSTFLAGS="-Zsanitizer=$3 -Cunsafe-allow-abi-mismatch=sanitizer -Cdebug-assertions -Coverflow-checks -Cforce-frame-pointers" \
+        RUSTUP_TOOLCHAIN=nightly \
+        library staticlib --release --target "$triple" --target-dir "$target/capi-$3"
+    cp "$target/capi-$3/$triple/release/libratecell.a" "$dir"
+    exit
+fi
+
+version="$(crate_version)"
+soname="libratecell.so.$(so_version "$version")"
+library cdylib --profile capi -- -C "link-arg=-Wl,-soname,$soname"
+cp "$target/capi/libratecell.so" "$dir/libratecell.so.$version"
+ln -sf "libratecell.so.$version" "$dir/$soname"
+ln -sf "$soname" "$dir/libratecell.so"
+
+# One object in which nothing but the C names is global, so that it can stand in a program beside another
+# library that Rust made: only what these names reach, without the compiler's own intermediate code.
+library staticlib --profile capi
+names="$dir/names.txt"
+nm -D --defined-only --format=posix "$dir/libratecell.so" | sed 's/ .*//' >"$names"
+roots=()
+while read -r name; do roots+=(-u "$name"); done <"$names"
+ld -r --gc-sections "${roots[@]}" "$target/capi/libratecell.a" -o "$dir/ratecell.o"
+objcopy --keep-global-symbols="$names" --strip-debug -R .llvmbc -R .llvmcmd "$dir/ratecell.o"
+rm -f "$dir/libratecell.a"
+ar rcs "$dir/libratecell.a" "$dir/ratecell.o"
+rm "$dir/ratecell.o" "$names"
