@@ -1,12 +1,12 @@
 //! The sliding log: the instants of the last `limit` units. Exact in every window, at 8 bytes a unit;
 //! its state is no word, so it has a table of its own.
 
-use std::collections::VecDeque;
-
 use super::params::Params;
 use super::{Form, Plan, Resolved};
 use crate::decision::{Decision, Outcome};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+mod ring;
 
 pub(crate) static SLIDING_LOG: Form = Form {
     name: "sliding_log",
@@ -36,7 +36,7 @@ pub(crate) static SLIDING_LOG: Form = Form {
 const MAX_LIMIT: u32 = 65_536;
 
 /// A key's allowed units, oldest first, no more than the limit.
-pub(crate) type Log = VecDeque<u64>;
+pub(crate) type Log = ring::Ring;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlidingLog {
@@ -51,10 +51,10 @@ impl SlidingLog {
     fn view(&self, log: &Log, floor: u64, now: u64) -> (u64, usize) {
         let believed = |instant: u64| self.heal.is_none_or(|heal| instant <= now.saturating_add(heal));
         let clock = if believed(floor) { floor.max(now) } else { now };
-        match log.back() {
-            Some(&newest) if believed(newest) => {
+        match log.newest() {
+            Some(newest) if believed(newest) => {
                 let clock = clock.max(newest);
-                (clock, log.partition_point(|&entry| clock.saturating_sub(entry) >= self.window))
+                (clock, log.count_oldest(|entry| clock.saturating_sub(entry) >= self.window))
             }
             _ => (clock, log.len()),
         }
@@ -66,11 +66,11 @@ impl SlidingLog {
     }
 
     /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
-    /// `charge` says so.
+    /// `charge` says so, and is denied if there is no memory for it.
     pub(crate) fn step(&self, log: &mut Log, floor: u64, now: u64, cost: u32, charge: bool) -> Decision {
         let (clock, left) = self.view(log, floor, now);
         let mut live = (log.len() - left) as u64;
-        let mut newest = if live > 0 { log.back().copied() } else { None };
+        let mut newest = if live > 0 { log.newest() } else { None };
         let limit = u64::from(self.limit);
         let wanted = live + u64::from(cost);
         let mut decision = Decision::allowed(limit);
@@ -81,10 +81,11 @@ impl SlidingLog {
             decision.outcome = Outcome::Denied;
             // wanted - limit <= live: that many of the oldest live entries have to leave.
             let last = left + (wanted - limit) as usize - 1;
-            decision.retry_after_ns = log.get(last).map_or(0, |&entry| self.until_left(entry, now));
+            decision.retry_after_ns = log.get(last).map_or(0, |entry| self.until_left(entry, now));
         } else if cost > 0 && charge {
-            log.drain(..left);
-            log.extend(core::iter::repeat_n(clock, cost as usize));
+            if !log.advance(left, clock, cost as usize, self.limit as usize) {
+                return decision.without_room(now, now);
+            }
             live = wanted;
             newest = Some(clock);
         }
@@ -95,7 +96,7 @@ impl SlidingLog {
 
     /// Takes `cost` units of the newest instant back out of `log`.
     pub(crate) fn refund(log: &mut Log, cost: u32) {
-        log.truncate(log.len().saturating_sub(cost as usize));
+        log.retreat(cost as usize);
     }
 
     /// Units that the log still holds at `now`.
@@ -106,6 +107,6 @@ impl SlidingLog {
 
     /// The instant from which the log holds nothing.
     pub(crate) fn fresh_at(&self, log: &Log) -> u64 {
-        log.back().map_or(0, |&newest| newest.saturating_add(self.window))
+        log.newest().map_or(0, |newest| newest.saturating_add(self.window))
     }
 }

@@ -123,9 +123,9 @@ impl SlidingWindow {
             return view.current;
         }
         let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
-        let window = u128::from(self.window);
-        // previous < 2^31 and the quotient of the window is at most 1.
-        let units = if self.strict { weight.div_ceil(window) } else { weight / window };
+        let whole = if self.strict { weight + u128::from(self.window - 1) } else { weight };
+        // The window is not 0; previous < 2^31 and the quotient of the window is at most 1.
+        let units = whole.checked_div(u128::from(self.window)).unwrap_or(0);
         units as u64 + view.current
     }
 

@@ -75,7 +75,7 @@ impl DirectLayer {
                     word = cell.load();
                 }
             }
-            Self::Log(_, entries) => entries.lock().unwrap_or_else(PoisonError::into_inner).clear(),
+            Self::Log(_, entries) => *entries.lock().unwrap_or_else(PoisonError::into_inner) = Log::new(),
         }
     }
 }

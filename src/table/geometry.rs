@@ -1,5 +1,7 @@
 //! Where a key may be: from its hash to its two buckets, and from a tag back to its home.
 
+use core::num::NonZeroUsize;
+
 use super::layout::{FP_BITS, Tag};
 
 /// A bucket's number, below the count of the [`Geometry`] that made it.
@@ -25,8 +27,7 @@ pub(super) struct Address {
 /// The number of buckets, and how keys are spread over them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
-    /// At least 1.
-    buckets: usize,
+    buckets: NonZeroUsize,
     /// How many buckets an alternate may be chosen from: near enough to be named by a version.
     span: u64,
 }
@@ -36,16 +37,16 @@ const DISTANCE_HASH_BITS: u32 = 16;
 
 impl Geometry {
     pub(super) fn new(buckets: usize) -> Self {
-        let buckets = buckets.max(1);
-        Self { buckets, span: (buckets - 1).min(MAX_SPAN) as u64 }
+        let buckets = NonZeroUsize::new(buckets).unwrap_or(NonZeroUsize::MIN);
+        Self { buckets, span: (buckets.get() - 1).min(MAX_SPAN) as u64 }
     }
 
     pub(super) fn buckets(self) -> usize {
-        self.buckets
+        self.buckets.get()
     }
 
     pub(super) fn indices(self) -> impl Iterator<Item = Index> {
-        (0..self.buckets).map(Index)
+        (0..self.buckets()).map(Index)
     }
 
     /// The address of a key with hash `h`: the fp from its low bits, the home from its high bits.
@@ -53,7 +54,7 @@ impl Geometry {
     pub(super) fn address(self, h: u64) -> Address {
         let fp = (h & ((1 << FP_BITS) - 1)).max(1);
         // h / 2^64 of the buckets: below their count.
-        let home = Index(((u128::from(h) * self.buckets as u128) >> 64) as usize);
+        let home = Index(((u128::from(h) * self.buckets() as u128) >> 64) as usize);
         let alternate = if self.span == 0 { None } else { Some(self.near(home, self.distance(fp))) };
         Address { fp, home, alternate }
     }
@@ -70,14 +71,14 @@ impl Geometry {
     #[inline]
     fn near(self, home: Index, distance: usize) -> Index {
         let at = home.0 + distance;
-        Index(at.min(at.wrapping_sub(self.buckets)))
+        Index(at.min(at.wrapping_sub(self.buckets())))
     }
 
     /// The bucket `distance` after `home`, whatever number the memory held.
     #[inline]
     pub(super) fn bucket_at(self, home: Index, distance: usize) -> Index {
         let at = home.0 + distance;
-        Index(if at < self.buckets { at } else { (at - self.buckets) % self.buckets })
+        Index(if at < self.buckets() { at } else { (at - self.buckets()) % self.buckets })
     }
 
     /// The home of the key whose tag stands in bucket `at`.
@@ -86,7 +87,7 @@ impl Geometry {
             return at;
         }
         let distance = self.distance(tag.fp()) % self.buckets;
-        Index(if at.0 >= distance { at.0 - distance } else { at.0 + self.buckets - distance })
+        Index(if at.0 >= distance { at.0 - distance } else { at.0 + self.buckets() - distance })
     }
 
     /// The distance of a key's bucket from its home.

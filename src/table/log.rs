@@ -1,12 +1,11 @@
 //! The table of sliding logs: sharded, behind short locks, in this process only, bounded in keys.
 //!
-//! A log is no word, so it cannot live in a cell. Here the standard tools do: `hashbrown` for the keys
-//! of a shard and a mutex around it. A shard has few keys, so a full one is walked within the lock.
+//! A log is no word, so it cannot live in a cell. A shard has few keys, in places fixed at construction
+//! and walked within its lock: nothing here can want memory but a log that grows, which says so.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
-use hashbrown::HashTable;
 
 use super::{Stats, WhenFull};
 use crate::algorithm::sliding_log::{Log, SlidingLog};
@@ -18,21 +17,30 @@ use crate::error::BuildError;
 const KEYS_PER_SHARD: usize = 32;
 const MAX_KEYS_PER_SHARD: usize = 64;
 
-/// A key's log. The key is its 64-bit keyed hash: two of n keys are one with probability n^2 / 2^65.
+/// A key is its 64-bit keyed hash: two of n keys are one with probability n^2 / 2^65.
 #[derive(Debug)]
-struct Entry {
-    hash: u64,
-    log: Log,
-}
-
-#[derive(Debug, Default)]
 struct Shard {
-    entries: HashTable<Entry>,
+    /// Of the keys whose logs stand at the same places.
+    hashes: [u64; MAX_KEYS_PER_SHARD],
+    /// A place whose log is empty is free.
+    logs: [Log; MAX_KEYS_PER_SHARD],
     /// Shared by newcomers without room, under [`WhenFull::Share`].
     overflow: Log,
     /// Until when an erased log held anything: newcomers are judged no earlier.
     floor: u64,
     stats: Stats,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self {
+            hashes: [0; MAX_KEYS_PER_SHARD],
+            logs: [const { Log::new() }; MAX_KEYS_PER_SHARD],
+            overflow: Log::new(),
+            floor: 0,
+            stats: Stats::default(),
+        }
+    }
 }
 
 /// A fixed number of shards.
@@ -61,7 +69,7 @@ impl LogTable {
         // h / 2^64 of the shards: below their count.
         let index = ((u128::from(h) * self.shards.len() as u128) >> 64) as usize;
         let shard = self.shards.get(index)?;
-        // A shard is whole between any two statements that can panic: only an allocation can.
+        // Nothing within a lock panics.
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -85,17 +93,17 @@ impl LogTable {
     /// Takes back a charge of `cost` just made, unless the key has no log of its own: then it stays.
     pub(crate) fn refund(&self, h: u64, cost: u32) {
         if let Some(mut shard) = self.shard(h)
-            && let Some(entry) = shard.entries.find_mut(h, |entry| entry.hash == h)
+            && let Some(log) = shard.find(h)
         {
-            SlidingLog::refund(&mut entry.log, cost);
+            SlidingLog::refund(log, cost);
         }
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether it was there.
     pub(crate) fn forget(&self, h: u64) -> bool {
-        self.shard(h).is_some_and(|mut shard| {
-            shard.entries.find_entry(h, |entry| entry.hash == h).map(|entry| entry.remove()).is_ok()
-        })
+        let mut shard = self.shard(h);
+        let log = shard.as_mut().and_then(|shard| shard.find(h));
+        log.map(|log| *log = Log::new()).is_some()
     }
 
     pub(crate) fn stats(&self, algorithm: &SlidingLog, now: u64) -> Stats {
@@ -104,7 +112,7 @@ impl LogTable {
         let mut live = 0;
         for shard in &self.shards {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            live += shard.entries.iter().filter(|entry| algorithm.level(&entry.log, now) > 0).count();
+            live += shard.logs.iter().filter(|log| algorithm.level(log, now) > 0).count();
             sum = sum.with(shard.stats);
         }
         Stats { live, ..sum }
@@ -112,6 +120,11 @@ impl LogTable {
 }
 
 impl Shard {
+    fn find(&mut self, h: u64) -> Option<&mut Log> {
+        let mut places = self.hashes.iter().zip(&mut self.logs);
+        places.find(|(hash, log)| **hash == h && !log.is_empty()).map(|(_, log)| log)
+    }
+
     fn decide(
         &mut self,
         algorithm: &SlidingLog,
@@ -122,8 +135,8 @@ impl Shard {
         charge: bool,
     ) -> Decision {
         let floor = self.floor;
-        if let Some(entry) = self.entries.find_mut(h, |entry| entry.hash == h) {
-            return algorithm.step(&mut entry.log, 0, now, cost, charge);
+        if let Some(log) = self.find(h) {
+            return algorithm.step(log, 0, now, cost, charge);
         }
         let sharing = when_full == WhenFull::Share;
         if sharing && algorithm.level(&self.overflow, now) > 0 {
@@ -136,18 +149,18 @@ impl Shard {
         if log.is_empty() {
             return decision;
         }
-        if self.entries.len() >= MAX_KEYS_PER_SHARD && !self.make_room(algorithm, when_full, now) {
-            return match when_full {
-                WhenFull::Share => self.share(algorithm, now, cost, charge),
-                WhenFull::Allow => {
-                    self.stats.allowed_full += 1;
-                    decision
-                }
-                WhenFull::Evict | WhenFull::Deny => self.deny(algorithm, decision, now),
-            };
+        if let Some((hash, free)) = self.room(algorithm, when_full, now) {
+            (*hash, *free) = (h, log);
+            return decision;
         }
-        self.entries.insert_unique(h, Entry { hash: h, log }, |entry| entry.hash);
-        decision
+        match when_full {
+            WhenFull::Share => self.share(algorithm, now, cost, charge),
+            WhenFull::Allow => {
+                self.stats.allowed_full += 1;
+                decision
+            }
+            WhenFull::Evict | WhenFull::Deny => self.deny(algorithm, decision, now),
+        }
     }
 
     fn share(&mut self, algorithm: &SlidingLog, now: u64, cost: u32, charge: bool) -> Decision {
@@ -157,34 +170,45 @@ impl Shard {
         algorithm.step(&mut self.overflow, self.floor, now, cost, charge)
     }
 
-    /// Erases the logs that hold nothing; if there is none, under `Evict`, the one that holds least.
-    fn make_room(&mut self, algorithm: &SlidingLog, when_full: WhenFull, now: u64) -> bool {
-        let floor = &mut self.floor;
-        self.entries.retain(|entry| {
-            let live = algorithm.level(&entry.log, now) > 0;
-            let fresh_at = algorithm.fresh_at(&entry.log);
+    /// A free place. If there is none, the logs that hold nothing are erased, and if there is none, under
+    /// `Evict`, the one that holds least.
+    fn room(
+        &mut self,
+        algorithm: &SlidingLog,
+        when_full: WhenFull,
+        now: u64,
+    ) -> Option<(&mut u64, &mut Log)> {
+        if !self.logs.iter().any(Log::is_empty) {
+            self.erase_fresh(algorithm, now);
+        }
+        if when_full == WhenFull::Evict && !self.logs.iter().any(Log::is_empty) {
+            self.evict_least(algorithm, now);
+        }
+        self.hashes.iter_mut().zip(&mut self.logs).find(|(_, log)| log.is_empty())
+    }
+
+    fn erase_fresh(&mut self, algorithm: &SlidingLog, now: u64) {
+        for log in self.logs.iter_mut().filter(|log| algorithm.level(log, now) == 0) {
+            let fresh_at = algorithm.fresh_at(log);
             // Past now it is fresh by healing alone, which is no time to wait for.
-            if !live && fresh_at <= now {
-                *floor = (*floor).max(fresh_at);
+            if fresh_at <= now {
+                self.floor = self.floor.max(fresh_at);
             }
-            live
-        });
-        if self.entries.len() < MAX_KEYS_PER_SHARD {
-            return true;
+            *log = Log::new();
         }
-        if when_full != WhenFull::Evict {
-            return false;
+    }
+
+    fn evict_least(&mut self, algorithm: &SlidingLog, now: u64) {
+        if let Some(log) = self.logs.iter_mut().min_by_key(|log| algorithm.level(log, now)) {
+            self.stats.evicted += 1;
+            self.stats.forgiven = self.stats.forgiven.saturating_add(algorithm.level(log, now));
+            *log = Log::new();
         }
-        let least = self.entries.iter().map(|entry| (algorithm.level(&entry.log, now), entry.hash)).min();
-        let Some((level, hash)) = least else { return false };
-        self.stats.evicted += 1;
-        self.stats.forgiven = self.stats.forgiven.saturating_add(level);
-        self.entries.find_entry(hash, |entry| entry.hash == hash).map(|entry| entry.remove()).is_ok()
     }
 
     fn deny(&mut self, algorithm: &SlidingLog, allowed: Decision, now: u64) -> Decision {
         self.stats.denied_full += 1;
-        let free_at = self.entries.iter().map(|entry| algorithm.fresh_at(&entry.log)).min().unwrap_or(now);
+        let free_at = self.logs.iter().map(|log| algorithm.fresh_at(log)).min().unwrap_or(now);
         allowed.without_room(free_at, now)
     }
 }

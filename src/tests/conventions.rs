@@ -30,9 +30,10 @@ fn every_ordering_has_its_reason() {
 }
 
 #[test]
-fn unsafe_code_stands_in_the_memory_of_the_table_alone() {
+fn unsafe_code_stands_in_the_memory_of_the_table_and_at_the_border_to_c() {
     for (source, text) in sources() {
-        let allowed = source.ends_with("table/memory.rs") || room(&source) == "tests";
+        let allowed =
+            source.ends_with("table/memory.rs") || ["ffi", "tests"].contains(&room(&source).as_str());
         let code = code(&text);
         let mut words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         assert!(allowed || !words.any(|word| word == "unsafe"), "{} has unsafe code", source.display());
@@ -44,4 +45,26 @@ fn the_readme_names_the_oldest_compiler() {
     let readme = include_str!("../../README.md");
     let oldest = env!("CARGO_PKG_RUST_VERSION");
     assert!(readme.contains(&format!("Rust {oldest} or later")), "README says otherwise than {oldest}");
+}
+
+/// What the header says of every function: what the models of the field agree a caller must know.
+#[test]
+fn every_c_function_has_its_contract() {
+    let labels = ["Returns", "rrors", "NULL", "hreads", "Since: "];
+    let mut functions = 0;
+    for (source, text) in sources() {
+        let lines: Vec<_> = text.lines().collect();
+        for (number, _) in
+            lines.iter().enumerate().filter(|(_, line)| line.contains("extern \"C\" fn ratecell_"))
+        {
+            let above = lines[..number].iter().rev().skip_while(|line| line.starts_with("#["));
+            let docs: Vec<_> = above.map_while(|line| line.strip_prefix("///")).collect();
+            for label in labels {
+                let said = docs.iter().any(|line| line.contains(label));
+                assert!(said, "{}:{}: nothing on {label}", source.display(), number + 1);
+            }
+            functions += 1;
+        }
+    }
+    assert!(functions >= 22, "only {functions} functions found: does the test still read them?");
 }
