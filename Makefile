@@ -1,6 +1,6 @@
 # The two commands of the README, and the pieces of the second.
 
-.PHONY: demo test lint loom bench
+.PHONY: demo test lint loom bench install uninstall
 
 # Replays an access log: `make demo LOG=/var/log/nginx/access.log`, or a made-up one.
 demo:
@@ -20,3 +20,10 @@ loom:
 # Beside governor, in one run.
 bench:
 	cargo run --release --manifest-path benches/compare/Cargo.toml
+
+# The C library: PREFIX, LIBDIR, INCLUDEDIR and DESTDIR as usual.
+install:
+	ci/install.sh
+
+uninstall:
+	ci/install.sh --remove

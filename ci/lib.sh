@@ -7,9 +7,14 @@ strict() {
     RUSTFLAGS="${RUSTFLAGS:-} -Dwarnings" "$@"
 }
 
+# The first value of this name in Cargo.toml.
+manifest() {
+    sed -n "0,/^$1 = \"\(.*\)\"\$/s//\1/p" Cargo.toml
+}
+
 # The crate's version, from Cargo.toml alone.
 crate_version() {
-    sed -n '0,/^version = "\(.*\)"$/s//\1/p' Cargo.toml
+    manifest version
 }
 
 # What the soname of a version ends in: before 1.0 each minor version may break, after it each major one.

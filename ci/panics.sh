@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# No panic, no abort and no unwinding can be reached from what decides: the calls in the machine code of the
+# shared library are followed from each function that C calls.
+#
+#   ci/panics.sh DIR    DIR: where ci/capi.sh built
+source "$(dirname "$0")/lib.sh"
+
+# What every panic of Rust goes through, and the end of a process. One name among them only tells whether
+# a panic is under way: std's mutex asks, to poison itself.
+fatal='panic|unwrap_failed|expect_failed|_fail$|handle_alloc_error|capacity_overflow|handle_error|rust_oom|abort|_Unwind'
+harmless='panic_count17is_zero_slow_path|panic_count.*is_zero_slow_path'
+
+# The names that can be reached from the function $1, one a line, and the indirect calls on the way.
+reached() {
+    awk -v root="$1" '
+        /^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); known[name]; next }
+        # A call or a jump out of the function: "call 1234 <callee>" or "call *0x10(%rip) # 5678 <imported>".
+        $2 ~ /^(call|j[a-z]+)$/ {
+            # A jump to a register is a switch; a call to one, or either through a pointer in memory, is not.
+            if (($2 == "call" && $3 ~ /^\*%/) || $3 ~ /^\*.*\(%r[^i]/) { indirect[name] = 1 }
+            if (match($0, /<[^>+]+>$/)) {
+                callee = substr($0, RSTART + 1, RLENGTH - 2)
+                sub(/@.*/, "", callee)
+                calls[name] = calls[name] " " callee
+            }
+        }
+        END {
+            if (!(root in known)) { print "no-such-function"; exit }
+            todo[1] = root; count = 1; seen[root]
+            for (at = 1; at <= count; at++) {
+                print todo[at]
+                if (todo[at] in indirect) { print "indirect-call-in:" todo[at] }
+                n = split(calls[todo[at]], callees, " ")
+                for (i = 1; i <= n; i++)
+                    if (!(callees[i] in seen)) { seen[callees[i]]; todo[++count] = callees[i] }
+            }
+        }' target/capi.asm
+}
+
+objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >target/capi.asm
+deciding=(check check_at check_hash check_hash_at check_batch peek peek_at forget now stats stats_at)
+for function in "${deciding[@]}"; do
+    names="$(reached "ratecell_limiter_$function")"
+    # std's mutex calls the kernel through a register, where it has to wait.
+    if grep -Ev "$harmless|^indirect-call-in:.*Mutex.*lock_contended" <<<"$names" |
+        grep -E "$fatal|^indirect|^no-such-function"; then
+        echo "the above can be reached from ratecell_limiter_$function" >&2
+        exit 1
+    fi
+    echo "ratecell_limiter_$function: $(wc -l <<<"$names") functions reached, none that panics"
+done
+# The search itself: what makes a limiter parses text and allocates.
+reached ratecell_limiter_new | grep -Eq 'panic' || { echo "no panic is found where there are some" >&2; exit 1; }

@@ -1,0 +1,71 @@
+/* A program and a library that were made at different times: this version's, and the one that next.patch
+ * makes of it. APPENDED: the program is of the next version. NEXT in the environment: the library is.
+ */
+#include <ratecell.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed;
+
+static void expect(const char *what, long long expected, long long got)
+{
+    if (expected != got) {
+        fprintf(stderr, "%s: expected %lld, got %lld\n", what, expected, got);
+        failed = 1;
+    }
+}
+
+int main(void)
+{
+    ratecell_limiter *limiter = NULL;
+    ratecell_decision decision;
+    /* What stands after a struct is not the library's to read nor to write. */
+    struct {
+        ratecell_config config;
+        unsigned char after[32];
+    } in;
+    struct {
+        ratecell_stats stats;
+        unsigned char after[32];
+    } out;
+    const ratecell_config init = RATECELL_CONFIG_INIT;
+    size_t i;
+#ifdef APPENDED
+    int next_library = getenv("NEXT") != NULL;
+#endif
+
+    memset(&in, 0xa5, sizeof in);
+    memset(&out, 0xa5, sizeof out);
+    in.config = init;
+    in.config.max_keys = 600;
+    in.config.when_full = RATECELL_FULL_DENY;
+#ifdef APPENDED
+    in.config.appended = 7;
+    expect("a new field that is used", next_library ? 0 : RATECELL_E2BIG,
+           ratecell_limiter_new("3/s", &in.config, &limiter));
+    ratecell_limiter_free(limiter);
+    limiter = NULL;
+    in.config.appended = 8;
+    expect("a new field with a value that nobody knows", next_library ? RATECELL_ECONFIG : RATECELL_E2BIG,
+           ratecell_limiter_new("3/s", &in.config, &limiter));
+    in.config.appended = 0;
+#endif
+    expect("new", 0, ratecell_limiter_new("3/s", &in.config, &limiter));
+    for (i = 0; i < 4; i++)
+        expect("check", i < 3 ? RATECELL_ALLOWED : RATECELL_DENIED,
+               ratecell_limiter_check_at(limiter, "key", 3, 1, 0, &decision));
+    expect("retry_after_ns", 333333334, (long long)decision.retry_after_ns);
+    expect("stats", 0, ratecell_limiter_stats_at(limiter, 0, &out.stats, sizeof out.stats));
+    expect("slots of max_keys", 800, (long long)out.stats.slots);
+    expect("live", 1, (long long)out.stats.live);
+    expect("exhausted", 0, (long long)out.stats.exhausted);
+#ifdef APPENDED
+    expect("a new field of the stats", next_library ? 7 : 0, (long long)out.stats.appended);
+#endif
+    for (i = 0; i < sizeof out.after; i++)
+        expect("a byte after the stats", 0xa5, out.after[i]);
+    ratecell_limiter_free(limiter);
+    return failed;
+}
