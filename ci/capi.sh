@@ -35,13 +35,14 @@ ln -sf "libratecell.so.$version" "$dir/$soname"
 ln -sf "$soname" "$dir/libratecell.so"
 
 # One object in which nothing but the C names is global, so that it can stand in a program beside another
-# library that Rust made: only what these names reach, without the compiler's own intermediate code.
+# library that Rust made: only what these names reach, without the compiler's own intermediate code, and
+# without groups of which a linker would keep another's.
 library staticlib --profile capi
 names="$dir/names.txt"
 nm -D --defined-only --format=posix "$dir/libratecell.so" | sed 's/ .*//' >"$names"
 roots=()
 while read -r name; do roots+=(-u "$name"); done <"$names"
-ld -r --gc-sections "${roots[@]}" "$target/capi/libratecell.a" -o "$dir/ratecell.o"
+ld -r --gc-sections --force-group-allocation "${roots[@]}" "$target/capi/libratecell.a" -o "$dir/ratecell.o"
 objcopy --keep-global-symbols="$names" --strip-debug -R .llvmbc -R .llvmcmd "$dir/ratecell.o"
 rm -f "$dir/libratecell.a"
 ar rcs "$dir/libratecell.a" "$dir/ratecell.o"
