@@ -17,9 +17,11 @@ lint:
 loom:
 	ci/loom.sh
 
-# Beside governor, in one run.
+# Beside governor, in one run; then the C libraries beside the Rust call.
 bench:
 	cargo run --release --manifest-path benches/compare/Cargo.toml
+	ci/capi.sh target/capi-dist
+	cargo run --release --manifest-path benches/ffi/Cargo.toml
 
 # The C library: PREFIX, LIBDIR, INCLUDEDIR and DESTDIR as usual.
 install:

@@ -2,8 +2,8 @@
 # All of it: what `make test` runs, and so what CI runs. Each part's time is printed; any failure fails.
 source "$(dirname "$0")/lib.sh"
 
-ci/setup.sh
-for part in lint test vectors demo loom "loom --mutate"; do
+ci/setup.sh --tools
+for part in lint test vectors demo c fuzz loom "loom --mutate"; do
     started=$SECONDS
     echo "== $part"
     # shellcheck disable=SC2086 # the second word is an option

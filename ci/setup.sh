@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Makes sure that everything the other scripts need is here, or says what is missing.
+# Makes sure that everything the other scripts need is here: installs it, or says what is missing.
+#
+#   ci/setup.sh            what building needs
+#   ci/setup.sh --tools    and what testing needs
 source "$(dirname "$0")/lib.sh"
 
 missing=()
@@ -18,3 +21,24 @@ for component in rustfmt clippy; do
     fi
 done
 cargo fetch --quiet
+[ "${1:-}" = --tools ] || exit 0
+
+# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors.
+packages=()
+needs() {
+    dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
+}
+for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev; do needs "$package"; done
+if [ ${#packages[@]} -gt 0 ]; then
+    root=()
+    [ "$(id -u)" -eq 0 ] || root=(sudo)
+    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq "${packages[@]}" >/dev/null || {
+        echo "missing: Debian's ${packages[*]}" >&2
+        exit 1
+    }
+fi
+# For the sanitizers and the fuzzer, which are the nightly compiler's alone.
+rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz
+# The newest that this project's compilers build.
+command -v cargo-cinstall >/dev/null || cargo install --quiet --locked --debug cargo-c --version 0.10.24+cargo-0.98.0

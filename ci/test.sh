@@ -2,4 +2,4 @@
 # Unit, property, integration and documentation tests; optimised, with overflow checks.
 source "$(dirname "$0")/lib.sh"
 
-cargo test --workspace
+cargo test --workspace --features ratecell/capi

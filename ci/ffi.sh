@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The C ABI, by programs in C and C++ that use it as a stranger would: with the static library and the shared
+# one, under valgrind, and with both sides instrumented by the address, undefined and thread sanitizers.
+#
+#   ci/ffi.sh            every part
+#   ci/ffi.sh PART...    only these: static, shared, memcheck, helgrind, address, thread
+source "$(dirname "$0")/lib.sh"
+
+out="${CARGO_TARGET_DIR:-target}/ffi"
+mkdir -p "$out"
+out="$(cd "$out" && pwd)"
+
+missing=()
+needs() {
+    command -v "$1" >/dev/null || missing+=("$1 (Debian: $2)")
+}
+needs gcc gcc
+needs g++ g++
+needs make make
+needs valgrind valgrind
+needs pkg-config pkg-config
+pkg-config --exists json-c 2>/dev/null || missing+=("json-c (Debian: libjson-c-dev)")
+if [ ${#missing[@]} -gt 0 ]; then
+    printf 'missing: %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+
+# The vectors whose replay takes seconds even where each access is watched. The static and the shared library
+# replay all of them.
+few="$out/few-vectors"
+mkdir -p "$few"
+for name in construct basic float idle huge; do ln -sf "$PWD/vectors/$name.jsonl" "$few"; done
+
+# Builds and runs every program. $1: the part's name, under which they are built; then variables of the Makefile.
+check() {
+    local name="$1"
+    shift
+    make --no-print-directory -j2 -C ffi-tests check OUT="$out/$name" "$@"
+}
+
+static_part() {
+    check static LINK=static LIB="$out/lib"
+}
+
+shared_part() {
+    check shared LINK=shared LIB="$out/lib"
+}
+
+memcheck_part() {
+    check shared LINK=shared LIB="$out/lib" VECTORS="$few" \
+        RUN="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,possible"
+}
+
+# What the C side shares without a lock is an atomic to helgrind only in the library's own code, which it
+# cannot see through: it watches the lifetimes and the locks of sliding_log.
+helgrind_part() {
+    check shared LINK=shared LIB="$out/lib" ONLY=c/threads RUN="valgrind --quiet --tool=helgrind --error-exitcode=9"
+}
+
+# A limiter of more keys than memory holds is an answer, so the sanitizer must let malloc return NULL.
+address_part() {
+    ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+        check address LIB="$out/lib-address" SANITIZE=address,undefined VECTORS="$few"
+}
+
+thread_part() {
+    # Functions that only newer runtimes than Debian's gcc have. The plain ones are watched as well.
+    objcopy --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memmove=memmove \
+        --redefine-sym __tsan_memset=memset "$out/lib-thread/libratecell.a"
+    TSAN_OPTIONS=allocator_may_return_null=1 \
+        check thread LIB="$out/lib-thread" SANITIZE=thread VECTORS="$few"
+}
+
+timed() {
+    local started=$SECONDS
+    echo "-- $1"
+    "${@:2}"
+    echo "-- $1: $((SECONDS - started)) s"
+}
+
+parts=("$@")
+if [ $# -eq 0 ]; then parts=(static shared memcheck helgrind address thread); fi
+timed libraries ci/capi.sh "$out/lib"
+for part in "${parts[@]}"; do
+    case "$part" in
+    static | shared | memcheck | helgrind) ;;
+    address | thread) timed "library for $part" ci/capi.sh "$out/lib-$part" --sanitize "$part" ;;
+    *) sed -n '2,7p' "$0" >&2 && exit 2 ;;
+    esac
+    timed "$part" "${part}_part"
+done
