@@ -39,6 +39,8 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+# Rust's own library, to be instrumented with ours.
+[ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz
 # The newest that this project's compilers build.
 command -v cargo-cinstall >/dev/null || cargo install --quiet --locked --debug cargo-c --version 0.10.24+cargo-0.98.0

@@ -447,7 +447,7 @@ int32_t ratecell_limiter_new(const char *policy,
 void ratecell_limiter_free(struct ratecell_limiter *limiter);
 
 /**
- * Write a limiter's policy as text, in its shortest form, and a NUL.
+ * Write a limiter's policy as ratecell_policy_format does, and a NUL.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
@@ -543,7 +543,8 @@ int32_t ratecell_limiter_check_hash_at(const struct ratecell_limiter *limiter,
 /**
  * Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
  *
- * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, and writes *decision, whose remaining is the answer.
+ * Returns RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, or RATECELL_DENIED where the clock has stepped back to
+ * before the key's state; and writes *decision, whose remaining is the answer.
  * Errors, NULL and threads: as ratecell_limiter_check.
  * Since: 0.1
  */
@@ -627,7 +628,8 @@ int32_t ratecell_limiter_stats_at(const struct ratecell_limiter *limiter,
                                   size_t size);
 
 /**
- * Check a policy and write it in its shortest form, and a NUL: equal policies have equal text.
+ * Check a policy and write it with one space between its words, the shortest periods and its options in
+ * one order, and a NUL.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
  * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.

@@ -131,7 +131,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_hash_at(
 
 /// Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
 ///
-/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, and writes *decision, whose remaining is the answer.
+/// Returns RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, or RATECELL_DENIED where the clock has stepped back to
+/// before the key's state; and writes *decision, whose remaining is the answer.
 /// Errors, NULL and threads: as ratecell_limiter_check.
 /// Since: 0.1
 #[unsafe(no_mangle)]

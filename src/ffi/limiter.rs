@@ -69,7 +69,7 @@ pub unsafe extern "C" fn ratecell_limiter_free(limiter: *mut ratecell_limiter) {
     drop(unsafe { Box::from_raw(limiter) });
 }
 
-/// Write a limiter's policy as text, in its shortest form, and a NUL.
+/// Write a limiter's policy as ratecell_policy_format does, and a NUL.
 ///
 /// Returns the length without the NUL. With len 0 only the length is returned.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.

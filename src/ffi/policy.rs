@@ -40,7 +40,8 @@ fn parse(text: &CStr) -> Result<Policy, Refusal> {
     }
 }
 
-/// Check a policy and write it in its shortest form, and a NUL: equal policies have equal text.
+/// Check a policy and write it with one space between its words, the shortest periods and its options in
+/// one order, and a NUL.
 ///
 /// Returns the length without the NUL. With len 0 only the length is returned.
 /// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.

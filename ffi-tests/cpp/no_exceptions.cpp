@@ -1,0 +1,43 @@
+// flags: -fno-exceptions -fno-rtti
+// The header without exceptions and RTTI: errors are values.
+
+#include "support/check.hpp"
+
+#if defined(__cpp_exceptions) || defined(__cpp_rtti)
+#error "this program is built without exceptions and RTTI"
+#endif
+
+using namespace std::chrono_literals;
+using ratecell::Field;
+using ratecell::Limiter;
+
+namespace {
+
+static_assert(!std::is_constructible_v<Limiter, const char *>, "a constructor that could not tell an error");
+
+void a_limiter_is_made_or_not() {
+    const ratecell::Result<Limiter> made = Limiter::make("2/m");
+    CHECK(made);
+    CHECK_EQUAL(made.error(), 0);
+    CHECK_EQUAL(made->check_at("key", 1, 0s).remaining(), 1u);
+
+    const ratecell::Result<Limiter> refused = Limiter::make("2/0s");
+    CHECK(!refused);
+    CHECK_EQUAL(refused.error(), RATECELL_EPOLICY_ZERO_PERIOD);
+    CHECK_EQUAL(refused->check_at("key", 1, 0s).error(), RATECELL_EINVAL);
+}
+
+void text_is_told() {
+    const Limiter limiter = *Limiter::make("2/60s");
+    CHECK_EQUAL(*limiter.policy(), "2/m");
+    CHECK_EQUAL(*limiter.header(Field::RateLimit, limiter.check_at("key", 2, 0s), "api"), "\"api\";r=0;t=60");
+    CHECK(ratecell::explain("2/0s")->find("column") != std::string::npos);
+}
+
+} // namespace
+
+int main() {
+    a_limiter_is_made_or_not();
+    text_is_told();
+    return check::end(__FILE__);
+}
