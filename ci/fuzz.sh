@@ -57,7 +57,7 @@ fuzz() {
         "$(figure stat::number_of_executed_units: "$log")" "$(figure 'runs in' "$log")" \
         "$(figure cov: "$log")" "$crashed"
     [ "$crashed" -eq 0 ] && return
-    grep -aE -A 4 'panicked at|^==.*ERROR|^SUMMARY' "$log" >&2 || tail -n 20 "$log" >&2
+    grep -aE -A 3 'panicked at|ERROR: (AddressSanitizer|libFuzzer: [^d])' "$log" >&2 || tail -n 20 "$log" >&2
     local artifact
     artifact="$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
     echo "$target: to repeat it: $programs/$target ${artifact:-$seeds -runs=0}" >&2

@@ -119,10 +119,11 @@ impl<'p> Headers<'p> {
         }
     }
 
-    /// What `field` says of `decision`, which is one of this policy's; `None` if the field is not to be
-    /// sent with it.
+    /// What `field` says of `decision`; `None` if the field is not to be sent with it, or it names a layer
+    /// that this policy does not have.
     #[must_use]
     pub fn value(&self, field: Field, decision: &Decision) -> Option<Value<'p>> {
+        self.policy.layers().get(decision.layer())?;
         let number = |number| Some(Value(Content::Number(number)));
         match field {
             Field::RateLimit => Some(Value(Content::Remaining(*self, *decision))),

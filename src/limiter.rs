@@ -267,7 +267,7 @@ impl Limiter {
         self.check_at(key, 0, now_ns)
     }
 
-    /// Makes `key` as if never seen; says whether any layer held it. What it was charged on a cell
+    /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell
     /// shared under [`WhenFull::Share`] stays.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
         let h = self.hash(key.as_ref());

@@ -205,7 +205,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm.report(self.newcomer(algorithm, &address, now), now, cost)
     }
 
-    /// Makes the key of hash `h` as if never seen. Says whether it was there.
+    /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
     ///
     /// The erased word is the key's own unless the slot changed hands in between; then what it held is
     /// counted as forgiven.
@@ -214,6 +214,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
         for _ in 0..MAX_ROUNDS {
             let Some((slot, tag)) = self.find(&address) else { return false };
             let word = slot.cell.load();
+            if word == 0 {
+                return false;
+            }
             if slot.cell.replace(word, 0) {
                 if !settle(slot, tag) {
                     self.counters.at(address.home).forgiven(algorithm.level(word, now));

@@ -99,7 +99,7 @@ impl LogTable {
         }
     }
 
-    /// Makes the key of hash `h` as if never seen. Says whether it was there.
+    /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
     pub(crate) fn forget(&self, h: u64) -> bool {
         let mut shard = self.shard(h);
         let log = shard.as_mut().and_then(|shard| shard.find(h));

@@ -1,0 +1,129 @@
+/* The ABI of a 64-bit machine, at compile time: every size, every offset and every number. What changes here
+ * breaks programs that were built before. */
+
+#include <ratecell.h>
+/* Twice, as in a program of many headers. */
+#include <ratecell.h>
+
+#include <stdalign.h>
+
+#define SIZE(type, size, align)                                                                               \
+    _Static_assert(sizeof(type) == (size), #type " has another size");                                        \
+    _Static_assert(alignof(type) == (align), #type " has another alignment")
+#define FIELD(type, field, offset, of)                                                                        \
+    _Static_assert(offsetof(type, field) == (offset), #type "." #field " has another offset");                \
+    _Static_assert(_Generic(((type *)0)->field, of : 1, default : 0), #type "." #field " has another type")
+#define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
+#define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
+
+SIZE(ratecell_config, 24, 8);
+FIELD(ratecell_config, size, 0, size_t);
+FIELD(ratecell_config, max_keys, 8, uint64_t);
+FIELD(ratecell_config, when_full, 16, uint64_t);
+
+SIZE(ratecell_decision, 64, 8);
+FIELD(ratecell_decision, limit, 0, uint64_t);
+FIELD(ratecell_decision, remaining, 8, uint64_t);
+FIELD(ratecell_decision, retry_after_ns, 16, uint64_t);
+FIELD(ratecell_decision, reset_after_ns, 24, uint64_t);
+FIELD(ratecell_decision, delay_ns, 32, uint64_t);
+FIELD(ratecell_decision, outcome, 40, int32_t);
+FIELD(ratecell_decision, layer, 44, uint32_t);
+FIELD(ratecell_decision, reserved, 48, uint64_t *);
+
+SIZE(ratecell_request, 24, 8);
+FIELD(ratecell_request, key, 0, const void *);
+FIELD(ratecell_request, key_len, 8, size_t);
+FIELD(ratecell_request, cost, 16, uint32_t);
+FIELD(ratecell_request, reserved, 20, uint32_t);
+
+SIZE(ratecell_stats, 72, 8);
+FIELD(ratecell_stats, slots, 0, uint64_t);
+FIELD(ratecell_stats, live, 8, uint64_t);
+FIELD(ratecell_stats, bytes, 16, uint64_t);
+FIELD(ratecell_stats, evicted, 24, uint64_t);
+FIELD(ratecell_stats, forgiven, 32, uint64_t);
+FIELD(ratecell_stats, shared, 40, uint64_t);
+FIELD(ratecell_stats, denied_full, 48, uint64_t);
+FIELD(ratecell_stats, allowed_full, 56, uint64_t);
+FIELD(ratecell_stats, exhausted, 64, uint64_t);
+
+SIZE(ratecell_status, 4, 4);
+SIZE(ratecell_when_full, 4, 4);
+SIZE(ratecell_header, 4, 4);
+
+VALUE(RATECELL_ALLOWED, 0);
+VALUE(RATECELL_DENIED, 1);
+VALUE(RATECELL_NEVER, 2);
+VALUE(RATECELL_CLOCK_RANGE, 3);
+VALUE(RATECELL_EINVAL, -1);
+VALUE(RATECELL_EALIGN, -2);
+VALUE(RATECELL_ESIZE, -3);
+VALUE(RATECELL_E2BIG, -4);
+VALUE(RATECELL_ECONFIG, -5);
+VALUE(RATECELL_ENAME, -6);
+VALUE(RATECELL_ENOSPC, -7);
+VALUE(RATECELL_EPOLICY_SYNTAX, -10);
+VALUE(RATECELL_EPOLICY_ZERO_LIMIT, -11);
+VALUE(RATECELL_EPOLICY_ZERO_PERIOD, -12);
+VALUE(RATECELL_EPOLICY_ZERO_CAPACITY, -13);
+VALUE(RATECELL_EPOLICY_BAD_TYPE, -14);
+VALUE(RATECELL_EPOLICY_BAD_OFFSET, -15);
+VALUE(RATECELL_EPOLICY_RANGE, -16);
+VALUE(RATECELL_EPOLICY_PRECISION, -17);
+VALUE(RATECELL_EPOLICY_UNKNOWN_ALGORITHM, -18);
+VALUE(RATECELL_EPOLICY_BAD_LAYERS, -19);
+VALUE(RATECELL_ENOMEM, -20);
+VALUE(RATECELL_ENORANDOM, -21);
+VALUE(RATECELL_EPANIC, -90);
+
+VALUE(RATECELL_FULL_EVICT, 0);
+VALUE(RATECELL_FULL_SHARE, 1);
+VALUE(RATECELL_FULL_DENY, 2);
+VALUE(RATECELL_FULL_ALLOW, 3);
+
+VALUE(RATECELL_HEADER_RATELIMIT, 0);
+VALUE(RATECELL_HEADER_RATELIMIT_POLICY, 1);
+VALUE(RATECELL_HEADER_RETRY_AFTER, 2);
+VALUE(RATECELL_HEADER_X_RATELIMIT_LIMIT, 3);
+VALUE(RATECELL_HEADER_X_RATELIMIT_REMAINING, 4);
+VALUE(RATECELL_HEADER_X_RATELIMIT_RESET, 5);
+VALUE(RATECELL_HEADER_X_RATELIMIT_RESET_UNIX, 6);
+
+VALUE(RATECELL_VERSION_NUMBER,
+      RATECELL_VERSION_MAJOR * 1000000 + RATECELL_VERSION_MINOR * 1000 + RATECELL_VERSION_PATCH);
+_Static_assert(sizeof RATECELL_VERSION_STRING >= sizeof "0.0.0", "RATECELL_VERSION_STRING is no version");
+_Static_assert(sizeof (ratecell_config)RATECELL_CONFIG_INIT == sizeof(ratecell_config),
+               "RATECELL_CONFIG_INIT is no ratecell_config");
+
+FUNCTION(ratecell_version_number, uint32_t (*)(void));
+FUNCTION(ratecell_version_string, const char *(*)(void));
+FUNCTION(ratecell_strerror, const char *(*)(int32_t));
+FUNCTION(ratecell_limiter_new, int32_t (*)(const char *, const ratecell_config *, ratecell_limiter **));
+FUNCTION(ratecell_limiter_free, void (*)(ratecell_limiter *));
+FUNCTION(ratecell_limiter_policy, int32_t (*)(const ratecell_limiter *, char *, size_t));
+FUNCTION(ratecell_limiter_now, int32_t (*)(const ratecell_limiter *, uint64_t *));
+FUNCTION(ratecell_limiter_epoch, int32_t (*)(const ratecell_limiter *, uint64_t *));
+FUNCTION(ratecell_limiter_check,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_check_at,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_check_hash,
+         int32_t (*)(const ratecell_limiter *, uint64_t, uint32_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_check_hash_at,
+         int32_t (*)(const ratecell_limiter *, uint64_t, uint32_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_peek,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_peek_at,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_forget, int32_t (*)(const ratecell_limiter *, const void *, size_t));
+FUNCTION(ratecell_limiter_check_batch,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_stats, int32_t (*)(const ratecell_limiter *, ratecell_stats *, size_t));
+FUNCTION(ratecell_limiter_stats_at,
+         int32_t (*)(const ratecell_limiter *, uint64_t, ratecell_stats *, size_t));
+FUNCTION(ratecell_policy_format, int32_t (*)(const char *, char *, size_t));
+FUNCTION(ratecell_policy_explain, int32_t (*)(const char *, char *, size_t));
+FUNCTION(ratecell_header_name, const char *(*)(int32_t));
+FUNCTION(ratecell_limiter_header,
+         int32_t (*)(const ratecell_limiter *, int32_t, const char *, const ratecell_decision *, char *, size_t));

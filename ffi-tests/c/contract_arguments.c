@@ -1,0 +1,228 @@
+/* Every bad argument of every function: its status, that no output is written and that nothing is charged. */
+
+#include "call.h"
+#include "check.h"
+
+#include <string.h>
+
+#define AT(argument) offsetof(struct arguments, argument), #argument
+
+/* A pointer argument. An alignment of 1 is none that can be missed. */
+struct pointer {
+    enum call_name function;
+    size_t at;
+    const char *argument;
+    size_t alignment;
+    /* What NULL gives: at least 0 where the header allows it. */
+    int32_t null;
+};
+
+/* Every pair of a function and a pointer that it takes, but of ratecell_limiter_free. */
+static const struct pointer pointers[] = {
+    { LIMITER_NEW, AT(policy), 1, RATECELL_EINVAL },
+    { LIMITER_NEW, AT(config), 8, 0 },
+    { LIMITER_NEW, AT(made), 8, RATECELL_EINVAL },
+    { LIMITER_POLICY, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_POLICY, AT(buffer), 1, RATECELL_EINVAL },
+    { LIMITER_NOW, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_NOW, AT(now), 8, RATECELL_EINVAL },
+    { LIMITER_EPOCH, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_EPOCH, AT(unix_ns), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_CHECK, AT(decision), 8, 0 },
+    { LIMITER_CHECK_AT, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK_AT, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_CHECK_AT, AT(decision), 8, 0 },
+    { LIMITER_CHECK_HASH, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK_HASH, AT(decision), 8, 0 },
+    { LIMITER_CHECK_HASH_AT, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK_HASH_AT, AT(decision), 8, 0 },
+    { LIMITER_PEEK, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_PEEK, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_PEEK, AT(decision), 8, 0 },
+    { LIMITER_PEEK_AT, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_PEEK_AT, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_PEEK_AT, AT(decision), 8, 0 },
+    { LIMITER_FORGET, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_FORGET, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_CHECK_BATCH, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK_BATCH, AT(requests), 8, RATECELL_EINVAL },
+    { LIMITER_CHECK_BATCH, AT(decisions), 8, RATECELL_EINVAL },
+    { LIMITER_STATS, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_STATS, AT(stats), 8, RATECELL_EINVAL },
+    { LIMITER_STATS_AT, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_STATS_AT, AT(stats), 8, RATECELL_EINVAL },
+    { POLICY_FORMAT, AT(policy), 1, RATECELL_EINVAL },
+    { POLICY_FORMAT, AT(buffer), 1, RATECELL_EINVAL },
+    { POLICY_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
+    { POLICY_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
+    { LIMITER_HEADER, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_HEADER, AT(name), 1, 0 },
+    { LIMITER_HEADER, AT(input), 8, RATECELL_EINVAL },
+    { LIMITER_HEADER, AT(buffer), 1, RATECELL_EINVAL },
+};
+
+/* No object is larger than PTRDIFF_MAX bytes. */
+#define TOO_MANY(type) ((size_t)PTRDIFF_MAX / sizeof(type) + 1)
+
+static const struct {
+    enum call_name function;
+    size_t at;
+    const char *argument;
+    size_t length;
+} lengths[] = {
+    { LIMITER_CHECK, AT(key_len), SIZE_MAX },
+    { LIMITER_CHECK, AT(key_len), TOO_MANY(char) },
+    { LIMITER_CHECK_AT, AT(key_len), SIZE_MAX },
+    { LIMITER_CHECK_AT, AT(key_len), TOO_MANY(char) },
+    { LIMITER_PEEK, AT(key_len), SIZE_MAX },
+    { LIMITER_PEEK, AT(key_len), TOO_MANY(char) },
+    { LIMITER_PEEK_AT, AT(key_len), SIZE_MAX },
+    { LIMITER_PEEK_AT, AT(key_len), TOO_MANY(char) },
+    { LIMITER_FORGET, AT(key_len), SIZE_MAX },
+    { LIMITER_FORGET, AT(key_len), TOO_MANY(char) },
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX },
+    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_request) },
+    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_decision) },
+    /* The least that wraps to a small number of bytes. */
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_request) + 1 },
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1 },
+    { LIMITER_STATS, AT(size), SIZE_MAX },
+    { LIMITER_STATS, AT(size), TOO_MANY(char) },
+    { LIMITER_STATS_AT, AT(size), SIZE_MAX },
+    { LIMITER_STATS_AT, AT(size), TOO_MANY(char) },
+    { LIMITER_POLICY, AT(len), SIZE_MAX },
+    { LIMITER_POLICY, AT(len), TOO_MANY(char) },
+    { POLICY_FORMAT, AT(len), SIZE_MAX },
+    { POLICY_FORMAT, AT(len), TOO_MANY(char) },
+    { POLICY_EXPLAIN, AT(len), SIZE_MAX },
+    { POLICY_EXPLAIN, AT(len), TOO_MANY(char) },
+    { LIMITER_HEADER, AT(len), SIZE_MAX },
+    { LIMITER_HEADER, AT(len), TOO_MANY(char) },
+};
+
+static void set_pointer(struct call *call, size_t at, void *pointer) {
+    memcpy((char *)&call->with + at, &pointer, sizeof pointer);
+}
+
+static char *get_pointer(const struct call *call, size_t at) {
+    char *pointer;
+    memcpy(&pointer, (const char *)&call->with + at, sizeof pointer);
+    return pointer;
+}
+
+static void nothing_is_charged(const struct call *call) {
+    ratecell_stats stats;
+    ratecell_decision decision;
+    CHECK_STATUS(ratecell_limiter_stats_at(call->limiter, call->now_ns, &stats, sizeof stats), 0);
+    CHECK_U64(stats.live, 0);
+    CHECK_STATUS(ratecell_limiter_peek_at(call->limiter, "key", 3, call->now_ns, &decision),
+                 RATECELL_ALLOWED);
+    CHECK_U64(decision.remaining, decision.limit);
+}
+
+static void refused(struct call *call, enum call_name function, int32_t expected) {
+    CHECK_STATUS(call_functions[function].call(call), expected);
+    CHECK_UNTOUCHED(call->out);
+    nothing_is_charged(call);
+    call_end(call);
+}
+
+static void right_arguments_are_taken(void) {
+    for (size_t i = 0; i < CHECK_COUNT(call_functions); i++) {
+        struct call call;
+        check_case("%s", call_functions[i].name);
+        call_begin(&call);
+        CHECK(call_functions[i].call(&call) >= 0);
+        if (i == LIMITER_NEW) {
+            ratecell_limiter_free(call.out.made);
+        }
+        call_end(&call);
+    }
+}
+
+static void null(const struct pointer *pointer) {
+    struct call call;
+    check_case("%s(%s NULL)", call_functions[pointer->function].name, pointer->argument);
+    call_begin(&call);
+    set_pointer(&call, pointer->at, NULL);
+    if (pointer->null < 0) {
+        refused(&call, pointer->function, pointer->null);
+        return;
+    }
+    CHECK(call_functions[pointer->function].call(&call) >= 0);
+    if (pointer->function == LIMITER_NEW) {
+        ratecell_limiter_free(call.out.made);
+    }
+    call_end(&call);
+}
+
+static void every_pointer_is_checked(void) {
+    for (size_t i = 0; i < CHECK_COUNT(pointers); i++) {
+        const struct pointer *pointer = &pointers[i];
+        null(pointer);
+        for (size_t offset = 1; offset < pointer->alignment; offset++) {
+            struct call call;
+            check_case("%s(%s + %zu)", call_functions[pointer->function].name, pointer->argument, offset);
+            call_begin(&call);
+            set_pointer(&call, pointer->at, get_pointer(&call, pointer->at) + offset);
+            refused(&call, pointer->function, RATECELL_EALIGN);
+        }
+    }
+}
+
+static void every_length_is_checked(void) {
+    for (size_t i = 0; i < CHECK_COUNT(lengths); i++) {
+        struct call call;
+        check_case("%s(%s %zu)", call_functions[lengths[i].function].name, lengths[i].argument,
+                   lengths[i].length);
+        call_begin(&call);
+        memcpy((char *)&call.with + lengths[i].at, &lengths[i].length, sizeof lengths[i].length);
+        refused(&call, lengths[i].function, RATECELL_ESIZE);
+    }
+}
+
+/* Where the length is 0 there is nothing to point to. */
+static void a_pointer_to_nothing_may_be_null(void) {
+    static const struct {
+        enum call_name function;
+        size_t pointer, length;
+    } empty[] = {
+        { LIMITER_CHECK, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_CHECK_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_PEEK, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_PEEK_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_FORGET, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_CHECK_BATCH, offsetof(struct arguments, requests), offsetof(struct arguments, n) },
+        { LIMITER_CHECK_BATCH, offsetof(struct arguments, decisions), offsetof(struct arguments, n) },
+        { LIMITER_POLICY, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { POLICY_FORMAT, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { POLICY_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { LIMITER_HEADER, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(empty); i++) {
+        struct call call;
+        size_t none = 0;
+        check_case("%s(nothing at NULL)", call_functions[empty[i].function].name);
+        call_begin(&call);
+        set_pointer(&call, empty[i].pointer, NULL);
+        memcpy((char *)&call.with + empty[i].length, &none, sizeof none);
+        CHECK(call_functions[empty[i].function].call(&call) >= 0);
+        call_end(&call);
+    }
+}
+
+static void to_free_nothing_is_nothing(void) {
+    check_case("ratecell_limiter_free(NULL)");
+    ratecell_limiter_free(NULL);
+}
+
+int main(void) {
+    right_arguments_are_taken();
+    every_pointer_is_checked();
+    every_length_is_checked();
+    a_pointer_to_nothing_may_be_null();
+    to_free_nothing_is_nothing();
+    return CHECK_END();
+}

@@ -1,0 +1,63 @@
+/* Every function with arguments that can be wrong, called alike: all arguments are right, and the tables of
+ * bad ones change one at a time. */
+
+#ifndef CALL_H
+#define CALL_H
+
+#include <ratecell.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CALL_REQUESTS 3
+#define CALL_COST 2
+
+/* All that a function may write. */
+struct outputs {
+    ratecell_decision decision;
+    ratecell_decision decisions[CALL_REQUESTS];
+    ratecell_stats stats;
+    ratecell_limiter *made;
+    uint64_t now_ns;
+    uint64_t unix_ns;
+    char buffer[256];
+};
+
+/* What a function is given. Arguments with other types in C are cast where they are passed. */
+struct call {
+    ratecell_limiter *limiter;
+    uint64_t now_ns;
+    ratecell_config own_config;
+    ratecell_request own_requests[CALL_REQUESTS];
+    ratecell_decision own_decision;
+    struct outputs out;
+
+    /* The pointers and lengths, which the tables name by their offsets here. */
+    struct arguments {
+        void *limiter, *key, *policy, *config, *name, *requests, *input;
+        void *decision, *decisions, *stats, *made, *now, *unix_ns, *buffer;
+        size_t key_len, n, size, len;
+    } with;
+};
+
+typedef int32_t call_function(const struct call *call);
+
+struct function {
+    const char *name;
+    call_function *call;
+};
+
+/* The functions, by their names without ratecell_. */
+enum call_name {
+    LIMITER_NEW, LIMITER_POLICY, LIMITER_NOW, LIMITER_EPOCH,
+    LIMITER_CHECK, LIMITER_CHECK_AT, LIMITER_CHECK_HASH, LIMITER_CHECK_HASH_AT,
+    LIMITER_PEEK, LIMITER_PEEK_AT, LIMITER_FORGET, LIMITER_CHECK_BATCH,
+    LIMITER_STATS, LIMITER_STATS_AT, POLICY_FORMAT, POLICY_EXPLAIN, LIMITER_HEADER
+};
+
+extern const struct function call_functions[LIMITER_HEADER + 1];
+
+/* Every argument right, every output untouched, and a limiter on which nothing was charged. */
+void call_begin(struct call *call);
+void call_end(struct call *call);
+
+#endif

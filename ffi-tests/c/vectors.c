@@ -1,0 +1,291 @@
+/* Replays the published decisions, whose format vectors/README.md describes, through the C functions.
+ *
+ *   vectors DIR      the last line is "N passed, M failed"
+ *
+ * A policy in JSON becomes text by its fields' names. The text has no words for two policies of
+ * construct.jsonl: no layers, and a layer that is layers. Both are no text at all, and so a syntax error
+ * here where the vectors say bad_layers. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "check.h"
+
+#include <dirent.h>
+#include <json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More keys than any section has: a limiter that evicts is not the one that the vectors describe. */
+#define MAX_KEYS 4096
+#define FAILURES_SHOWN 20
+
+static struct {
+    const char *file;
+    unsigned long line;
+    unsigned long passed, failed, unsaid;
+} replay;
+
+static void die(const char *what) {
+    fprintf(stderr, "%s:%lu: %s\n", replay.file, replay.line, what);
+    exit(EXIT_FAILURE);
+}
+
+/* Counts what a line states, and tells it if it does not hold. */
+static void stated(int holds, const char *line, const char *got) {
+    if (holds) {
+        replay.passed += 1;
+        return;
+    }
+    replay.failed += 1;
+    if (replay.failed <= FAILURES_SHOWN) {
+        printf("%s:%lu: expected %.*s, got %s\n", replay.file, replay.line, (int)strcspn(line, "\n"), line, got);
+    }
+}
+
+static json_object *parse(const char *text) {
+    json_tokener *tokener = json_tokener_new();
+    json_object *value;
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    value = json_tokener_parse_ex(tokener, text, (int)strlen(text));
+    json_tokener_free(tokener);
+    return value;
+}
+
+/* json-c keeps whole numbers in 64 bits, as the vectors need, since its version 0.14. */
+static void numbers_are_read_exactly(void) {
+    static const char *const numbers[] = {
+        "0", "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551614",
+        "18446744073709551615",
+    };
+    replay.file = "numbers";
+    for (size_t i = 0; i < CHECK_COUNT(numbers); i++) {
+        char text[32], line[32];
+        snprintf(line, sizeof line, "[%s]", numbers[i]);
+        json_object *array = parse(line);
+        uint64_t number = json_object_get_uint64(json_object_array_get_idx(array, 0));
+        snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+        if (strcmp(text, numbers[i]) != 0) {
+            die("this json-c does not read 64-bit numbers exactly");
+        }
+        json_object_put(array);
+    }
+}
+
+static json_object *field(json_object *object, const char *name) {
+    return json_object_object_get(object, name);
+}
+
+static int is_one_of(const char *name, const char *first, const char *second, const char *third) {
+    return strcmp(name, first) == 0 || strcmp(name, second) == 0 || strcmp(name, third) == 0;
+}
+
+/* One layer as text: `algorithm LIMIT/PERIODns option=value ...`. */
+static void append_layer(char *text, size_t size, json_object *layer) {
+    const char *algorithm = "", *limit = "", *period = "";
+    char options[256] = "";
+    size_t used = strlen(text);
+    json_object_object_foreach(layer, name, value) {
+        const char *said = json_object_get_string(value);
+        size_t length = strlen(name), at = strlen(options);
+        int is_time = length > 3 && strcmp(name + length - 3, "_ns") == 0;
+        if (strcmp(name, "algorithm") == 0) {
+            algorithm = said;
+        } else if (is_one_of(name, "limit", "refill", "leak")) {
+            limit = said;
+        } else if (is_one_of(name, "period_ns", "interval_ns", "window_ns")) {
+            period = said;
+        } else {
+            snprintf(options + at, sizeof options - at, " %.*s=%s%s", (int)(is_time ? length - 3 : length),
+                     name, said, is_time ? "ns" : "");
+        }
+    }
+    snprintf(text + used, size - used, "%s%s %s%s%s%s%s", used > 0 ? " & " : "", algorithm, limit,
+             *period == '\0' ? "" : "/", period, *period == '\0' ? "" : "ns", options);
+}
+
+static void append_policy(char *text, size_t size, json_object *policy) {
+    json_object *layers = field(policy, "layers");
+    if (layers == NULL) {
+        append_layer(text, size, policy);
+        return;
+    }
+    for (size_t i = 0; i < json_object_array_length(layers); i++) {
+        append_policy(text, size, json_object_array_get_idx(layers, i));
+    }
+}
+
+static int32_t make(json_object *object, ratecell_limiter **limiter) {
+    char policy[2048] = "";
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    config.max_keys = MAX_KEYS;
+    append_policy(policy, sizeof policy, field(object, "policy"));
+    return ratecell_limiter_new(policy, &config, limiter);
+}
+
+/* How a policy resolved, as far as decisions tell: its capacity, and the last instant it can tell. */
+static int resolved_so(const ratecell_limiter *limiter, json_object *resolved) {
+    uint64_t last = json_object_get_uint64(field(resolved, "max_now_ns"));
+    ratecell_decision decision;
+    int so = ratecell_limiter_peek_at(limiter, "resolved", 8, last, &decision) == RATECELL_ALLOWED;
+    so = so && decision.remaining == json_object_get_uint64(field(resolved, "capacity"));
+    return so && (last == UINT64_MAX ||
+                  ratecell_limiter_peek_at(limiter, "resolved", 8, last + 1, NULL) == RATECELL_CLOCK_RANGE);
+}
+
+static int32_t status_of(const char *error, const char *policy) {
+    static const struct {
+        const char *error;
+        int32_t status;
+    } errors[] = {
+        { "zero_limit", RATECELL_EPOLICY_ZERO_LIMIT },
+        { "zero_period", RATECELL_EPOLICY_ZERO_PERIOD },
+        { "zero_capacity", RATECELL_EPOLICY_ZERO_CAPACITY },
+        { "bad_type", RATECELL_EPOLICY_BAD_TYPE },
+        { "bad_offset", RATECELL_EPOLICY_BAD_OFFSET },
+        { "range", RATECELL_EPOLICY_RANGE },
+        { "precision", RATECELL_EPOLICY_PRECISION },
+        { "unknown_algorithm", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
+        { "bad_layers", RATECELL_EPOLICY_BAD_LAYERS },
+    };
+    if (*policy == '\0') {
+        replay.unsaid += 1;
+        return RATECELL_EPOLICY_SYNTAX;
+    }
+    for (size_t i = 0; i < CHECK_COUNT(errors); i++) {
+        if (strcmp(errors[i].error, error) == 0) {
+            return errors[i].status;
+        }
+    }
+    die("no such error");
+    return 0;
+}
+
+/* A line of construct.jsonl: a policy, with its error or with how it resolves. */
+static void construct(json_object *object, const char *line) {
+    ratecell_limiter *limiter = NULL;
+    int32_t status = make(object, &limiter);
+    json_object *error = field(object, "error");
+    char policy[2048] = "";
+    append_policy(policy, sizeof policy, field(object, "policy"));
+    stated(error == NULL ? status == 0 && resolved_so(limiter, field(object, "resolved"))
+                         : status == status_of(json_object_get_string(error), policy) && limiter == NULL,
+           line, ratecell_strerror(status));
+    ratecell_limiter_free(limiter);
+}
+
+/* Column `at` of a row; one that is not there is 0, and null is never. */
+static uint64_t column(json_object *row, size_t at) {
+    json_object *value = json_object_array_get_idx(row, at);
+    if (at >= json_object_array_length(row)) {
+        return 0;
+    }
+    return value == NULL ? UINT64_MAX : json_object_get_uint64(value);
+}
+
+static void request(const ratecell_limiter *limiter, json_object *row, const char *line) {
+    static const int32_t outcomes[] = {
+        RATECELL_DENIED, RATECELL_ALLOWED, RATECELL_NEVER, RATECELL_CLOCK_RANGE
+    };
+    json_object *key = json_object_array_get_idx(row, 1);
+    uint64_t code = column(row, 3);
+    ratecell_decision decision;
+    char got[256];
+    if (limiter == NULL || code >= CHECK_COUNT(outcomes) || column(row, 2) > UINT32_MAX) {
+        die("not a row of a section");
+    }
+    memset(&decision, 0xA5, sizeof decision);
+    int32_t status = ratecell_limiter_check_at(limiter, json_object_get_string(key),
+                                               (size_t)json_object_get_string_len(key),
+                                               (uint32_t)column(row, 2), column(row, 0), &decision);
+    int holds = status == outcomes[code] && decision.outcome == status &&
+                decision.remaining == column(row, 4) && decision.retry_after_ns == column(row, 5) &&
+                decision.reset_after_ns == column(row, 6) && decision.delay_ns == column(row, 7) &&
+                decision.reserved[0] == 0 && decision.reserved[1] == 0;
+    snprintf(got, sizeof got, "%s, remaining %llu retry %llu reset %llu delay %llu", ratecell_strerror(status),
+             (unsigned long long)decision.remaining, (unsigned long long)decision.retry_after_ns,
+             (unsigned long long)decision.reset_after_ns, (unsigned long long)decision.delay_ns);
+    stated(holds, line, got);
+}
+
+static void end_section(ratecell_limiter *limiter) {
+    ratecell_stats stats;
+    if (limiter == NULL) {
+        return;
+    }
+    if (ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats) != 0 ||
+        stats.evicted + stats.shared + stats.denied_full + stats.allowed_full > 0) {
+        die("the section that ends here had keys without room");
+    }
+    ratecell_limiter_free(limiter);
+}
+
+static ratecell_limiter *begin_section(json_object *object) {
+    ratecell_limiter *limiter = NULL;
+    json_object *resolved = field(object, "resolved");
+    int32_t status = make(object, &limiter);
+    if (status != 0) {
+        die(ratecell_strerror(status));
+    }
+    if (resolved != NULL && !resolved_so(limiter, resolved)) {
+        die("the policy does not resolve as stated");
+    }
+    return limiter;
+}
+
+static void replay_file(const char *path) {
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0;
+    ratecell_limiter *limiter = NULL;
+    replay.file = path;
+    replay.line = 0;
+    if (file == NULL) {
+        die("cannot be read");
+    }
+    while (getline(&line, &size, file) > 0) {
+        json_object *value = parse(line);
+        replay.line += 1;
+        if (replay.line == 1) {
+            if (json_object_get_uint64(field(value, "ratecell_vectors")) != 1) {
+                die("not a file of vectors of version 1");
+            }
+        } else if (json_object_is_type(value, json_type_array)) {
+            request(limiter, value, line);
+        } else if (field(value, "section") != NULL) {
+            end_section(limiter);
+            limiter = begin_section(value);
+        } else {
+            construct(value, line);
+        }
+        json_object_put(value);
+    }
+    end_section(limiter);
+    free(line);
+    fclose(file);
+}
+
+static int is_vectors(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 6 && strcmp(entry->d_name + length - 6, ".jsonl") == 0;
+}
+
+int main(int argc, char **argv) {
+    struct dirent **entries = NULL;
+    if (argc != 2) {
+        fprintf(stderr, "usage: vectors DIR\n");
+        return EXIT_FAILURE;
+    }
+    numbers_are_read_exactly();
+    int count = scandir(argv[1], &entries, is_vectors, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", argv[1], entries[i]->d_name);
+        replay_file(path);
+        free(entries[i]);
+    }
+    free(entries);
+    printf("%lu of them policies that text cannot say\n", replay.unsaid);
+    printf("%lu passed, %lu failed\n", replay.passed, replay.failed);
+    return replay.passed > 0 && replay.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
