@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 command -v pkg-config >/dev/null || { echo "missing: pkg-config (Debian: pkg-config)" >&2; exit 1; }
 cargo cinstall --version >/dev/null 2>&1 || { echo "missing: cargo-c (cargo install cargo-c)" >&2; exit 1; }
 
-work=target/package
+work=target/installed
 rm -rf "$work"
 mkdir -p "$work"
 work="$(cd "$work" && pwd)"
