@@ -88,7 +88,8 @@ enum ratecell_status
    */
   RATECELL_ESIZE = -3,
   /**
-   * A config is longer than this library knows, and not all zero there: it asks for something newer.
+   * A config is longer than this library knows, and not all zero there: it asks for something newer. Or it
+   * is longer than any will be.
    */
   RATECELL_E2BIG = -4,
   /**
@@ -184,7 +185,7 @@ enum ratecell_when_full
    */
   RATECELL_FULL_SHARE = 1,
   /**
-   * The newcomer is denied.
+   * The newcomer is denied, until a place may come free: of several layers, in the first without one.
    */
   RATECELL_FULL_DENY = 2,
   /**
@@ -255,7 +256,7 @@ typedef struct ratecell_limiter ratecell_limiter;
  *
  * Later versions may append fields. A program that was compiled with fewer has the defaults of the others;
  * one that was compiled with more can use them where the library knows them, and gets RATECELL_E2BIG where
- * it does not and they are not 0.
+ * it does not and they are not 0, or the size is above 4096.
  */
 typedef struct ratecell_config {
   /**

@@ -44,7 +44,7 @@ pub enum WhenFull {
     /// The newcomer is charged to a cell that all newcomers of its bucket share, until that has
     /// drained. May deny too much, never allows too much.
     Share,
-    /// The newcomer is denied.
+    /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
     Deny,
     /// The newcomer is allowed, and not charged.
     Allow,

@@ -12,7 +12,7 @@ use crate::table::WhenFull;
 ///
 /// Later versions may append fields. A program that was compiled with fewer has the defaults of the others;
 /// one that was compiled with more can use them where the library knows them, and gets RATECELL_E2BIG where
-/// it does not and they are not 0.
+/// it does not and they are not 0, or the size is above 4096.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ratecell_config {
@@ -35,7 +35,7 @@ pub enum ratecell_when_full {
     /// The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
     /// too much, never allows too much.
     RATECELL_FULL_SHARE = 1,
-    /// The newcomer is denied.
+    /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
     RATECELL_FULL_DENY = 2,
     /// The newcomer is allowed, and not charged.
     RATECELL_FULL_ALLOW = 3,

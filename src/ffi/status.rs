@@ -23,7 +23,8 @@ pub enum ratecell_status {
     RATECELL_EALIGN = -2,
     /// A length, a count or a struct's size is none that memory can hold, or is less than any version's.
     RATECELL_ESIZE = -3,
-    /// A config is longer than this library knows, and not all zero there: it asks for something newer.
+    /// A config is longer than this library knows, and not all zero there: it asks for something newer. Or it
+    /// is longer than any will be.
     RATECELL_E2BIG = -4,
     /// A field of the config has a value that this library does not know.
     RATECELL_ECONFIG = -5,

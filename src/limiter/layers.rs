@@ -30,7 +30,7 @@ pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Deci
         Outcome::Allowed | Outcome::Denied if cost == 0 => decision,
         Outcome::Allowed => charge(layers, h, now, cost),
         Outcome::Denied | Outcome::Never => refusal(layers, h, now, decision),
-        Outcome::ClockRange => Decision::clock_range(decision.limit),
+        Outcome::ClockRange => Decision { layer: decision.layer, ..Decision::clock_range(decision.limit) },
     }
 }
 
@@ -44,7 +44,8 @@ fn peek<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Option<Decision>
 fn charge<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
     match charge_all(layers, 0, h, now, cost) {
         Ok(decision) => decision,
-        Err(refused) => refusal(layers, h, now, refused),
+        // With what it says itself, for a layer without room for the key is not seen by a peek.
+        Err(refused) => combine(refusal(layers, h, now, refused), refused),
     }
 }
 

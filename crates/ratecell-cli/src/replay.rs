@@ -14,15 +14,14 @@ mod tally;
 mod text;
 mod time;
 
-pub(crate) use record::KeySource;
-pub(crate) use selector::Selector;
-pub(crate) use time::TimeFormat;
+pub use access_log::LogField;
+pub use record::{KeySource, Malformed, Record, RecordParser, TimeSource};
+pub use selector::Selector;
+pub use time::{ClfClock, TimeFormat};
 
 use input::Input;
-use record::{Malformed, RecordParser, TimeSource};
 use report::Report;
 use tally::Tally;
-use time::ClfClock;
 
 /// Lines that are not records are shown up to this many.
 const MALFORMED_SHOWN: u64 = 5;

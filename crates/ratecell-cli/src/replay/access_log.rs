@@ -7,12 +7,18 @@ use super::selector::{Fields, closing_quote, split_around};
 
 /// A field of an access log by which requests can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogField {
+pub enum LogField {
+    /// The client.
     Ip,
+    /// The user, as authenticated.
     User,
+    /// The request's method.
     Method,
+    /// The request's path, without its query.
     Path,
+    /// The agent, of the combined format.
     Agent,
+    /// The virtual host, without its port.
     Host,
 }
 

@@ -10,19 +10,23 @@ use super::time::{ClfClock, TimeFormat};
 
 /// Why a line is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed(pub(crate) &'static str);
+pub struct Malformed(pub &'static str);
 
 /// One request of a log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record<'l> {
-    pub(crate) key: &'l [u8],
-    pub(crate) time: Timestamp,
+pub struct Record<'l> {
+    /// Who asked.
+    pub key: &'l [u8],
+    /// When.
+    pub time: Timestamp,
 }
 
 /// Where the key of a record is.
 #[derive(Clone, Debug)]
-pub(crate) enum KeySource {
+pub enum KeySource {
+    /// A field of an access log.
     AccessLog(LogField),
+    /// A part of any text.
     Selected(Selector),
 }
 
@@ -43,20 +47,28 @@ impl FromStr for KeySource {
 
 /// Where the time of a record is.
 #[derive(Clone, Debug)]
-pub(crate) enum TimeSource {
+pub enum TimeSource {
+    /// In the square brackets of an access log.
     AccessLog(ClfClock),
+    /// In a part of any text, written so.
     Selected(Selector, TimeFormat),
 }
 
 /// Reads the lines of one log.
 #[derive(Clone, Debug)]
-pub(crate) struct RecordParser {
-    pub(crate) key: KeySource,
-    pub(crate) time: TimeSource,
+pub struct RecordParser {
+    /// Where the keys are.
+    pub key: KeySource,
+    /// Where the times are.
+    pub time: TimeSource,
 }
 
 impl RecordParser {
-    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Record<'l>, Malformed> {
+    /// Reads one line, without its end.
+    ///
+    /// # Errors
+    /// Says what a line that is no record lacks.
+    pub fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Record<'l>, Malformed> {
         match (&self.key, &mut self.time) {
             (KeySource::AccessLog(field), TimeSource::AccessLog(clock)) => {
                 let line = AccessLine::parse(line)?;

@@ -10,8 +10,10 @@ use super::Malformed;
 
 /// A part of a line, by its number or by a pattern.
 #[derive(Clone, Debug)]
-pub(crate) enum Selector {
+pub enum Selector {
+    /// A field, counted from 1.
     Field(NonZeroUsize),
+    /// The first group of a pattern, or else its match.
     Regex(Regex),
 }
 

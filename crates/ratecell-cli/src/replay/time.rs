@@ -10,12 +10,16 @@ use super::Malformed;
 
 /// How a log writes its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TimeFormat {
+pub enum TimeFormat {
+    /// RFC 3339.
     Rfc3339,
     /// Seconds, also with a fraction.
     Unix,
+    /// Whole milliseconds.
     UnixMs,
+    /// Whole nanoseconds.
     UnixNs,
+    /// By a pattern of strptime.
     Pattern(String),
 }
 
@@ -94,7 +98,7 @@ const CLF_MINUTE_LEN: usize = 18;
 /// Remembers the last minute: most records of a log share it with the record before them, and then
 /// only the seconds are read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ClfClock {
+pub struct ClfClock {
     /// The text of a time in the minute, all zero before the first.
     text: [u8; CLF_LEN],
     /// The unix second at which the minute began.

@@ -1,0 +1,35 @@
+//! The inside of the `ratecell` program: no stable API. It is a library so that the parser of access logs
+//! can be fuzzed, which is what of it is public.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod cli;
+mod check;
+mod output;
+pub mod replay;
+mod vectors;
+
+use cli::{Cli, Command};
+
+/// The status of a run that could not do what was asked.
+const FAILURE: u8 = 2;
+
+/// The program, with the arguments of the process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return cli::explain(&error),
+    };
+    let done = match cli.command {
+        Command::Replay(args) => replay::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Vectors(args) => vectors::run(&args),
+        Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("ratecell: {error:#}");
+        ExitCode::from(FAILURE)
+    })
+}

@@ -1,0 +1,121 @@
+//! A sequence of calls of the C ABI, as right and as wrong as a caller's may be, on one limiter; its twin is
+//! asked the same through Rust.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`faults`] | what a call is given that it must refuse |
+//! | [`create`] | how a limiter is made |
+//! | [`laws`] | what holds of every decision |
+//! | [`world`] | the limiter, its twin and their time, and each call on them |
+//! | [`clocked`] | the calls that read the clock, on a limiter of their own |
+
+use arbitrary::Arbitrary;
+
+mod clocked;
+mod create;
+mod faults;
+mod laws;
+mod world;
+
+use crate::policies::{Number, PolicyText};
+use clocked::Clocked;
+use create::{Create, MaxKeys};
+use faults::Fault;
+use world::World;
+
+/// A limiter and what is asked of it.
+#[derive(Arbitrary, Debug)]
+pub struct Script {
+    policy: PolicyText,
+    max_keys: MaxKeys,
+    when_full: u8,
+    calls: Vec<Call>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Call {
+    Check(Check),
+    Forget { key: Key, fault: Fault },
+    Batch { tick: Tick, requests: Vec<(Key, Number)>, fault: Fault },
+    Stats { tick: Tick, size: u8, fault: Fault },
+    Policy { fault: Fault },
+    New(Create),
+    Clocked(Clocked),
+}
+
+/// One request.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Check {
+    key: Key,
+    by: By,
+    cost: Number,
+    tick: Tick,
+    /// Whether the decision is asked for.
+    told: bool,
+    /// Whether a denial is followed until it is over.
+    retried: bool,
+    fault: Fault,
+}
+
+impl Check {
+    fn peek(key: Key) -> Self {
+        let (cost, tick) = (Number::default(), Tick::ToRetry(0));
+        Self { key, by: By::Peek, cost, tick, told: true, retried: false, fault: Fault::None }
+    }
+}
+
+/// Which of the calls decides a request.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum By {
+    Bytes,
+    Hash,
+    Peek,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Key(u8);
+
+impl Key {
+    /// Of 0 to 32 bytes. Equal for some numbers, where they are none.
+    fn bytes(self) -> Vec<u8> {
+        vec![self.0; usize::from(self.0) % 33]
+    }
+}
+
+/// From the time of one call to that of the next.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Tick {
+    /// By some power of ten, also back.
+    On {
+        scale: u8,
+        amount: i8,
+    },
+    /// To about when the last decision said that its request would pass.
+    ToRetry(i8),
+    /// To about when it said that its key would be as good as never used.
+    ToReset(i8),
+    /// To about the last time that the policy can decide.
+    ToEnd(i8),
+    ToStart(u8),
+}
+
+impl Script {
+    pub fn run(self) {
+        if !cfg!(getrandom_backend = "custom") {
+            panic!("keys fall at random: expected a build by ci/fuzz.sh");
+        }
+        let Some(mut world) = World::new(&self.policy, self.max_keys, self.when_full) else { return };
+        for call in self.calls {
+            match call {
+                Call::Check(check) => world.check(check),
+                Call::Forget { key, fault } => world.forget(key, fault),
+                Call::Batch { tick, requests, fault } => world.batch(tick, &requests, fault),
+                Call::Stats { tick, size, fault } => world.stats(tick, size.into(), fault),
+                Call::Policy { fault } => world.policy(fault),
+                Call::New(create) => create.run(),
+                Call::Clocked(call) => world.clocked(call),
+            }
+        }
+        world.finish();
+    }
+}
