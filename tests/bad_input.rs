@@ -103,3 +103,13 @@ fn a_time_past_the_word_charges_nothing() {
 fn a_batch_without_room_for_its_decisions_is_a_mistake() {
     limiter("1/s").check_batch_at(&["a", "b"], 0, &mut [ratecell::Decision::default()]);
 }
+
+#[test]
+fn past_the_clock_a_layer_is_named_with_its_own_limit() {
+    let policy: Policy = "2/s & 1/s burst=3".parse().expect("a policy");
+    let past = policy.max_now_ns() + 1;
+    let limiter = Limiter::builder(policy).max_keys(1).build().expect("a limiter");
+    let decision = limiter.check_at("key", 1, past);
+    assert_eq!(decision.outcome(), Outcome::ClockRange);
+    assert_eq!(decision.limit(), [2, 3][decision.layer()]);
+}

@@ -41,6 +41,19 @@ fn at_capacity_hardly_a_key_is_without_room() {
 }
 
 /// The sliding logs' table is bounded in keys too, and answers as the others do when it is full.
+/// What a peek cannot see: that there is no room for the key.
+#[test]
+fn a_newcomer_without_room_in_one_layer_has_nothing_remaining() {
+    let policy: Policy = "10/s burst=20 & fixed_window 40/1d".parse().expect("a policy");
+    let limiter = Limiter::builder(policy).max_keys(1).when_full(WhenFull::Deny).build().expect("a limiter");
+    for key in 0..8 {
+        assert!(limiter.check_at([key], 1, 0).is_allowed(), "key {key} of the bucket's 8");
+    }
+    let denied = limiter.check_at("a ninth", 2, 0);
+    assert_eq!((denied.is_allowed(), denied.remaining()), (false, 0));
+    assert!(denied.reset_after_ns() >= denied.retry_after_ns() && denied.retry_after_ns() > 0, "{denied:?}");
+}
+
 #[test]
 fn logs_are_bounded_in_keys() {
     for when_full in [WhenFull::Evict, WhenFull::Share, WhenFull::Deny, WhenFull::Allow] {

@@ -20,6 +20,7 @@ mod text;
 /// # Safety
 /// `dest` points to `len` bytes to be written.
 #[cfg(getrandom_backend = "custom")]
+#[expect(clippy::unnecessary_wraps, reason = "the signature is getrandom's")]
 #[unsafe(no_mangle)]
 unsafe extern "Rust" fn __getrandom_v03_custom(dest: *mut u8, len: usize) -> Result<(), getrandom::Error> {
     // SAFETY: the caller's word.

@@ -74,7 +74,10 @@ const TEXTS: [(ratecell_status, &CStr); 24] = [
     (RATECELL_EINVAL, c"RATECELL_EINVAL: a pointer is NULL that must not be, or a number selects nothing"),
     (RATECELL_EALIGN, c"RATECELL_EALIGN: a pointer is not aligned for what it points to"),
     (RATECELL_ESIZE, c"RATECELL_ESIZE: a length, count or struct size is too large or too small"),
-    (RATECELL_E2BIG, c"RATECELL_E2BIG: the config asks for something newer than this library"),
+    (
+        RATECELL_E2BIG,
+        c"RATECELL_E2BIG: the config asks for something newer than this library, or is too long",
+    ),
     (RATECELL_ECONFIG, c"RATECELL_ECONFIG: a field of the config has an unknown value"),
     (RATECELL_ENAME, c"RATECELL_ENAME: a name for header fields is not printable ASCII"),
     (RATECELL_ENOSPC, c"RATECELL_ENOSPC: the text does not fit the buffer"),
