@@ -37,6 +37,9 @@ if [ ${#packages[@]} -gt 0 ]; then
         exit 1
     }
 fi
+# The oldest compiler that is promised.
+oldest="$(manifest rust-version)"
+rustup toolchain list | grep -q "^$oldest-" || rustup toolchain install "$oldest" --profile minimal
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 # Rust's own library, to be instrumented with ours.

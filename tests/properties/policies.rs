@@ -84,7 +84,7 @@ impl Layer {
 /// The layer as text, with every duration in nanoseconds.
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quota = format_args!("{}/{}ns", self.limit, self.period_ns);
+        let quota = format!("{}/{}ns", self.limit, self.period_ns);
         match self.algorithm {
             Algorithm::Gcra { burst: None } => write!(f, "{quota}"),
             Algorithm::Gcra { burst: Some(burst) } => write!(f, "gcra {quota} burst={burst}"),
