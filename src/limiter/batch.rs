@@ -51,6 +51,7 @@ impl Limiter {
         for (requests, decisions) in requests.chunks(AHEAD).zip(decisions.chunks_mut(AHEAD)) {
             for (request, place) in requests.iter().zip(&mut ahead) {
                 *place = read(request);
+                // Under way while the next is hashed.
                 self.prefetch(place.0);
             }
             for ((h, cost), decision) in ahead.iter().zip(decisions) {
