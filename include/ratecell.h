@@ -186,6 +186,7 @@ enum ratecell_when_full
   RATECELL_FULL_SHARE = 1,
   /**
    * The newcomer is denied, until a place may come free: of several layers, in the first without one.
+   * Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
    */
   RATECELL_FULL_DENY = 2,
   /**

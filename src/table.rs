@@ -45,6 +45,7 @@ pub enum WhenFull {
     /// drained. May deny too much, never allows too much.
     Share,
     /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
+    /// Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
     Deny,
     /// The newcomer is allowed, and not charged.
     Allow,

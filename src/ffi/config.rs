@@ -36,6 +36,7 @@ pub enum ratecell_when_full {
     /// too much, never allows too much.
     RATECELL_FULL_SHARE = 1,
     /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
+    /// Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
     RATECELL_FULL_DENY = 2,
     /// The newcomer is allowed, and not charged.
     RATECELL_FULL_ALLOW = 3,

@@ -27,6 +27,7 @@ pub(super) struct World {
     /// Of calls that read the clock, made by the first of them.
     clocked: Option<CLimiter>,
     now: u64,
+    stepped_back: bool,
     /// The last decision, whose waits the clock may follow.
     last: Option<ratecell_decision>,
 }
@@ -45,7 +46,7 @@ impl World {
         let limiter = CLimiter::new(&text, Some(&config)).expect("a limiter of a policy");
         let twin = Limiter::builder(policy).max_keys(max_keys as usize).when_full(when_full).build();
         let twin = twin.expect("a limiter of a policy");
-        Some(Self { limiter, twin, when_full, clocked: None, now: 0, last: None })
+        Some(Self { limiter, twin, when_full, clocked: None, now: 0, stepped_back: false, last: None })
     }
 
     fn tick(&mut self, tick: Tick) {
@@ -57,7 +58,9 @@ impl World {
             Tick::ToEnd(by) => (self.twin.policy().max_now_ns(), by.into()),
             Tick::ToStart(by) => (0, by.into()),
         };
-        self.now = from.saturating_add_signed(by);
+        let now = from.saturating_add_signed(by);
+        self.stepped_back |= now < self.now;
+        self.now = now;
     }
 
     pub(super) fn check(&mut self, check: Check) {
@@ -129,11 +132,12 @@ impl World {
     }
 
     /// Follows a denial: refused until it is due, and then allowed. Not of a policy that heals, which may allow
-    /// before; nor of layers that deny newcomers, of which the first without room says when it has.
+    /// before; nor where newcomers are denied for want of room and one answer hides another: of several
+    /// layers, or after a step back.
     fn retry(&mut self, check: Check, cost: u32) {
         let policy = self.twin.policy();
-        let layers_deny = policy.resolved().count() > 1 && self.when_full == WhenFull::Deny;
-        let exact = !layers_deny && !policy.to_string().contains("heal=");
+        let several = policy.resolved().count() > 1 || self.stepped_back;
+        let exact = !(several && self.when_full == WhenFull::Deny) && !policy.to_string().contains("heal=");
         let Some(denied) = self.last.filter(|_| exact) else { return };
         let Some(due) = self.now.checked_add(denied.retry_after_ns) else { return };
         // What no u64 tells is said to be the last that it does.
