@@ -17,7 +17,13 @@
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
  * - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
- *   A limiter is one process's: after fork() parent and child each limit on their own.
+ *   A limiter is one process's: after fork() parent and child each limit on their own. Those of
+ *   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
+ *   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
+ * - Regions. Memory that processes share holds tables and a header that says what they are, and no
+ *   pointers: it may stand at any address. A process that stops or dies, at any instruction, blocks nobody and
+ *   leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows, number of
+ *   layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
  * - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
  *   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
  *   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
@@ -153,6 +159,54 @@ enum ratecell_status
    */
   RATECELL_ENORANDOM = -21,
   /**
+   * The memory is too small for the region, or the file has been cut short.
+   */
+  RATECELL_EREGION_SMALL = -40,
+  /**
+   * The memory or file is not a region.
+   */
+  RATECELL_EREGION_NONE = -41,
+  /**
+   * The region's header is not one that was ever written.
+   */
+  RATECELL_EREGION_DAMAGED = -42,
+  /**
+   * The region is of another version of the library that lays it out otherwise, or of another byte order.
+   */
+  RATECELL_EREGION_LAYOUT = -43,
+  /**
+   * The region is of a policy with more or fewer layers.
+   */
+  RATECELL_EREGION_LAYERS = -44,
+  /**
+   * The region's words mean something else: another algorithm, window or offset.
+   */
+  RATECELL_EREGION_WORDS = -45,
+  /**
+   * The config's max_keys are not those of the region.
+   */
+  RATECELL_EREGION_MAX_KEYS = -46,
+  /**
+   * The config's when_full is not that of the region.
+   */
+  RATECELL_EREGION_WHEN_FULL = -47,
+  /**
+   * The region is of another run of the machine. A file is taken over by ratecell_limiter_open.
+   */
+  RATECELL_EREGION_BOOT = -48,
+  /**
+   * The region is of another time namespace, whose clock is another.
+   */
+  RATECELL_EREGION_TIME_NAMESPACE = -49,
+  /**
+   * A sliding_log cannot be shared.
+   */
+  RATECELL_EREGION_NO_WORD = -50,
+  /**
+   * The system refuses to open, lock, read, enlarge or map the file; ratecell_file_explain has its words.
+   */
+  RATECELL_EFILE = -51,
+  /**
    * A bug in ratecell: it stopped half way. The process can go on.
    */
   RATECELL_EPANIC = -90,
@@ -265,11 +319,13 @@ typedef struct ratecell_config {
    */
   size_t size;
   /**
-   * Keys that have room at once; 0 is 100,000. Each layer of the policy takes about 25 bytes a key.
+   * Keys that have room at once. Each layer of the policy takes about 25 bytes a key. 0 is 100,000; in
+   * memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
    */
   uint64_t max_keys;
   /**
-   * What becomes of a new key for which there is no room: one of ratecell_when_full.
+   * What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
+   * there, 0 is what it has.
    */
   uint64_t when_full;
 } ratecell_config;
@@ -334,6 +390,36 @@ typedef struct ratecell_request {
    */
   uint32_t reserved;
 } ratecell_request;
+
+/**
+ * One of several requests that are to be allowed together or not at all: 40 bytes, the same in every version.
+ */
+typedef struct ratecell_claim {
+  /**
+   * Who decides.
+   */
+  const struct ratecell_limiter *limiter;
+  /**
+   * The key's bytes; may be NULL if key_len is 0.
+   */
+  const void *key;
+  /**
+   * How many.
+   */
+  size_t key_len;
+  /**
+   * When, by this limiter's own time: ratecell_limiter_now has it.
+   */
+  uint64_t now_ns;
+  /**
+   * Units; 0 asks and charges nothing.
+   */
+  uint32_t cost;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+} ratecell_claim;
 
 /**
  * What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
@@ -568,6 +654,35 @@ int32_t ratecell_limiter_peek_at(const struct ratecell_limiter *limiter,
                                  struct ratecell_decision *decision);
 
 /**
+ * Charge cost units of a key now that have been spent already, whether or not they would be allowed: as many
+ * as there is room for, so that the key is at most full.
+ *
+ * For what is known only when it is over, such as a response's status, and for refusals that are to count.
+ *
+ * Returns what ratecell_limiter_peek would afterwards, and writes *decision likewise.
+ * Errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_charge(const struct ratecell_limiter *limiter,
+                                const void *key,
+                                size_t key_len,
+                                uint32_t cost,
+                                struct ratecell_decision *decision);
+
+/**
+ * ratecell_limiter_charge at now_ns.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_charge.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_charge_at(const struct ratecell_limiter *limiter,
+                                   const void *key,
+                                   size_t key_len,
+                                   uint32_t cost,
+                                   uint64_t now_ns,
+                                   struct ratecell_decision *decision);
+
+/**
  * Make a key as if it had never been seen.
  *
  * What it was charged on a state shared under RATECELL_FULL_SHARE stays.
@@ -601,6 +716,166 @@ int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
                                      size_t n,
                                      uint64_t now_ns,
                                      struct ratecell_decision *decisions);
+
+/**
+ * Decide n claims, at most 64, as one request: all are charged, or none is.
+ *
+ * There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
+ * where another refuses, what it has still. No number of callers can have any limiter allow more than its
+ * policy; a claim that another caller overtakes is refused.
+ *
+ * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
+ * RATECELL_CLOCK_RANGE; and writes all decisions.
+ * Errors: RATECELL_EINVAL (claims, decisions, any claim's limiter or key, or its reserved not 0),
+ * RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, any claim's key_len).
+ * NULL: claims, if n is 0; decisions may be.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_check_all(const struct ratecell_claim *claims,
+                           size_t n,
+                           struct ratecell_decision *decisions);
+
+/**
+ * Tell how many bytes of memory a region of a policy takes for the config's max_keys.
+ *
+ * Returns the bytes, or 0 where ratecell_region_init would not make one: for a bad policy or config, a
+ * sliding_log, or more keys than memory holds.
+ * Errors: 0.
+ * NULL: config may be, for the defaults.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+size_t ratecell_region_size(const char *policy,
+                            const struct ratecell_config *config);
+
+/**
+ * Tell the most keys that have room in a region of len bytes of a policy.
+ *
+ * Returns the keys, or 0 where none has room, or ratecell_region_init would not make a region of the policy.
+ * Errors: 0.
+ * NULL: policy must not be.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+uint64_t ratecell_region_max_keys(size_t len,
+                                  const char *policy);
+
+/**
+ * Make a region of memory, and the limiter that is first in it.
+ *
+ * The memory is at a multiple of 64 bytes and stays, with all of its len bytes, until every limiter in it has
+ * ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
+ * keys as it holds.
+ *
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+ * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
+ * (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
+ * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+ * NULL: config may be, for the defaults.
+ * Threads: one, before any other uses the memory. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_region_init(void *memory,
+                             size_t len,
+                             const char *policy,
+                             const struct ratecell_config *config,
+                             struct ratecell_limiter **limiter);
+
+/**
+ * Make a limiter in a region that is there, made by any process, at any address.
+ *
+ * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
+ * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
+ *
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+ * Errors: as ratecell_region_init, and RATECELL_EREGION_..., of which ratecell_region_explain says more.
+ * NULL: config may be, for what the region has.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_region_attach(void *memory,
+                               size_t len,
+                               const char *policy,
+                               const struct ratecell_config *config,
+                               struct ratecell_limiter **limiter);
+
+/**
+ * Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty
+ * or all zeros.
+ *
+ * A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
+ * the processes and a restart of the machine. Nobody may shorten it while it is used.
+ *
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
+ * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; ratecell_file_explain says more.
+ * NULL: config may be, for the defaults, or for what the file has.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_open(const char *path,
+                              const char *policy,
+                              const struct ratecell_config *config,
+                              struct ratecell_limiter **limiter);
+
+/**
+ * Make another limiter on the keys and in the memory of one that is there, with another policy: a tier, a
+ * location, a new rate. The policy is as for ratecell_region_attach.
+ *
+ * Returns 0; *other is then to be ended by ratecell_limiter_free, before or after limiter.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, other), RATECELL_EPOLICY_...,
+ * RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as
+ * it was.
+ * NULL: none.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
+                                     const char *policy,
+                                     struct ratecell_limiter **other);
+
+/**
+ * Say in a sentence why ratecell_region_attach would not make a limiter in this memory, and write a NUL: what it
+ * is, or what differs, and what was expected.
+ *
+ * Returns the length without the NUL: 0, and an empty text, where it would. With buffer_len 0 only the length is
+ * returned.
+ * Errors: of the arguments, as ratecell_region_attach; RATECELL_EINVAL (buffer), RATECELL_ESIZE (buffer_len),
+ * RATECELL_ENOSPC.
+ * NULL: config may be; buffer, if buffer_len is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_region_explain(void *memory,
+                                size_t len,
+                                const char *policy,
+                                const struct ratecell_config *config,
+                                char *buffer,
+                                size_t buffer_len);
+
+/**
+ * Say in a sentence why ratecell_limiter_open would not make a limiter in this file, and write a NUL: what the
+ * system refuses, what the file is, or what differs. The file is not changed, and none is made.
+ *
+ * Returns the length without the NUL: 0, and an empty text, where nothing is wrong with a region that is
+ * there. With buffer_len 0 only the length is returned.
+ * Errors: of the arguments, as ratecell_limiter_open; RATECELL_EINVAL (path, buffer), RATECELL_ESIZE
+ * (buffer_len), RATECELL_ENOSPC.
+ * NULL: config may be; buffer, if buffer_len is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_file_explain(const char *path,
+                              const char *policy,
+                              const struct ratecell_config *config,
+                              char *buffer,
+                              size_t buffer_len);
 
 /**
  * Tell what a limiter holds now and what has happened to it.

@@ -8,6 +8,8 @@ use crate::decision::Decision;
 use crate::error::PolicyError;
 
 mod divide;
+pub(crate) mod filling;
+pub(crate) mod packing;
 pub(crate) mod params;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
@@ -15,6 +17,7 @@ pub(crate) mod sliding_window;
 pub(crate) mod fixed_window;
 pub(crate) mod sliding_log;
 
+use packing::{Pack, Packing};
 use params::Params;
 
 /// Words at and above this belong to no policy's state.
@@ -63,6 +66,16 @@ pub(crate) trait Algorithm: Copy {
 
     /// The heal time in nanoseconds, if the policy has one.
     fn heal(&self) -> Option<u64>;
+
+    /// What the bits of its words mean.
+    fn packing(&self) -> Packing;
+
+    /// The word after as much of `cost` as there is room for, whether or not all of it would be allowed.
+    #[inline]
+    fn fill(&self, word: u64, now: u64, cost: u32) -> u64 {
+        let left = u32::try_from(self.report(word, now, 0).remaining).unwrap_or(u32::MAX);
+        self.advance(word, now, cost.min(left))
+    }
 
     /// Whether `word` decides as 0 does at `now` and after.
     #[inline]
@@ -119,7 +132,7 @@ pub(crate) struct Form {
     pub(crate) name: &'static str,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
     pub(crate) options: &'static [params::Key],
-    pub(crate) resolve: fn(&Params) -> Result<(Plan, Resolved), PolicyError>,
+    pub(crate) resolve: fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>,
 }
 
 /// The registry.

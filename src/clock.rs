@@ -50,6 +50,32 @@ impl Clock {
         Self { epoch_wall, monotonic_to_epoch: (wall - epoch_wall).wrapping_sub(monotonic) }
     }
 
+    /// The clock with that epoch, and that to add to CLOCK_MONOTONIC.
+    pub(crate) fn of(epoch_wall: u64, monotonic_to_epoch: u64) -> Self {
+        Self { epoch_wall, monotonic_to_epoch }
+    }
+
+    /// The clock with that epoch, by the wall clock: what another boot's clock goes on as.
+    pub(crate) fn carried_over(epoch_wall: u64) -> Self {
+        let monotonic = read(ClockId::Monotonic);
+        // A wall clock set to before the epoch would be no time at all.
+        let since_epoch = read(ClockId::Realtime).saturating_sub(epoch_wall);
+        Self { epoch_wall, monotonic_to_epoch: since_epoch.wrapping_sub(monotonic) }
+    }
+
+    pub(crate) fn epoch_wall(&self) -> u64 {
+        self.epoch_wall
+    }
+
+    pub(crate) fn monotonic_to_epoch(&self) -> u64 {
+        self.monotonic_to_epoch
+    }
+
+    /// Nanoseconds between what this clock tells and what the wall clock does.
+    pub(crate) fn distance_from_wall(&self) -> u64 {
+        self.now().abs_diff(read(ClockId::Realtime).wrapping_sub(self.epoch_wall))
+    }
+
     /// Nanoseconds since the epoch.
     #[inline]
     pub(crate) fn now(&self) -> u64 {

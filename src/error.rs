@@ -2,6 +2,10 @@
 
 use core::fmt;
 
+mod region;
+
+pub use region::{RegionError, RegionField};
+
 /// The ways in which a policy can be refused, each with the code it has in the vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -98,7 +102,7 @@ pub enum BuildError {
     ZeroKeys,
     /// The operating system did not give the memory.
     OutOfMemory {
-        /// The bytes asked for, of one layer's table.
+        /// The bytes asked for.
         bytes: usize,
         /// The system's own words.
         reason: String,
@@ -108,6 +112,22 @@ pub enum BuildError {
         /// The system's own words.
         reason: String,
     },
+    /// The policy cannot be kept in the words that are there.
+    Policy(PolicyError),
+    /// The memory or file is none for this limiter.
+    Region(RegionError),
+}
+
+impl From<PolicyError> for BuildError {
+    fn from(error: PolicyError) -> Self {
+        Self::Policy(error)
+    }
+}
+
+impl From<RegionError> for BuildError {
+    fn from(error: RegionError) -> Self {
+        Self::Region(error)
+    }
 }
 
 impl fmt::Display for BuildError {
@@ -121,6 +141,8 @@ impl fmt::Display for BuildError {
                 )
             }
             Self::NoRandomness { reason } => write!(f, "no random secret for the key hash: {reason}"),
+            Self::Policy(error) => error.fmt(f),
+            Self::Region(error) => error.fmt(f),
         }
     }
 }

@@ -15,7 +15,13 @@
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
 //! - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
-//!   A limiter is one process's: after fork() parent and child each limit on their own.
+//!   A limiter is one process's: after fork() parent and child each limit on their own. Those of
+//!   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
+//!   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
+//! - Regions. Memory that processes share holds tables and a header that says what they are, and no
+//!   pointers: it may stand at any address. A process that stops or dies, at any instruction, blocks nobody and
+//!   leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows, number of
+//!   layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
 //! - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
 //!   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
 //!   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
@@ -35,9 +41,11 @@ mod check;
 mod config;
 mod decision;
 mod headers;
+mod joint;
 mod limiter;
 mod pointer;
 mod policy;
+mod shared;
 mod stats;
 mod status;
 mod text;
@@ -45,17 +53,23 @@ mod version;
 
 pub use batch::{ratecell_limiter_check_batch, ratecell_request};
 pub use check::{
-    ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_check_hash,
-    ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek, ratecell_limiter_peek_at,
+    ratecell_limiter_charge, ratecell_limiter_charge_at, ratecell_limiter_check, ratecell_limiter_check_at,
+    ratecell_limiter_check_hash, ratecell_limiter_check_hash_at, ratecell_limiter_forget,
+    ratecell_limiter_peek, ratecell_limiter_peek_at,
 };
 pub use config::{ratecell_config, ratecell_when_full};
 pub use decision::ratecell_decision;
 pub use headers::{ratecell_header, ratecell_header_name, ratecell_limiter_header};
+pub use joint::{ratecell_check_all, ratecell_claim};
 pub use limiter::{
     ratecell_limiter, ratecell_limiter_epoch, ratecell_limiter_free, ratecell_limiter_new,
     ratecell_limiter_now, ratecell_limiter_policy,
 };
 pub use policy::{ratecell_policy_explain, ratecell_policy_format};
+pub use shared::{
+    ratecell_file_explain, ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach,
+    ratecell_region_explain, ratecell_region_init, ratecell_region_max_keys, ratecell_region_size,
+};
 pub use stats::{ratecell_limiter_stats, ratecell_limiter_stats_at, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::{ratecell_version_number, ratecell_version_string};

@@ -13,6 +13,10 @@
 //! ```
 //!
 //! The modules below stand in dependency order: each imports only from those above it.
+#![cfg_attr(
+    all(test, any(ratecell_loom, ratecell_shuttle)),
+    expect(dead_code, reason = "the models' memory is of one process: they have no regions")
+)]
 
 mod sync;
 mod clock;
@@ -22,6 +26,8 @@ mod algorithm;
 mod policy;
 mod cell;
 mod table;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+mod region;
 mod limiter;
 pub mod headers;
 #[cfg(feature = "capi")]
@@ -33,10 +39,10 @@ mod docs;
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::{Emission, Resolved};
 pub use decision::{Decision, Outcome};
-pub use error::{BuildError, PolicyError, PolicyErrorKind};
-pub use limiter::{DirectLimiter, Limiter, LimiterBuilder};
+pub use error::{BuildError, PolicyError, PolicyErrorKind, RegionError, RegionField};
+pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use policy::{Policy, PolicyBuilder};
-pub use table::{Stats, WhenFull};
+pub use table::{Memory, Stats, WhenFull};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use crate::algorithm::filling::Filling;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::{Kernel, Plan, with_kernel};
 use crate::clock::Clock;
@@ -9,16 +10,18 @@ use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::policy::Policy;
 use crate::table::log::LogTable;
-use crate::table::{Secret, Stats, Table, Verdict, WhenFull, spread};
+use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Stats, Table, Verdict, WhenFull, buckets_for, spread};
 
 mod batch;
 mod direct;
+pub(crate) mod joint;
 pub(crate) mod layers;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+mod shared;
 
 pub use direct::DirectLimiter;
+pub use joint::Claim;
 use layers::Layer;
-
-const DEFAULT_MAX_KEYS: usize = 100_000;
 
 /// Decides, for any number of keys, whether a request may go now.
 ///
@@ -64,13 +67,6 @@ enum LayerTable {
 }
 
 impl LayerTable {
-    fn new(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
-        Ok(match plan {
-            Plan::Word(kernel) => Self::Words(kernel, Table::for_keys(max_keys, when_full)?),
-            Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
-        })
-    }
-
     #[inline]
     fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
@@ -78,6 +74,15 @@ impl LayerTable {
                 with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost))
             }
             Self::Logs(log, table) => table.charge(log, h, now, cost),
+        }
+    }
+
+    fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost))
+            }
+            Self::Logs(log, table) => table.fill(log, h, now, cost),
         }
     }
 
@@ -142,44 +147,54 @@ impl Layer for LayerTable {
 #[must_use = "a builder is not a limiter: call `build`"]
 pub struct LimiterBuilder {
     policy: Policy,
-    max_keys: usize,
-    when_full: WhenFull,
+    max_keys: Option<usize>,
+    when_full: Option<WhenFull>,
 }
 
 impl LimiterBuilder {
     /// Keys that have room at once, at least 1; default 100,000. Each layer takes about 25 bytes a key,
     /// at construction. More keys than this find room too, up to a third more, but some do not.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
-        self.max_keys = max_keys;
+        self.max_keys = Some(max_keys);
         self
     }
 
     /// What becomes of a new key for which there is no room; default [`WhenFull::Evict`].
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
-        self.when_full = when_full;
+        self.when_full = Some(when_full);
         self
     }
 
-    /// The limiter, with all its memory.
+    /// The limiter, with all its memory, for this process.
     ///
     /// # Errors
     /// `max_keys` is 0 or the memory cannot be had; or the system has no random bytes for the secret.
     pub fn build(self) -> Result<Limiter, BuildError> {
+        let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
+        let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
         let layers = self.policy.layers().iter();
-        let layers = layers.map(|layer| LayerTable::new(layer.plan(), self.max_keys, self.when_full));
-        Ok(Limiter {
-            layers: layers.collect::<Result<_, _>>()?,
-            policy: self.policy,
-            clock: Clock::new(),
-            secret: Secret::random()?,
-        })
+        let layers = layers.map(|layer| match layer.plan() {
+            Plan::Word(kernel) => Ok(LayerTable::Words(kernel, alone(max_keys, when_full)?)),
+            Plan::Log(log) => Ok(LayerTable::Logs(log, LogTable::for_keys(max_keys, when_full)?)),
+        });
+        let layers = layers.collect::<Result<_, BuildError>>()?;
+        Ok(Limiter { layers, policy: self.policy, clock: Clock::new(), secret })
     }
+}
+
+/// A table in memory of its own.
+fn alone(max_keys: usize, when_full: WhenFull) -> Result<Table, BuildError> {
+    let buckets = buckets_for(max_keys)?;
+    let too_large =
+        || BuildError::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() };
+    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(too_large)?)?;
+    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(too_large)
 }
 
 impl Limiter {
     /// Begins a limiter of `policy`.
     pub fn builder(policy: Policy) -> LimiterBuilder {
-        LimiterBuilder { policy, max_keys: DEFAULT_MAX_KEYS, when_full: WhenFull::default() }
+        LimiterBuilder { policy, max_keys: None, when_full: None }
     }
 
     /// Decides one unit of `key` now.
@@ -265,6 +280,23 @@ impl Limiter {
     #[inline]
     pub fn peek_at(&self, key: impl AsRef<[u8]>, now_ns: u64) -> Decision {
         self.check_at(key, 0, now_ns)
+    }
+
+    /// Charges `cost` units of `key` now that have been spent already, whether or not they would be allowed:
+    /// as many as there is room for, so that the key is at most full.
+    ///
+    /// The decision is what a [`peek`](Self::peek) sees afterwards. For what is known only when it is
+    /// over, such as a response's status, and for refusals that are to count.
+    #[inline]
+    pub fn charge(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
+        self.charge_at(key, cost, self.clock.now())
+    }
+
+    /// [`charge`](Self::charge) at `now_ns`.
+    pub fn charge_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
+        let h = self.hash(key.as_ref());
+        let filled = self.layers.iter().map(|layer| layer.fill(h, now_ns, cost));
+        layers::combined(filled).unwrap_or_default()
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell

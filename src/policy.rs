@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
+use crate::algorithm::packing::Pack;
 use crate::algorithm::params::{Mode, Params, Start};
 use crate::algorithm::{
     FORMS, Form, Plan, Resolved, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
@@ -76,8 +77,17 @@ impl PartialEq for Layer {
 
 impl Layer {
     fn new(form: &'static Form, params: Params) -> Result<Self, PolicyError> {
-        let (plan, resolved) = (form.resolve)(&params)?;
+        Self::packed(form, params, Pack::Tight)
+    }
+
+    fn packed(form: &'static Form, params: Params, pack: Pack) -> Result<Self, PolicyError> {
+        let (plan, resolved) = (form.resolve)(&params, pack)?;
         Ok(Self { form, params, plan, resolved })
+    }
+
+    /// The same layer with its words packed otherwise.
+    fn repacked(&self, pack: Pack) -> Result<Self, PolicyError> {
+        Self::packed(self.form, self.params, pack)
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -184,6 +194,13 @@ impl Policy {
     #[must_use]
     pub fn max_now_ns(&self) -> u64 {
         self.resolved().map(|layer| layer.max_now_ns).min().unwrap_or(0)
+    }
+
+    /// The same policy with the words of each layer packed as `pack` says of its number.
+    pub(crate) fn repacked(&self, pack: impl Fn(usize) -> Pack) -> Result<Self, PolicyError> {
+        let layers = self.layers.iter().enumerate();
+        let layers = layers.map(|(number, layer)| layer.repacked(pack(number)));
+        Ok(Self { layers: layers.collect::<Result<_, _>>()? })
     }
 
     pub(crate) fn layers(&self) -> &[Layer] {

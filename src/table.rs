@@ -30,7 +30,8 @@ pub(crate) use hash::{Secret, spread};
 
 use geometry::{Address, Geometry, Index};
 use layout::{Bucket, Ledger, Slot, Tag};
-use memory::Zeroed;
+pub(crate) use memory::Array;
+pub use memory::Memory;
 
 /// How a full table answers a new key when all its places are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -60,11 +61,11 @@ const SLOTS_PER_BUCKET: usize = 8;
 const MAX_ROUNDS: usize = 32;
 
 /// The lock-free table. The models run with fewer slots.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     geometry: Geometry,
-    buckets: Zeroed<Bucket<SLOTS>>,
-    ledger: Zeroed<Ledger>,
+    buckets: Array<Bucket<SLOTS>>,
+    ledger: Array<Ledger>,
     when_full: WhenFull,
     counters: Counters,
 }
@@ -100,26 +101,52 @@ impl<'t> Verdict<'t> {
     }
 }
 
-impl Table {
-    /// A table for `max_keys` keys.
-    pub(crate) fn for_keys(max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
-        if max_keys == 0 {
-            return Err(BuildError::ZeroKeys);
-        }
-        Self::new(max_keys.div_ceil(KEYS_PER_BUCKET), when_full)
-    }
+/// Keys that have room where nobody says how many.
+pub(crate) const DEFAULT_MAX_KEYS: usize = 100_000;
+
+/// The buckets that have room for `max_keys` keys.
+pub(crate) fn buckets_for(max_keys: usize) -> Result<usize, BuildError> {
+    if max_keys == 0 { Err(BuildError::ZeroKeys) } else { Ok(max_keys.div_ceil(KEYS_PER_BUCKET)) }
 }
 
+/// The keys that have room in `buckets`.
+pub(crate) fn keys_in(buckets: usize) -> usize {
+    buckets.saturating_mul(KEYS_PER_BUCKET)
+}
+
+/// Tables in one memory begin at multiples of this: two cache lines, which are fetched together.
+const TABLE_ALIGNMENT: usize = 128;
+
 impl<const SLOTS: usize> Table<SLOTS> {
-    pub(crate) fn new(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
-        let geometry = Geometry::new(buckets);
-        Ok(Self {
-            geometry,
-            buckets: Zeroed::new(geometry.buckets())?,
-            ledger: Zeroed::new(geometry.buckets())?,
+    /// The bytes of a table of that many buckets; `None` where no memory is so large.
+    pub(crate) fn bytes(buckets: usize) -> Option<usize> {
+        let bytes = buckets.checked_mul(size_of::<Bucket<SLOTS>>() + size_of::<Ledger>())?;
+        bytes.checked_next_multiple_of(TABLE_ALIGNMENT)?.checked_add(Counters::BYTES)
+    }
+
+    /// The table of that many buckets that stands `offset` bytes into `memory`; zeros are an empty one.
+    /// `None` where it does not fit.
+    pub(crate) fn in_memory(
+        memory: &Memory,
+        offset: usize,
+        buckets: usize,
+        when_full: WhenFull,
+    ) -> Option<Self> {
+        let end = Self::bytes(buckets)?.checked_add(offset)?;
+        Some(Self {
+            geometry: Geometry::new(buckets),
+            buckets: memory.array(offset, buckets)?,
+            ledger: memory.array(offset + buckets * size_of::<Bucket<SLOTS>>(), buckets)?,
+            counters: Counters::in_memory(memory, end - Counters::BYTES)?,
             when_full,
-            counters: Counters::default(),
         })
+    }
+
+    /// A table in a memory of its own.
+    #[cfg(test)]
+    pub(crate) fn alone(buckets: usize, when_full: WhenFull) -> Self {
+        let memory = Memory::private(Self::bytes(buckets).expect("a table that fits")).expect("memory");
+        Self::in_memory(&memory, 0, buckets, when_full).expect("a table")
     }
 
     /// Asks for the cache lines that a check of `h` will need.
@@ -279,7 +306,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Stats {
             slots: self.geometry.buckets() * SLOTS,
             live: live.count(),
-            bytes: self.geometry.buckets() * (size_of::<Bucket<SLOTS>>() + size_of::<Ledger>()),
+            bytes: Self::bytes(self.geometry.buckets()).unwrap_or(usize::MAX),
             ..self.counters.sum()
         }
     }

@@ -6,6 +6,7 @@
 //! | count | `bits(limit)` |
 
 use super::divide::Divider;
+use super::packing::{Pack, Packing};
 use super::params::{Key, Start};
 use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
 use crate::decision::{Decision, Outcome};
@@ -14,11 +15,10 @@ use crate::error::{PolicyError, PolicyErrorKind as Kind};
 pub(crate) static FIXED_WINDOW: Form = Form {
     name: "fixed_window",
     options: &[Key::Start, Key::Offset],
-    resolve: |params| {
+    resolve: |params, pack| {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
         let horizon = params.horizon()?;
-        let count = Count::of(limit);
         match params.start.unwrap_or_default() {
             Start::Aligned => {
                 let offset = params.offset_ns.unwrap_or(0);
@@ -29,8 +29,13 @@ pub(crate) static FIXED_WINDOW: Form = Form {
                     ));
                 }
                 let phase = if offset == 0 { 0 } else { window - offset };
-                let end = u128::from(count.top() + 1) * u128::from(window) - 1 - u128::from(phase);
-                let max_now = u64::try_from(end).unwrap_or(u64::MAX);
+                let last_beside = |bits: u32| {
+                    let end =
+                        u128::from(Count { bits }.top() + 1) * u128::from(window) - 1 - u128::from(phase);
+                    u64::try_from(end).unwrap_or(u64::MAX)
+                };
+                let count = Count { bits: pack.count_bits(limit, u32::BITS, params, last_beside)? };
+                let max_now = last_beside(count.bits);
                 params.reaches_horizon(max_now, "the window's index beside a count of this limit")?;
                 let kernel = FixedWindow {
                     window,
@@ -51,10 +56,14 @@ pub(crate) static FIXED_WINDOW: Form = Form {
                         "offset moves aligned windows: expected none with start=first",
                     ));
                 }
+                let count = Count { bits: pack.count_bits_of_start(limit)? };
                 let span = u128::from(horizon) + u128::from(window);
-                let quanta = span.div_ceil(u128::from(count.top())).next_power_of_two();
+                let quanta = match pack {
+                    Pack::Tight | Pack::Wide => span.div_ceil(u128::from(count.top())).next_power_of_two(),
+                    Pack::As(packing) => u128::from(packing.grain),
+                };
                 let quantum = match u64::try_from(quanta) {
-                    Ok(quantum) if quantum <= window / MIN_QUANTA => quantum,
+                    Ok(quantum) if quantum > 0 && quantum <= window / MIN_QUANTA => quantum,
                     _ => {
                         return Err(PolicyError::new(
                             Kind::Range,
@@ -92,10 +101,6 @@ pub(super) struct Count {
 }
 
 impl Count {
-    pub(super) fn of(limit: u32) -> Self {
-        Self { bits: u32::BITS - limit.leading_zeros() }
-    }
-
     /// The largest time of a policy's word.
     pub(super) fn top(self) -> u64 {
         (WORD_LIMIT >> self.bits) - 1
@@ -239,6 +244,10 @@ impl Algorithm for FixedWindow {
     fn heal(&self) -> Option<u64> {
         self.heal
     }
+
+    fn packing(&self) -> Packing {
+        Packing { word: *b"fixed   ", unit: self.window, grain: self.phase, count_bits: self.count.bits }
+    }
 }
 
 /// The start is rounded up to a quantum, so a window is never shorter than asked for.
@@ -307,6 +316,10 @@ impl Algorithm for FixedWindowFirst {
     #[inline]
     fn heal(&self) -> Option<u64> {
         self.heal
+    }
+
+    fn packing(&self) -> Packing {
+        Packing { word: *b"fixed1st", unit: self.window, grain: self.quantum, count_bits: self.count.bits }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | TAT, the theoretical arrival time, in ticks of `1 / den` ns since the epoch | 64 |
 
 use super::divide::Divider;
+use super::packing::{Pack, Packing};
 use super::params::{Key, Params};
 use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
 use crate::decision::{Decision, Outcome};
@@ -16,29 +17,29 @@ use crate::error::{PolicyError, PolicyErrorKind as Kind};
 pub(crate) static GCRA: Form = Form {
     name: "gcra",
     options: &[Key::Burst],
-    resolve: |params| {
+    resolve: |params, pack| {
         let limit = params.limit("limit")?;
         let period = params.period("period")?;
         let burst = params.units_or(params.burst, limit, "burst")?;
-        Gcra::resolve(params, limit, period, burst, burst)
+        Gcra::resolve(params, pack, limit, period, burst, burst)
     },
 };
 
 pub(crate) static LEAKY_METER: Form = Form {
     name: "leaky_meter",
     options: &[Key::Capacity],
-    resolve: |params| {
+    resolve: |params, pack| {
         let leak = params.limit("leak")?;
         let period = params.period("period")?;
         let capacity = params.capacity()?;
-        Gcra::resolve(params, leak, period, capacity, capacity)
+        Gcra::resolve(params, pack, leak, period, capacity, capacity)
     },
 };
 
 pub(crate) static LEAKY_QUEUE: Form = Form {
     name: "leaky_queue",
     options: &[Key::Queue, Key::Burst],
-    resolve: |params| {
+    resolve: |params, pack| {
         let leak = params.limit("leak")?;
         let period = params.period("period")?;
         let burst = params.units_or(params.burst, 1, "burst")?;
@@ -52,7 +53,7 @@ pub(crate) static LEAKY_QUEUE: Form = Form {
                 format!("queue {queue} + burst {burst}: expected a sum of at most {}", u32::MAX),
             ));
         };
-        Gcra::resolve(params, leak, period, capacity, burst)
+        Gcra::resolve(params, pack, leak, period, capacity, burst)
     },
 };
 
@@ -80,14 +81,20 @@ pub(crate) struct Gcra {
 impl Gcra {
     pub(super) fn resolve(
         params: &Params,
+        pack: Pack,
         limit: u32,
         period: u64,
         capacity: u32,
         undelayed: u32,
     ) -> Result<(Plan, Resolved), PolicyError> {
-        let emission = emission(period, limit, capacity, params.horizon()?)?;
-        // den_max in `emission` leaves room for the horizon and the burst: the products fit.
-        let tau = u64::from(capacity) * emission.num;
+        let emission = match pack {
+            Pack::Tight | Pack::Wide => emission(period, limit, capacity, params.horizon()?)?,
+            Pack::As(packing) => emission_in(packing.unit, period, limit)?,
+        };
+        // den_max in `emission` leaves room for the horizon and the burst; ticks that were there may not.
+        let Some(tau) = u64::from(capacity).checked_mul(emission.num) else {
+            return Err(PolicyError::new(Kind::Range, "the burst does not fit a 64-bit word"));
+        };
         let by_den = Divider::new(emission.den);
         let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(tau));
         params.reaches_horizon(max_now, "the clock and the burst")?;
@@ -95,7 +102,8 @@ impl Gcra {
             num: emission.num,
             den: emission.den,
             tau,
-            undelayed: u64::from(undelayed) * emission.num,
+            // Within the capacity.
+            undelayed: u64::from(undelayed).saturating_mul(emission.num),
             max_now,
             capacity,
             heal: params.heal_ns,
@@ -131,18 +139,35 @@ fn emission(period: u64, limit: u32, capacity: u32, horizon: u64) -> Result<Emis
     let (num, den, exact) = if den <= den_max {
         (num, den, true)
     } else {
-        let rounded = (wide_period * den_max).div_ceil(wide_limit);
-        if rounded < MIN_ROUNDED_NUM {
-            return Err(PolicyError::new(
-                Kind::Precision,
-                format!(
-                    "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
-                ),
-            ));
-        }
-        let (num, den) = reduced(rounded, den_max);
-        (num, den, false)
+        let (num, exact) = in_ticks(den_max, period, limit)?;
+        let (num, den) = reduced(num, den_max);
+        (num, den, exact)
     };
+    fits(num, den, exact)
+}
+
+/// `period / limit` in ticks of `1 / den` ns, or the nearest above it.
+fn emission_in(den: u64, period: u64, limit: u32) -> Result<Emission, PolicyError> {
+    let (num, exact) = in_ticks(u128::from(den), period, limit)?;
+    fits(num, u128::from(den), exact)
+}
+
+fn in_ticks(den: u128, period: u64, limit: u32) -> Result<(u128, bool), PolicyError> {
+    // Below 2^62 * 2^64.
+    let ticks = u128::from(period) * den;
+    let (num, exact) = (ticks.div_ceil(u128::from(limit)), ticks.is_multiple_of(u128::from(limit)));
+    if num == 0 || (!exact && num < MIN_ROUNDED_NUM) {
+        return Err(PolicyError::new(
+            Kind::Precision,
+            format!(
+                "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
+            ),
+        ));
+    }
+    Ok((num, exact))
+}
+
+fn fits(num: u128, den: u128, exact: bool) -> Result<Emission, PolicyError> {
     match (u64::try_from(num), u64::try_from(den)) {
         (Ok(num), Ok(den)) => Ok(Emission { num, den, exact }),
         _ => Err(PolicyError::new(Kind::Range, "the emission interval does not fit a 64-bit word")),
@@ -231,5 +256,21 @@ impl Algorithm for Gcra {
     #[inline]
     fn heal(&self) -> Option<u64> {
         self.heal
+    }
+
+    fn packing(&self) -> Packing {
+        Packing { word: *b"tat     ", unit: self.den, grain: 0, count_bits: 0 }
+    }
+
+    #[inline]
+    fn fill(&self, word: u64, now: u64, cost: u32) -> u64 {
+        if now > self.max_now || cost == 0 {
+            return word;
+        }
+        let t = now * self.den;
+        let base = if self.is_healed(word, now) { t } else { word.max(t) };
+        // To the brim, not beyond: max_now leaves room for tau.
+        let charged = base.saturating_add(u64::from(cost).saturating_mul(self.num)).min(t + self.tau);
+        if charged > base { charged } else { word }
     }
 }

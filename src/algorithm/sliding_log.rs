@@ -1,6 +1,7 @@
 //! The sliding log: the instants of the last `limit` units. Exact in every window, at 8 bytes a unit;
 //! its state is no word, so it has a table of its own.
 
+use super::packing::Pack;
 use super::params::Params;
 use super::{Form, Plan, Resolved};
 use crate::decision::{Decision, Outcome};
@@ -11,7 +12,7 @@ mod ring;
 pub(crate) static SLIDING_LOG: Form = Form {
     name: "sliding_log",
     options: &[],
-    resolve: |params: &Params| {
+    resolve: |params: &Params, _: Pack| {
         let limit = params.limit("limit")?;
         if limit > MAX_LIMIT {
             return Err(PolicyError::new(

@@ -7,6 +7,7 @@
 //! | count of the newer window | `bits(limit)` |
 
 use super::divide::Divider;
+use super::packing::Packing;
 use super::params::Key;
 use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
 use crate::decision::{Decision, Outcome};
@@ -14,13 +15,16 @@ use crate::decision::{Decision, Outcome};
 pub(crate) static SLIDING_WINDOW: Form = Form {
     name: "sliding_window",
     options: &[Key::Strict],
-    resolve: |params| {
+    resolve: |params, pack| {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
-        let count_bits = u32::BITS - limit.leading_zeros();
-        // Two counts of 32 bits leave no index: then `max_now` is below any horizon.
-        let indices = WORD_LIMIT.checked_shr(2 * count_bits).unwrap_or(0);
-        let max_now = indices.checked_mul(window).map_or(u64::MAX, |end| end.saturating_sub(1));
+        let last_beside = |count_bits: u32| {
+            // Two counts of 32 bits leave no index: then this is below any horizon.
+            let indices = WORD_LIMIT.checked_shr(2 * count_bits).unwrap_or(0);
+            indices.checked_mul(window).map_or(u64::MAX, |end| end.saturating_sub(1))
+        };
+        let count_bits = pack.count_bits(limit, 31, params, last_beside)?;
+        let max_now = last_beside(count_bits);
         params.reaches_horizon(max_now, "the window's index beside two counts of this limit")?;
         let kernel = SlidingWindow {
             window,
@@ -211,5 +215,19 @@ impl Algorithm for SlidingWindow {
     #[inline]
     fn heal(&self) -> Option<u64> {
         self.heal
+    }
+
+    fn packing(&self) -> Packing {
+        Packing { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
+    }
+
+    #[inline]
+    fn fill(&self, word: u64, now: u64, cost: u32) -> u64 {
+        if now > self.max_now {
+            return word;
+        }
+        let view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
+        let current = (view.current + u64::from(cost)).min(u64::from(self.limit));
+        if current > view.current { self.pack(view.index, view.previous, current) } else { word }
     }
 }

@@ -9,6 +9,7 @@
 use super::divide::Divider;
 use super::fixed_window::{Count, MIN_QUANTA, count_step, is_start_healed, until};
 use super::gcra::Gcra;
+use super::packing::{Pack, Packing};
 use super::params::{Key, Mode, Params};
 use super::{Algorithm, Form, Kernel, Plan, Resolved, Step};
 use crate::decision::{Decision, Outcome};
@@ -17,14 +18,14 @@ use crate::error::{PolicyError, PolicyErrorKind as Kind};
 pub(crate) static TOKEN_BUCKET: Form = Form {
     name: "token_bucket",
     options: &[Key::Capacity, Key::Mode],
-    resolve: |params| {
+    resolve: |params, pack| {
         let refill = params.limit("refill")?;
         let interval = params.period("interval")?;
         let capacity = params.capacity()?;
         match params.mode.unwrap_or_default() {
-            Mode::Continuous => Gcra::resolve(params, refill, interval, capacity, capacity),
-            Mode::Interval => BucketInterval::resolve(params, refill, interval, capacity),
-            Mode::IntervalFirst => BucketIntervalFirst::resolve(params, refill, interval, capacity),
+            Mode::Continuous => Gcra::resolve(params, pack, refill, interval, capacity, capacity),
+            Mode::Interval => BucketInterval::resolve(params, pack, refill, interval, capacity),
+            Mode::IntervalFirst => BucketIntervalFirst::resolve(params, pack, refill, interval, capacity),
         }
     },
 };
@@ -85,12 +86,15 @@ pub(crate) struct BucketInterval {
 impl BucketInterval {
     fn resolve(
         params: &Params,
+        pack: Pack,
         refill: u32,
         interval: u64,
         capacity: u32,
     ) -> Result<(Plan, Resolved), PolicyError> {
-        let count = Count::of(capacity);
-        let max_now = (count.top() + 1).checked_mul(interval).map_or(u64::MAX, |end| end - 1);
+        let last_beside =
+            |bits: u32| (Count { bits }.top() + 1).checked_mul(interval).map_or(u64::MAX, |end| end - 1);
+        let count = Count { bits: pack.count_bits(capacity, u32::BITS, params, last_beside)? };
+        let max_now = last_beside(count.bits);
         params.reaches_horizon(max_now, "the interval's index beside a count of this capacity")?;
         let kernel =
             Self { refill: Refill::new(refill, interval), capacity, count, max_now, heal: params.heal_ns };
@@ -151,6 +155,10 @@ impl Algorithm for BucketInterval {
     fn heal(&self) -> Option<u64> {
         self.heal
     }
+
+    fn packing(&self) -> Packing {
+        Packing { word: *b"bucket  ", unit: self.refill.interval, grain: 0, count_bits: self.count.bits }
+    }
 }
 
 /// Refilled at intervals from the request that found it full. The start is rounded up to a quantum
@@ -170,16 +178,19 @@ pub(crate) struct BucketIntervalFirst {
 impl BucketIntervalFirst {
     fn resolve(
         params: &Params,
+        pack: Pack,
         refill: u32,
         interval: u64,
         capacity: u32,
     ) -> Result<(Plan, Resolved), PolicyError> {
-        let count = Count::of(capacity);
+        let count = Count { bits: pack.count_bits_of_start(capacity)? };
         let span = u128::from(params.horizon()?) + u128::from(interval);
         let least = span.div_ceil(u128::from(count.top()));
-        let Some(quantum) =
-            smooth_divisor(interval, least).filter(|quantum| *quantum <= interval / MIN_QUANTA)
-        else {
+        let quantum = match pack {
+            Pack::Tight | Pack::Wide => smooth_divisor(interval, least),
+            Pack::As(packing) => Some(packing.grain).filter(|grain| *grain > 0 && interval % grain == 0),
+        };
+        let Some(quantum) = quantum.filter(|quantum| *quantum <= interval / MIN_QUANTA) else {
             return Err(PolicyError::new(
                 Kind::Range,
                 format!(
@@ -275,5 +286,14 @@ impl Algorithm for BucketIntervalFirst {
     #[inline]
     fn heal(&self) -> Option<u64> {
         self.heal
+    }
+
+    fn packing(&self) -> Packing {
+        Packing {
+            word: *b"bucket1s",
+            unit: self.refill.interval,
+            grain: self.quantum,
+            count_bits: self.count.bits,
+        }
     }
 }

@@ -162,6 +162,43 @@ pub unsafe extern "C" fn ratecell_limiter_peek_at(
     unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.peek_at(key, now_ns)) }
 }
 
+/// Charge cost units of a key now that have been spent already, whether or not they would be allowed: as many
+/// as there is room for, so that the key is at most full.
+///
+/// For what is known only when it is over, such as a response's status, and for refusals that are to count.
+///
+/// Returns what ratecell_limiter_peek would afterwards, and writes *decision likewise.
+/// Errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_charge(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.charge(key, cost)) }
+}
+
+/// ratecell_limiter_charge at now_ns.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_charge.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_charge_at(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    now_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.charge_at(key, cost, now_ns)) }
+}
+
 /// Make a key as if it had never been seen.
 ///
 /// What it was charged on a state shared under RATECELL_FULL_SHARE stays.

@@ -18,9 +18,11 @@ use crate::table::WhenFull;
 pub struct ratecell_config {
     /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
     pub size: usize,
-    /// Keys that have room at once; 0 is 100,000. Each layer of the policy takes about 25 bytes a key.
+    /// Keys that have room at once. Each layer of the policy takes about 25 bytes a key. 0 is 100,000; in
+    /// memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
     pub max_keys: u64,
-    /// What becomes of a new key for which there is no room: one of ratecell_when_full.
+    /// What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
+    /// there, 0 is what it has.
     pub when_full: u64,
 }
 
@@ -83,11 +85,15 @@ impl ratecell_config {
         if self.max_keys > 0 {
             builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
         }
-        Ok(builder.when_full(self.when_full()?))
+        match self.when_full()? {
+            WhenFull::Evict => Ok(builder),
+            when_full => Ok(builder.when_full(when_full)),
+        }
     }
 
     fn when_full(self) -> Result<WhenFull, ratecell_status> {
         let choices = [
+            // The default, which is not to be told apart from nothing said.
             (RATECELL_FULL_EVICT, WhenFull::Evict),
             (RATECELL_FULL_SHARE, WhenFull::Share),
             (RATECELL_FULL_DENY, WhenFull::Deny),

@@ -1,6 +1,7 @@
 //! The life of a limiter, and what it says of itself.
 
 use core::ffi::c_char;
+use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::UNIX_EPOCH;
 
@@ -17,9 +18,14 @@ pub struct ratecell_limiter {
 
 /// Runs what may allocate and is not made for the check path: a bug there is a status, not the end of the
 /// caller's process.
-fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -> i32 {
+pub(super) fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -> i32 {
     // Unwinding leaves nothing half-built: outputs are written last.
     status::code(catch_unwind(AssertUnwindSafe(construct)).unwrap_or(Err(RATECELL_EPANIC)))
+}
+
+/// Gives a limiter to the caller, who ends it.
+pub(super) fn hand_over(limiter: Limiter, out: &mut MaybeUninit<*mut ratecell_limiter>) {
+    out.write(Box::into_raw(Box::new(ratecell_limiter { limiter })));
 }
 
 /// Make a limiter of a policy, with all its memory.
@@ -45,8 +51,7 @@ pub unsafe extern "C" fn ratecell_limiter_new(
         let (policy, config, out) = unsafe {
             (super::policy::read(policy)?, ratecell_config::read(config)?, pointer::output(limiter)?)
         };
-        let limiter = config.apply(Limiter::builder(policy))?.build()?;
-        out.write(Box::into_raw(Box::new(ratecell_limiter { limiter })));
+        hand_over(config.apply(Limiter::builder(policy))?.build()?, out);
         Ok(())
     })
 }

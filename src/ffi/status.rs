@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use crate::error::{BuildError, PolicyErrorKind};
+use crate::error::{BuildError, PolicyErrorKind, RegionError, RegionField};
 
 /// What a function answers. Negative: an error; nothing was charged, nothing was written.
 #[repr(i32)]
@@ -59,6 +59,31 @@ pub enum ratecell_status {
     /// The system did not give random bytes for the secret of the key hash.
     RATECELL_ENORANDOM = -21,
 
+    /// The memory is too small for the region, or the file has been cut short.
+    RATECELL_EREGION_SMALL = -40,
+    /// The memory or file is not a region.
+    RATECELL_EREGION_NONE = -41,
+    /// The region's header is not one that was ever written.
+    RATECELL_EREGION_DAMAGED = -42,
+    /// The region is of another version of the library that lays it out otherwise, or of another byte order.
+    RATECELL_EREGION_LAYOUT = -43,
+    /// The region is of a policy with more or fewer layers.
+    RATECELL_EREGION_LAYERS = -44,
+    /// The region's words mean something else: another algorithm, window or offset.
+    RATECELL_EREGION_WORDS = -45,
+    /// The config's max_keys are not those of the region.
+    RATECELL_EREGION_MAX_KEYS = -46,
+    /// The config's when_full is not that of the region.
+    RATECELL_EREGION_WHEN_FULL = -47,
+    /// The region is of another run of the machine. A file is taken over by ratecell_limiter_open.
+    RATECELL_EREGION_BOOT = -48,
+    /// The region is of another time namespace, whose clock is another.
+    RATECELL_EREGION_TIME_NAMESPACE = -49,
+    /// A sliding_log cannot be shared.
+    RATECELL_EREGION_NO_WORD = -50,
+    /// The system refuses to open, lock, read, enlarge or map the file; ratecell_file_explain has its words.
+    RATECELL_EFILE = -51,
+
     /// A bug in ratecell: it stopped half way. The process can go on.
     RATECELL_EPANIC = -90,
 }
@@ -66,7 +91,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 24] = [
+const TEXTS: [(ratecell_status, &CStr); 36] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -111,6 +136,33 @@ const TEXTS: [(ratecell_status, &CStr); 24] = [
     (RATECELL_EPOLICY_BAD_LAYERS, c"RATECELL_EPOLICY_BAD_LAYERS: the policy has more than 8 layers"),
     (RATECELL_ENOMEM, c"RATECELL_ENOMEM: no memory for the table"),
     (RATECELL_ENORANDOM, c"RATECELL_ENORANDOM: no random bytes for the key hash"),
+    (RATECELL_EREGION_SMALL, c"RATECELL_EREGION_SMALL: the memory or file is too small for the region"),
+    (RATECELL_EREGION_NONE, c"RATECELL_EREGION_NONE: the memory or file is not a region of ratecell"),
+    (RATECELL_EREGION_DAMAGED, c"RATECELL_EREGION_DAMAGED: the region's header is damaged"),
+    (
+        RATECELL_EREGION_LAYOUT,
+        c"RATECELL_EREGION_LAYOUT: the region is laid out otherwise, by another version or byte order",
+    ),
+    (
+        RATECELL_EREGION_LAYERS,
+        c"RATECELL_EREGION_LAYERS: the region is of a policy with more or fewer layers",
+    ),
+    (RATECELL_EREGION_WORDS, c"RATECELL_EREGION_WORDS: the region is of another algorithm, window or offset"),
+    (
+        RATECELL_EREGION_MAX_KEYS,
+        c"RATECELL_EREGION_MAX_KEYS: the config's max_keys are not those of the region",
+    ),
+    (
+        RATECELL_EREGION_WHEN_FULL,
+        c"RATECELL_EREGION_WHEN_FULL: the config's when_full is not that of the region",
+    ),
+    (RATECELL_EREGION_BOOT, c"RATECELL_EREGION_BOOT: the region is of another run of the machine"),
+    (
+        RATECELL_EREGION_TIME_NAMESPACE,
+        c"RATECELL_EREGION_TIME_NAMESPACE: the region is of another time namespace",
+    ),
+    (RATECELL_EREGION_NO_WORD, c"RATECELL_EREGION_NO_WORD: a sliding_log cannot be shared"),
+    (RATECELL_EFILE, c"RATECELL_EFILE: the system refuses to open, lock, read, enlarge or map the file"),
     (RATECELL_EPANIC, c"RATECELL_EPANIC: a bug in ratecell"),
 ];
 
@@ -137,6 +189,30 @@ impl From<BuildError> for ratecell_status {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
             BuildError::OutOfMemory { .. } => RATECELL_ENOMEM,
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
+            BuildError::Policy(error) => error.kind().into(),
+            BuildError::Region(error) => error.into(),
+        }
+    }
+}
+
+impl From<RegionError> for ratecell_status {
+    fn from(error: RegionError) -> Self {
+        match error {
+            RegionError::Unaligned { .. } => RATECELL_EALIGN,
+            RegionError::TooSmall { .. } => RATECELL_EREGION_SMALL,
+            RegionError::NotARegion => RATECELL_EREGION_NONE,
+            RegionError::Corrupt => RATECELL_EREGION_DAMAGED,
+            RegionError::Differs { field, .. } => match field {
+                RegionField::Layout => RATECELL_EREGION_LAYOUT,
+                RegionField::Layers => RATECELL_EREGION_LAYERS,
+                RegionField::Words => RATECELL_EREGION_WORDS,
+                RegionField::MaxKeys => RATECELL_EREGION_MAX_KEYS,
+                RegionField::WhenFull => RATECELL_EREGION_WHEN_FULL,
+                RegionField::Boot => RATECELL_EREGION_BOOT,
+                RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
+            },
+            RegionError::NoWord => RATECELL_EREGION_NO_WORD,
+            RegionError::File { .. } => RATECELL_EFILE,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Several layers as one: charged all or none.
+//! Several layers as one, of one limiter or of several: charged all or none.
 
 use core::cmp::Reverse;
 
@@ -19,67 +19,99 @@ pub(crate) trait Layer {
     fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32);
 }
 
+/// What is asked of one limiter's layers.
+#[derive(Debug)]
+pub(crate) struct Request<'l, L> {
+    pub(crate) layers: &'l [L],
+    pub(crate) h: u64,
+    pub(crate) now: u64,
+    pub(crate) cost: u32,
+}
+
+impl<L: Layer> Request<'_, L> {
+    /// What every layer says, and writes nothing. `None` of no layer.
+    pub(super) fn peek(&self, cost: u32) -> Option<Decision> {
+        combined(self.layers.iter().map(|layer| layer.peek(self.h, self.now, cost)))
+    }
+
+    /// What is answered where `peeked` is said, and nothing is to be charged.
+    pub(super) fn uncharged(&self, peeked: Decision) -> Decision {
+        match peeked.outcome {
+            Outcome::Allowed | Outcome::Denied if self.cost == 0 => peeked,
+            Outcome::Allowed => self.peek(0).unwrap_or(peeked),
+            Outcome::Denied | Outcome::Never => self.refusal(peeked),
+            Outcome::ClockRange => Decision { layer: peeked.layer, ..Decision::clock_range(peeked.limit) },
+        }
+    }
+
+    /// What is answered where `refused` came of charging, though all peeks had allowed.
+    pub(super) fn overtaken(&self, refused: Decision) -> Decision {
+        // With what it says itself, for a layer without room for the key is not seen by a peek.
+        combine(self.refusal(refused), refused)
+    }
+
+    /// The decision of a request that `refused` refuses: nothing was charged, so what remains and when it
+    /// is reset are those of a peek.
+    fn refusal(&self, refused: Decision) -> Decision {
+        let Some(peeked) = self.peek(0) else { return refused };
+        Decision { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..peeked }
+    }
+}
+
 /// Decides `cost` on every layer, and charges all of them or none.
 ///
 /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
 /// they are charged, another caller came between: the earlier charges are taken back, except where
 /// their words have changed since. That may refuse what a serial order would allow, never the reverse.
 pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
-    let Some(decision) = peek(layers, h, now, cost) else { return Decision::default() };
-    match decision.outcome {
-        Outcome::Allowed | Outcome::Denied if cost == 0 => decision,
-        Outcome::Allowed => charge(layers, h, now, cost),
-        Outcome::Denied | Outcome::Never => refusal(layers, h, now, decision),
-        Outcome::ClockRange => Decision { layer: decision.layer, ..Decision::clock_range(decision.limit) },
+    let request = Request { layers, h, now, cost };
+    let Some(peeked) = request.peek(cost) else { return Decision::default() };
+    if !peeked.is_allowed() || cost == 0 {
+        return request.uncharged(peeked);
+    }
+    match charge_layers(&request, 0, &mut || Ok(())) {
+        Ok(decision) => decision.unwrap_or(peeked),
+        Err(refused) => request.overtaken(refused),
     }
 }
 
-/// What every layer says, and writes nothing. `None` of no layer.
-fn peek<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Option<Decision> {
-    let numbered = (0..).zip(layers);
-    numbered.map(|(number, layer)| Decision { layer: number, ..layer.peek(h, now, cost) }).reduce(combine)
-}
-
-/// Charges the first layer, then the others, and takes the first charge back if they refuse.
-fn charge<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
-    match charge_all(layers, 0, h, now, cost) {
-        Ok(decision) => decision,
-        // With what it says itself, for a layer without room for the key is not seen by a peek.
-        Err(refused) => combine(refusal(layers, h, now, refused), refused),
-    }
-}
-
-/// The first of `layers` has this `number`.
-fn charge_all<L: Layer>(
-    layers: &[L],
+/// Charges the layers of a request from `number` on, then does what comes `after` them, and takes all of it back
+/// where one refuses.
+pub(super) fn charge_layers<L: Layer, E: Refusal>(
+    request: &Request<'_, L>,
     number: u32,
-    h: u64,
-    now: u64,
-    cost: u32,
-) -> Result<Decision, Decision> {
-    let Some((first, rest)) = layers.split_first() else { return Ok(Decision::default()) };
-    let (decision, receipt) = first.charge(h, now, cost);
+    after: &mut impl FnMut() -> Result<(), E>,
+) -> Result<Option<Decision>, E> {
+    let Request { layers, h, now, cost } = *request;
+    let Some(layer) = layers.get(number as usize) else { return after().map(|()| None) };
+    let (decision, receipt) = layer.charge(h, now, cost);
     let decision = Decision { layer: number, ..decision };
     if !decision.is_allowed() {
-        return Err(decision);
+        return Err(E::of(decision));
     }
-    if rest.is_empty() {
-        return Ok(decision);
-    }
-    match charge_all(rest, number + 1, h, now, cost) {
-        Ok(others) => Ok(combine(decision, others)),
+    match charge_layers(request, number + 1, after) {
+        Ok(others) => Ok(Some(others.map_or(decision, |others| combine(decision, others)))),
         Err(refused) => {
-            first.refund(receipt, h, cost);
+            layer.refund(receipt, h, cost);
             Err(refused)
         }
     }
 }
 
-/// The decision of a request that `refused` refuses: nothing was charged, so what remains and when it
-/// is reset are those of a peek.
-fn refusal<L: Layer>(layers: &[L], h: u64, now: u64, refused: Decision) -> Decision {
-    let Some(peeked) = peek(layers, h, now, 0) else { return refused };
-    Decision { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..peeked }
+/// What tells that a layer refused.
+pub(super) trait Refusal {
+    fn of(decision: Decision) -> Self;
+}
+
+impl Refusal for Decision {
+    fn of(decision: Decision) -> Self {
+        decision
+    }
+}
+
+/// The layers' decisions as one, which names the layer.
+pub(super) fn combined(decisions: impl Iterator<Item = Decision>) -> Option<Decision> {
+    (0..).zip(decisions).map(|(layer, decision)| Decision { layer, ..decision }).reduce(combine)
 }
 
 /// Two layers' decisions as one: the least remaining with its limit and number, among equals of the one

@@ -1,8 +1,7 @@
 //! What the table counts: rare events only, on lines of their own, so that no check waits for another.
 
-use crossbeam_utils::CachePadded;
-
 use super::geometry::Index;
+use super::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 
 /// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of
@@ -47,8 +46,10 @@ impl Stats {
     }
 }
 
-/// The counters of some homes. All are statistics, hence Relaxed; none orders anything.
+/// The counters of some homes, on a line of their own. All are statistics, hence Relaxed; none orders
+/// anything.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(crate) struct Stripe {
     evicted: AtomicU64,
     forgiven: AtomicU64,
@@ -107,16 +108,21 @@ impl Stripe {
 const STRIPES: usize = 8;
 
 /// The counters of a table, striped by home.
-#[derive(Debug, Default)]
-pub(crate) struct Counters(Box<[CachePadded<Stripe>; STRIPES]>);
+#[derive(Clone, Debug)]
+pub(crate) struct Counters(Array<Stripe>);
 
 impl Counters {
+    pub(super) const BYTES: usize = STRIPES * size_of::<Stripe>();
+
+    pub(super) fn in_memory(memory: &Memory, offset: usize) -> Option<Self> {
+        memory.array(offset, STRIPES).map(Self)
+    }
+
     pub(super) fn at(&self, home: Index) -> &Stripe {
-        let [first, ..] = &*self.0;
-        self.0.get(home.get() % STRIPES).unwrap_or(first)
+        self.0.around(home.get())
     }
 
     pub(super) fn sum(&self) -> Stats {
-        self.0.iter().fold(Stats::default(), |sum, stripe| sum.with(stripe.stats()))
+        self.0.all().iter().fold(Stats::default(), |sum, stripe| sum.with(stripe.stats()))
     }
 }

@@ -23,6 +23,21 @@ impl Secret {
         Ok(Self { keyed: SipHasher13::new_with_key(&key) })
     }
 
+    /// A secret as [`words`](Self::words) tells it.
+    pub(crate) fn of_words(words: [u64; 2]) -> Self {
+        let mut key = [0; 16];
+        for (bytes, word) in key.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
+        Self { keyed: SipHasher13::new_with_key(&key) }
+    }
+
+    /// The secret itself, for those who share a table.
+    pub(crate) fn words(&self) -> [u64; 2] {
+        let (low, high) = self.keyed.keys();
+        [low, high].map(u64::from_le)
+    }
+
     /// The hash of a key: SipHash-1-3, a keyed pseudo-random function, so that who chooses keys cannot
     /// choose buckets.
     #[inline]

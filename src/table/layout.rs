@@ -235,7 +235,7 @@ pub(super) struct Slot {
 
 /// Slots that share a home. The models run with fewer than 8.
 #[derive(Debug)]
-#[repr(C, align(128))]
+#[repr(C, align(64))]
 pub(super) struct Bucket<const SLOTS: usize> {
     pub(super) slots: [Slot; SLOTS],
 }

@@ -1,87 +1,226 @@
-//! The memory of a table: fixed arrays of zeroed words, one mapping each.
+//! The memory of tables: zeroed pages of this process, pages that processes share, or the caller's.
 
 use core::marker::PhantomData;
+use core::num::NonZeroUsize;
 use core::ptr::NonNull;
+use std::fs::File;
+use std::sync::Arc;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
+use super::counters::Stripe;
 use super::geometry::Index;
 use super::layout::{Bucket, Ledger};
-use crate::error::BuildError;
+use crate::error::{BuildError, RegionError};
+use crate::sync::{AtomicU64, Ordering};
 
-/// Types for which all bytes zero is a value, and that need no drop.
+/// Types for which any bytes are a value, and that need no drop.
 ///
 /// # Safety
 /// Both must hold.
-pub(super) unsafe trait Zeroable: Sync {}
+pub(crate) unsafe trait Plain: Sync {}
 
 // SAFETY: atomics of u64 alone, and padding.
-unsafe impl<const SLOTS: usize> Zeroable for Bucket<SLOTS> {}
+unsafe impl<const SLOTS: usize> Plain for Bucket<SLOTS> {}
 // SAFETY: atomics of u64 alone.
-unsafe impl Zeroable for Ledger {}
+unsafe impl Plain for Ledger {}
+// SAFETY: atomics of u64 alone, and padding.
+unsafe impl Plain for Stripe {}
+// SAFETY: an atomic of u64.
+unsafe impl Plain for AtomicU64 {}
 
+const ALIGNMENT: usize = Memory::ALIGNMENT;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A fixed array in a mapping of its own: zeroed, resident from the start, on huge pages where the
-/// system has them.
-#[derive(Debug)]
-pub(super) struct Zeroed<T> {
-    /// Aligned for `T`; `len` values, initialised for as long as `self` lives.
-    values: NonNull<T>,
+/// Memory that a limiter can live in, and share with other processes. Clones are the same memory, which
+/// stays until all of them and all limiters in it are gone.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Aligned to [`ALIGNMENT`](Self::ALIGNMENT), readable and writable for `len` bytes.
+    start: NonNull<u8>,
     len: usize,
-    mapping: NonNull<core::ffi::c_void>,
-    mapped: usize,
-    owned: PhantomData<T>,
+    /// `None` where the caller sees to it that the memory stays.
+    _mapping: Option<Arc<Mapping>>,
 }
 
-// SAFETY: it owns its values, which are Sync and are only ever borrowed shared; dropping unmaps them
-// and touches none.
-unsafe impl<T: Zeroable> Send for Zeroed<T> {}
+// SAFETY: nothing is read or written through `start` but atomics, by whomever.
+unsafe impl Send for Memory {}
 // SAFETY: as above.
-unsafe impl<T: Zeroable> Sync for Zeroed<T> {}
+unsafe impl Sync for Memory {}
 
-impl<T: Zeroable> Zeroed<T> {
-    /// `len` zeroed values.
-    pub(super) fn new(len: usize) -> Result<Self, BuildError> {
-        const { assert!(align_of::<T>() <= 4096 && size_of::<T>() > 0) };
-        let too_large =
-            |bytes: usize, reason: &str| BuildError::OutOfMemory { bytes, reason: reason.to_owned() };
-        // No array is larger than isize::MAX bytes: pointer distances within it must fit.
-        let bytes = size_of::<T>().checked_mul(len).filter(|bytes| *bytes <= isize::MAX as usize - HUGE_PAGE);
-        let bytes = bytes.ok_or_else(|| too_large(usize::MAX, "larger than the address space"))?;
+impl Memory {
+    /// Where memory begins: at a multiple of a cache line.
+    pub const ALIGNMENT: usize = 64;
+
+    /// Zeroed memory of this process, resident from the start, on huge pages where the system has them.
+    pub(crate) fn private(len: usize) -> Result<Self, BuildError> {
         // Room to begin on a huge page.
-        let mapped = if bytes >= HUGE_PAGE { bytes + HUGE_PAGE } else { bytes.max(1) };
-        // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
-        let mapping = unsafe {
-            mmap_anonymous(
-                core::ptr::null_mut(),
-                mapped,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        };
-        let mapping = mapping.map_err(|error| too_large(bytes, &error.to_string()))?;
-        let offset = if bytes >= HUGE_PAGE { mapping.align_offset(HUGE_PAGE) } else { 0 };
-        // SAFETY: offset is below HUGE_PAGE, which `mapped` has beyond `bytes`.
-        let start = unsafe { mapping.byte_add(offset) };
-        if bytes >= HUGE_PAGE {
-            // SAFETY: within the new mapping. Advice only: refused, the pages stay small.
-            let _ = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
+        let spare = if len >= HUGE_PAGE { HUGE_PAGE } else { 0 };
+        let memory = Self::mapped(len, spare, |len| {
+            let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+            // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
+            unsafe { mmap_anonymous(core::ptr::null_mut(), len, protection, flags) }
+        })?;
+        if spare > 0 {
+            memory.advise(Advice::LinuxHugepage);
         }
-        // SAFETY: within the new mapping. Advice only: refused, pages come at their first use.
-        let _ = unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) };
-        match (NonNull::new(start.cast()), NonNull::new(mapping)) {
-            (Some(values), Some(mapping)) => Ok(Self { values, len, mapping, mapped, owned: PhantomData }),
-            _ => Err(too_large(bytes, "mapped at address 0")),
+        memory.advise(Advice::LinuxPopulateWrite);
+        Ok(memory)
+    }
+
+    /// `len` zeroed bytes that are shared with the processes forked off later.
+    ///
+    /// # Errors
+    /// [`BuildError::OutOfMemory`].
+    pub fn shared(len: usize) -> Result<Self, BuildError> {
+        Self::mapped(len, 0, |len| {
+            let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+            // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
+            unsafe { mmap_anonymous(core::ptr::null_mut(), len, protection, flags) }
+        })
+    }
+
+    /// The first `len` bytes of a file, shared with all who map it.
+    pub(crate) fn of_file(file: &File, len: usize) -> Result<Self, BuildError> {
+        let memory = Self::mapped(len, 0, |len| {
+            let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+            // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
+            unsafe { mmap(core::ptr::null_mut(), len, protection, flags, file, 0) }
+        })?;
+        memory.advise(Advice::LinuxPopulateWrite);
+        Ok(memory)
+    }
+
+    /// Memory of the caller's.
+    ///
+    /// # Errors
+    /// [`RegionError::Unaligned`] if it does not begin at a multiple of [`ALIGNMENT`](Self::ALIGNMENT), or is
+    /// no memory: null, or longer than `isize::MAX`.
+    ///
+    /// # Safety
+    /// As long as this, a clone or a limiter in it lives, `len` bytes from `start` can be read and written,
+    /// and whoever else changes them, in whichever process, does so through a limiter, or by atomics.
+    pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Result<Self, RegionError> {
+        let start = NonNull::new(start).filter(|start| start.addr().get().is_multiple_of(ALIGNMENT));
+        let start = start
+            .filter(|_| isize::try_from(len).is_ok())
+            .ok_or(RegionError::Unaligned { expected: ALIGNMENT })?;
+        Ok(Self { start, len, _mapping: None })
+    }
+
+    /// Maps `len` bytes, of `spare` more from where a huge page begins.
+    fn mapped(
+        len: usize,
+        spare: usize,
+        map: impl FnOnce(usize) -> rustix::io::Result<*mut core::ffi::c_void>,
+    ) -> Result<Self, BuildError> {
+        let out_of_memory = |reason: &str| BuildError::OutOfMemory { bytes: len, reason: reason.to_owned() };
+        // No object is larger than isize::MAX bytes: distances within it must fit.
+        let mapped = len.max(1).checked_add(spare).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let mapped = mapped.ok_or_else(|| out_of_memory("larger than the address space"))?;
+        let start = map(mapped).map_err(|error| out_of_memory(&error.to_string()))?;
+        let Some(mapping) = NonNull::new(start.cast::<u8>()) else {
+            return Err(out_of_memory("mapped at address 0"));
+        };
+        let offset = if spare > 0 { start.align_offset(HUGE_PAGE).min(spare) } else { 0 };
+        // SAFETY: the mapping has `spare` bytes beyond `len`.
+        let start = unsafe { mapping.add(offset) };
+        Ok(Self { start, len, _mapping: Some(Arc::new(Mapping { start: mapping, len: mapped })) })
+    }
+
+    /// Advice only: refused, the pages stay small, or come at their first use.
+    fn advise(&self, advice: Advice) {
+        // SAFETY: within a mapping of this process; no advice given here changes what is in it.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.len, advice) };
+    }
+
+    /// How many bytes it is.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "memory of no bytes is of no use to ask for")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Makes all of it zeros. Whoever uses it meanwhile may find any of it zeroed.
+    pub(crate) fn clear(&self) {
+        let words = self.array::<AtomicU64>(0, self.len / size_of::<AtomicU64>());
+        for word in words.iter().flat_map(Array::all) {
+            // Relaxed: whoever is told of the memory afterwards is told by a release.
+            word.store(0, Ordering::Relaxed);
         }
     }
 
+    /// `len` values, from `offset` bytes on; `None` if they do not lie within, or not aligned.
+    pub(crate) fn array<T: Plain>(&self, offset: usize, len: usize) -> Option<Array<T>> {
+        const { assert!(align_of::<T>() <= ALIGNMENT && size_of::<T>() > 0) };
+        let len = NonZeroUsize::new(len)?;
+        let end = size_of::<T>().checked_mul(len.get()).and_then(|bytes| bytes.checked_add(offset))?;
+        if end > self.len || !offset.is_multiple_of(align_of::<T>()) {
+            return None;
+        }
+        // SAFETY: the offset is within the memory.
+        let values = unsafe { self.start.add(offset) }.cast();
+        Some(Array { values, len, _memory: self.clone(), of: PhantomData })
+    }
+}
+
+/// A mapping of this process.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `Memory`, and nothing made of it is left. It fails only for a range that is no
+        // mapping.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// A fixed array in a memory.
+#[derive(Debug)]
+pub(crate) struct Array<T> {
+    /// Aligned for `T`; `len` values.
+    values: NonNull<T>,
+    len: NonZeroUsize,
+    /// Keeps them there.
+    _memory: Memory,
+    of: PhantomData<T>,
+}
+
+// SAFETY: the values are Sync and only ever borrowed shared; dropping touches none.
+unsafe impl<T: Plain> Send for Array<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Array<T> {}
+
+impl<T> Clone for Array<T> {
+    /// The same array.
+    fn clone(&self) -> Self {
+        Self { values: self.values, len: self.len, _memory: self._memory.clone(), of: PhantomData }
+    }
+}
+
+impl<T: Plain> Array<T> {
     #[inline]
     pub(super) fn get(&self, index: Index) -> &T {
-        debug_assert!(index.get() < self.len);
-        // SAFETY: an Index is below the bucket count of the table's geometry, which made this array
-        // with that many values; they were mapped as zeros, and zeros are values.
+        debug_assert!(index.get() < self.len.get());
+        // SAFETY: an Index is below the bucket count of the table's geometry, which made this array with that
+        // many values; any bytes are values, and they are there for as long as `_memory`.
         unsafe { self.values.add(index.get()).as_ref() }
+    }
+
+    /// The value at `number`, counted around.
+    #[inline]
+    pub(crate) fn around(&self, number: usize) -> &T {
+        // SAFETY: below `len`, as above.
+        unsafe { self.values.add(number % self.len).as_ref() }
+    }
+
+    pub(crate) fn all(&self) -> &[T] {
+        // SAFETY: `len` values, as above.
+        unsafe { core::slice::from_raw_parts(self.values.as_ptr(), self.len.get()) }
     }
 
     /// Asks for the value's cache lines, to be written.
@@ -98,13 +237,5 @@ impl<T: Zeroable> Zeroed<T> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = index;
-    }
-}
-
-impl<T> Drop for Zeroed<T> {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`; the values need no drop, and no borrow outlives `self`.
-        // It fails only for a range that is no mapping.
-        let _ = unsafe { munmap(self.mapping.as_ptr(), self.mapped) };
     }
 }

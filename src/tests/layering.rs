@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each module may import from those before it. `sync` is the shim of the standard library's atomics.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "sync",
     "clock",
     "error",
@@ -12,6 +12,7 @@ const ORDER: [&str; 11] = [
     "policy",
     "cell",
     "table",
+    "region",
     "limiter",
     "headers",
     "ffi",

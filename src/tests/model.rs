@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 #[cfg(ratecell_loom)]
 pub(crate) use loom as checker;
@@ -59,18 +60,42 @@ impl AtomicU64 {
     }
 }
 
-/// The table's memory: the checkers' atomics are no plain words, so it is an ordinary array.
-#[derive(Debug)]
-pub(crate) struct Zeroed<T>(Box<[T]>);
+/// The table's memory: the checkers' atomics are no plain words, so each array is an ordinary one.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory;
 
-impl<T: Default> Zeroed<T> {
+impl Memory {
     #[expect(clippy::unnecessary_wraps, reason = "the signature of the mapped memory")]
-    pub(crate) fn new(len: usize) -> Result<Self, BuildError> {
-        Ok(Self((0..len).map(|_| T::default()).collect()))
+    pub(crate) fn private(_: usize) -> Result<Self, BuildError> {
+        Ok(Self)
     }
 
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the signature of the mapped memory")]
+    pub(crate) fn array<T: Default>(&self, _: usize, len: usize) -> Option<Array<T>> {
+        Some(Array((0..len).map(|_| T::default()).collect()))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Array<T>(Arc<[T]>);
+
+impl<T> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Array<T> {
     pub(crate) fn get(&self, index: Index) -> &T {
         &self.0[index.get()]
+    }
+
+    pub(crate) fn around(&self, number: usize) -> &T {
+        &self.0[number % self.0.len()]
+    }
+
+    pub(crate) fn all(&self) -> &[T] {
+        &self.0
     }
 
     pub(crate) fn prefetch(&self, _: Index) {}

@@ -92,7 +92,7 @@ fn one_key_admits_exactly_its_capacity() {
 fn one_key<A: Algorithm + Sync>(policy: &str, algorithm: &A, threads: usize) {
     const KEY: u64 = 0x5eed << 40 | 7;
     for _ in 0..20 {
-        let table = Table::for_keys(100, WhenFull::Evict).expect("a table");
+        let table = Table::alone(17, WhenFull::Evict);
         let admissions = race(&table, algorithm, threads, |_| vec![(KEY, NOW); 500]);
         assert_eq!(admissions.len() as u64, CAPACITY, "{policy} with {threads} threads");
         let mut words: Vec<_> = admissions.iter().filter_map(|admission| admission.words).collect();
@@ -124,7 +124,7 @@ fn overfull(when_full: WhenFull, within: impl Fn(u64, Stats) -> bool) {
     for policy in ["50/s", "sliding_window 50/s"] {
         for threads in THREADS {
             with_kernel!(kernel(policy), algorithm => {
-                let table = Table::for_keys(300, when_full).expect("a table");
+                let table = Table::alone(50, when_full);
                 let admissions = race(&table, &algorithm, threads, |thread| too_many_keys(&table, thread));
                 let stats = table.stats(&algorithm, NOW);
                 report(&format!("{policy}, {when_full:?}"), threads, &admissions, stats);
@@ -168,7 +168,7 @@ fn reclaiming_under_many_clocks_never_exceeds() {
     for when_full in [WhenFull::Deny, WhenFull::Share] {
         for threads in THREADS {
             with_kernel!(kernel(policy), algorithm => {
-                let table = Table::for_keys(100, when_full).expect("a table");
+                let table = Table::alone(17, when_full);
                 let keys = 4 * table.slots() as u64;
                 let requests = |thread| {
                     let mut random = random(thread);

@@ -18,7 +18,7 @@ struct OneSlot {
 
 impl OneSlot {
     fn new(policy: &str) -> Self {
-        Self { kernel: kernel(policy), table: Table::new(1, WhenFull::Evict).expect("a table") }
+        Self { kernel: kernel(policy), table: Table::alone(1, WhenFull::Evict) }
     }
 
     fn gcra(&self) -> impl Algorithm {

@@ -67,7 +67,7 @@ pub(super) fn asks<const SLOTS: usize>(requests: &'static [(u64, u64)]) -> Actor
 
 impl<const SLOTS: usize> World<SLOTS> {
     pub(super) fn new(law: Law, buckets: usize, when_full: WhenFull) -> Self {
-        let table = Table::new(buckets, when_full).expect("a table");
+        let table = Table::alone(buckets, when_full);
         let kernel = kernel(&law.policy);
         Self { table, law, kernel, admissions: Mutex::default() }
     }

@@ -1,0 +1,82 @@
+//! What the bits of a word mean: what two policies must agree on to share a table.
+
+use super::params::Params;
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+/// All of a policy that its words depend on. What is not here, rates, capacities and limits, may differ
+/// between those who share a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packing {
+    /// What kind of word it is, in letters: it is kept in memory and files.
+    pub(crate) word: [u8; 8],
+    /// Ticks of a nanosecond, of a TAT; else the nanoseconds of the window or interval.
+    pub(crate) unit: u64,
+    /// What moves aligned windows, or the grain of a start; in nanoseconds.
+    pub(crate) grain: u64,
+    /// The bits of a count.
+    pub(crate) count_bits: u32,
+}
+
+impl core::fmt::Display for Packing {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { word, unit, grain, count_bits } = self;
+        write!(
+            f,
+            "{}, unit {unit}, grain {grain}, counts of {count_bits} bits",
+            word.trim_ascii().escape_ascii()
+        )
+    }
+}
+
+/// How the words of a policy are to be packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pack {
+    /// With no bit more for a count than the limit needs: the definition's.
+    Tight,
+    /// With counts as wide as the horizon allows, so that the limit can be raised over the same words.
+    Wide,
+    /// As words that are there already.
+    As(Packing),
+}
+
+impl Pack {
+    /// The bits of a count to `limit`, no more than `most`; `max_now` tells the last instant beside so many.
+    pub(super) fn count_bits(
+        self,
+        limit: u32,
+        most: u32,
+        params: &Params,
+        max_now: impl Fn(u32) -> u64,
+    ) -> Result<u32, PolicyError> {
+        let least = u32::BITS - limit.leading_zeros();
+        match self {
+            Self::Tight => Ok(least),
+            Self::Wide => {
+                let horizon = params.horizon()?;
+                let wider = (least..=most).take_while(|bits| max_now(*bits) >= horizon);
+                Ok(wider.last().unwrap_or(least))
+            }
+            Self::As(packing) => held(limit, most, packing.count_bits),
+        }
+    }
+
+    /// The bits of a count where its width decides the grain of a start: no more than needed.
+    pub(super) fn count_bits_of_start(self, limit: u32) -> Result<u32, PolicyError> {
+        match self {
+            Self::Tight | Self::Wide => Ok(u32::BITS - limit.leading_zeros()),
+            Self::As(packing) => held(limit, u32::BITS, packing.count_bits),
+        }
+    }
+}
+
+/// `bits`, if they hold counts to `limit`.
+fn held(limit: u32, most: u32, bits: u32) -> Result<u32, PolicyError> {
+    if bits <= most && u64::from(limit) >> bits == 0 {
+        return Ok(bits);
+    }
+    let highest = (1u64 << bits.min(most)) - 1;
+    Err(PolicyError::new(
+        Kind::Range,
+        format!("{limit} does not fit the counts of this table: expected at most {highest}"),
+    ))
+}

@@ -1,0 +1,106 @@
+//! What can be wrong with memory or a file that a limiter is to share.
+
+use core::fmt;
+use std::path::PathBuf;
+
+/// What must be the same for all who share a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RegionField {
+    /// How header and tables are laid out, which a version of the library may change, and the order of bytes.
+    Layout,
+    /// How many layers the policy has.
+    Layers,
+    /// What a layer's words mean: its algorithm, its window, the width of its counts.
+    Words,
+    /// How many keys have room.
+    MaxKeys,
+    /// What becomes of a new key without room.
+    WhenFull,
+    /// The run of the machine: memory of another has no clock in this one, a file has.
+    Boot,
+    /// The time namespace, whose monotonic clock is another's.
+    TimeNamespace,
+}
+
+impl fmt::Display for RegionField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Layout => "layout",
+            Self::Layers => "number of layers",
+            Self::Words => "words",
+            Self::MaxKeys => "max_keys",
+            Self::WhenFull => "when_full",
+            Self::Boot => "boot",
+            Self::TimeNamespace => "time namespace",
+        })
+    }
+}
+
+/// Why memory or a file cannot be shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegionError {
+    /// The memory does not begin where atomics can, or is none.
+    Unaligned {
+        /// What its address must be a multiple of, and not 0.
+        expected: usize,
+    },
+    /// The memory is shorter than what is to be in it, or than its header says.
+    TooSmall {
+        /// Bytes that are needed.
+        needed: usize,
+        /// Bytes that are there.
+        len: usize,
+    },
+    /// It does not begin as a region does.
+    NotARegion,
+    /// It begins as a region does, but its header is not one that was ever written.
+    Corrupt,
+    /// It is a region of something else.
+    Differs {
+        /// What differs.
+        field: RegionField,
+        /// As it is in the region.
+        held: String,
+        /// As it was asked for, or is here.
+        asked: String,
+    },
+    /// A `sliding_log` is kept in no word: it cannot be shared.
+    NoWord,
+    /// The operating system refuses something of the file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What, and the system's own words.
+        reason: String,
+    },
+}
+
+impl fmt::Display for RegionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unaligned { expected } => {
+                write!(f, "the memory does not begin at an address that is a multiple of {expected}")
+            }
+            Self::TooSmall { needed, len } => {
+                write!(f, "{len} bytes are too few for the region: expected at least {needed}")
+            }
+            Self::NotARegion => {
+                f.write_str("not a region of ratecell: expected one, or zeros to make one of")
+            }
+            Self::Corrupt => {
+                f.write_str("the region's header is damaged: expected one that was written as a whole")
+            }
+            Self::Differs { field, held, asked } => {
+                write!(f, "the region's {field}: {held}; expected {asked}")
+            }
+            Self::NoWord => {
+                f.write_str("a sliding_log cannot be shared: expected an algorithm that is kept in words")
+            }
+            Self::File { path, reason } => write!(f, "{} {reason}", path.display()),
+        }
+    }
+}
+
+impl core::error::Error for RegionError {}

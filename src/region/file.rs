@@ -1,0 +1,126 @@
+//! A region in a file: found or made, by whichever process comes first.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::header::{Header, WORDS, Words};
+use super::{Terms, attach, init, size};
+use crate::error::{BuildError, RegionError, RegionField};
+use crate::table::Memory;
+
+/// How long to wait for a process that makes the file: one that has stopped must not stop the others.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Attaches to the region in the file at `path`, and makes it if the file is absent or holds nothing.
+///
+/// A region that is whole is attached to without a lock. It is locked to be made, and to have its clock go
+/// on after the machine has started anew; a process killed at either leaves a file of zeros, or a region with
+/// the clock it had.
+pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildError> {
+    let refused = |action: &str, error: &io::Error| {
+        BuildError::from(RegionError::File {
+            path: path.to_owned(),
+            reason: format!("cannot {action}: {error}"),
+        })
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut file = options.open(path).map_err(|error| refused("be opened", &error))?;
+    if let Ok(found) = find(&file) {
+        return Ok(found);
+    }
+    lock(&file).map_err(|error| refused("be locked", &error))?;
+    if is_blank(&mut file).map_err(|error| refused("be read", &error))? {
+        let len = size(&terms)?;
+        reserve(&mut file, len).map_err(|error| refused("be made as large as it must be", &error))?;
+        let memory = Memory::of_file(&file, len)?;
+        let header = init(&memory, terms)?;
+        return Ok((memory, header));
+    }
+    match find(&file) {
+        Err(BuildError::Region(RegionError::Differs { field: RegionField::Boot, .. })) => {
+            let header = read(&file)?;
+            let memory = Memory::of_file(&file, header.bytes)?;
+            header.carry_over(&memory)?;
+            Ok((memory, header))
+        }
+        found => found,
+    }
+}
+
+/// What the file at `path` holds, without changing it.
+#[cfg(feature = "capi")]
+pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
+    let file = File::open(path).map_err(|error| RegionError::File {
+        path: path.to_owned(),
+        reason: format!("cannot be opened: {error}"),
+    })?;
+    read(&file)
+}
+
+/// The region in a file, if it is a whole one of this boot.
+fn find(file: &File) -> Result<(Memory, Header), BuildError> {
+    // Before anything of the file is mapped: a file that is no region is not touched.
+    let memory = Memory::of_file(file, read(file)?.bytes)?;
+    let header = attach(&memory)?;
+    Ok((memory, header))
+}
+
+fn read(file: &File) -> Result<Header, RegionError> {
+    let mut start = [0; WORDS * size_of::<u64>()];
+    let mut read = 0;
+    while let Some(rest) = start.get_mut(read..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, read as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => read += more,
+        }
+    }
+    let mut words: Words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(start.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    let header = Header::of_words(&words)?;
+    let len = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+    if header.bytes > len {
+        return Err(RegionError::TooSmall { needed: header.bytes, len });
+    }
+    Ok(header)
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    let started = Instant::now();
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
+                sleep(Duration::from_millis(1));
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Whether a file holds nothing: no byte, or zeros, as one killed before it wrote a header leaves them.
+fn is_blank(file: &mut File) -> io::Result<bool> {
+    let mut chunk = [0; 1 << 16];
+    file.rewind()?;
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(true),
+            read if chunk.iter().take(read).any(|byte| *byte != 0) => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+/// Has the file system set the bytes aside: where they are missing later, a store would kill the process.
+fn reserve(file: &mut File, len: usize) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    io::copy(&mut io::repeat(0).take(len as u64), file).map(|_| ())
+}

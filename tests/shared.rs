@@ -1,0 +1,233 @@
+//! Tables in memory and files that processes share: what must agree, what may differ, and what is refused.
+
+use ratecell::{
+    BuildError, Claim, Decision, Limiter, LimiterBuilder, Memory, Outcome, Policy, RegionError, RegionField,
+    WhenFull,
+};
+
+const WORDS: [&str; 7] = [
+    "10/s",
+    "sliding_window 10/s",
+    "fixed_window 10/s",
+    "fixed_window 10/s start=first",
+    "token_bucket 10/s capacity=10 mode=interval",
+    "token_bucket 10/s capacity=10 mode=interval_first",
+    "10/s & fixed_window 100/m",
+];
+
+fn builder(policy: &str) -> LimiterBuilder {
+    Limiter::builder(policy.parse::<Policy>().expect("a policy"))
+}
+
+/// A region for that many keys, and the limiter that made it.
+fn made(policy: &str, max_keys: usize) -> (Memory, Limiter) {
+    let builder = builder(policy).max_keys(max_keys);
+    let memory = Memory::shared(builder.region_bytes().expect("bytes")).expect("memory");
+    let limiter = builder.init(&memory).expect("a region");
+    (memory, limiter)
+}
+
+fn refusal(result: Result<Limiter, BuildError>) -> BuildError {
+    result.err().expect("a refusal")
+}
+
+fn field(error: &BuildError) -> Option<RegionField> {
+    match error {
+        BuildError::Region(RegionError::Differs { field, .. }) => Some(*field),
+        _ => None,
+    }
+}
+
+#[test]
+fn whoever_attaches_decides_on_the_same_words() {
+    for policy in WORDS {
+        let (memory, first) = made(policy, 100);
+        let second = builder(policy).attach(&memory).expect("attached");
+        let alone = builder(policy).build().expect("a limiter");
+        for now in (0..40).map(|step| step * 70_000_000) {
+            let by = [&first, &second][usize::from(now % 3 == 0)];
+            assert_eq!(by.check_at("key", 2, now), alone.check_at("key", 2, now), "{policy} at {now}");
+        }
+        assert_eq!(first.epoch(), second.epoch());
+        assert_eq!(first.stats_at(0), second.stats_at(0));
+    }
+}
+
+/// The table does not know where it stands.
+#[test]
+fn a_copy_at_another_address_goes_on_alike() {
+    let (memory, limiter) = made("10/s", 1_000);
+    for key in 0..700_u32 {
+        assert!(limiter.check_at(key.to_le_bytes(), 10, 0).is_allowed());
+    }
+    let path = std::env::temp_dir().join(format!("ratecell-copy-{}", std::process::id()));
+    let copied = builder("10/s").max_keys(1_000).open(&path).expect("a file");
+    assert!(copied.check_at("key", 1, 0).is_allowed());
+    let again = builder("10/s").open(&path).expect("the same file, mapped elsewhere");
+    assert_eq!(again.peek_at("key", 0).remaining(), 9);
+    std::fs::remove_file(&path).expect("removed");
+    let there = builder("10/s").attach(&memory).expect("attached");
+    for key in 0..700_u32 {
+        assert!(!there.check_at(key.to_le_bytes(), 1, 0).is_allowed());
+    }
+}
+
+#[test]
+fn a_rate_may_change_over_the_same_words() {
+    let (memory, old) = made("10/s burst=20", 100);
+    let new = builder("5/s burst=5").attach(&memory).expect("attached");
+    assert_eq!(new.policy().to_string(), "5/s burst=5");
+    assert!(old.check_at("key", 4, 0).is_allowed());
+    // 400 ms are spent: of 5/s that is 2 units.
+    assert_eq!(new.peek_at("key", 0).remaining(), 3);
+    assert!(new.check_at("key", 3, 0).is_allowed());
+    assert!(!new.check_at("key", 1, 0).is_allowed());
+    assert_eq!(old.peek_at("key", 0).remaining(), 10);
+    let other =
+        old.with_policy("leaky_queue 10/s queue=19".parse().expect("a policy")).expect("the same words");
+    assert_eq!(other.check_at("key", 10, 0).delay_ns(), 1_900_000_000);
+}
+
+#[test]
+fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
+    let exact = |limiter: &Limiter| {
+        let mut layers = limiter.policy().resolved();
+        layers.next().and_then(|layer| layer.emission).expect("a rate").exact
+    };
+    let (memory, ten) = made("10/s", 100);
+    let three = builder("3/s burst=1").attach(&memory).expect("attached");
+    assert!(exact(&ten) && !exact(&three));
+    let denied = {
+        let _ = three.check_at("key", 1, 0);
+        three.check_at("key", 1, 0)
+    };
+    assert_eq!(denied.retry_after_ns(), 333_333_334);
+    // A region made for it has ticks of a third.
+    let (_, three) = made("3/s burst=1", 100);
+    assert!(exact(&three));
+    // Too fine for ticks of a nanosecond.
+    let error = refusal(builder("7000000/s").attach(&memory));
+    assert!(matches!(&error, BuildError::Policy(_)), "{error}");
+}
+
+#[test]
+fn a_limit_may_grow_as_far_as_the_horizon_lets_it() {
+    for (policy, raised, too_far) in [
+        ("sliding_window 10/m", "sliding_window 1048575/m", ""),
+        ("fixed_window 10/s", "fixed_window 4000000000/s", ""),
+        (
+            "token_bucket 10/s capacity=10 mode=interval",
+            "token_bucket 10/s capacity=4000000 mode=interval",
+            "",
+        ),
+        ("fixed_window 10/s start=first", "fixed_window 15/s start=first", "fixed_window 16/s start=first"),
+    ] {
+        let (memory, low) = made(policy, 100);
+        assert!(low.check_at("key", 10, 0).is_allowed());
+        let high = builder(raised).attach(&memory).expect(raised);
+        assert!(!low.check_at("key", 1, 0).is_allowed(), "{policy}");
+        assert!(high.check_at("key", 5, 0).is_allowed(), "{raised}");
+        assert_eq!(low.peek_at("key", 0).remaining(), 0);
+        if !too_far.is_empty() {
+            let error = refusal(builder(too_far).attach(&memory));
+            assert!(error.to_string().contains("does not fit the counts"), "{too_far}: {error}");
+        }
+    }
+}
+
+#[test]
+fn other_words_are_refused_by_name() {
+    for (held, asked, expected) in [
+        ("10/s", "fixed_window 10/s", RegionField::Words),
+        ("fixed_window 10/s", "10/s", RegionField::Words),
+        ("fixed_window 10/s", "fixed_window 10/m", RegionField::Words),
+        ("fixed_window 10/m", "fixed_window 10/m offset=1s", RegionField::Words),
+        ("sliding_window 10/s", "sliding_window 10/2s", RegionField::Words),
+        ("fixed_window 10/s", "fixed_window 10/s start=first", RegionField::Words),
+        ("10/s", "10/s & 100/m", RegionField::Layers),
+    ] {
+        let (memory, _) = made(held, 100);
+        let error = refusal(builder(asked).attach(&memory));
+        assert_eq!(field(&error), Some(expected), "{held}, {asked}: {error}");
+    }
+    let (memory, _) = made("10/s", 600);
+    let error = refusal(builder("10/s").max_keys(700).attach(&memory));
+    assert_eq!(error.to_string(), "the region's max_keys: 600; expected 700");
+    let error = refusal(builder("10/s").when_full(WhenFull::Deny).attach(&memory));
+    assert_eq!(error.to_string(), "the region's when_full: evict; expected deny");
+    assert!(builder("10/s").max_keys(600).when_full(WhenFull::Evict).attach(&memory).is_ok());
+}
+
+#[test]
+fn memory_that_is_no_region_is_refused() {
+    let zeros = Memory::shared(10_000).expect("memory");
+    assert_eq!(refusal(builder("10/s").attach(&zeros)), BuildError::Region(RegionError::NotARegion));
+    let little = Memory::shared(100).expect("memory");
+    assert_eq!(
+        refusal(builder("10/s").attach(&little)),
+        BuildError::Region(RegionError::TooSmall { needed: 512, len: 100 })
+    );
+    assert!(matches!(
+        refusal(builder("10/s").max_keys(1_000).init(&zeros)),
+        BuildError::Region(RegionError::TooSmall { .. })
+    ));
+    assert_eq!(refusal(builder("sliding_log 10/s").init(&zeros)), BuildError::Region(RegionError::NoWord));
+    assert_eq!(refusal(builder("10/s").max_keys(0).init(&zeros)), BuildError::ZeroKeys);
+}
+
+#[test]
+fn memory_holds_as_many_keys_as_it_says() {
+    for len in [2_048, 10_000, 1 << 20, (1 << 20) + 77] {
+        let max_keys = builder("10/s").max_keys_in(len).expect("keys");
+        let memory = Memory::shared(len).expect("memory");
+        let stats = builder("10/s").init(&memory).expect("a region").stats();
+        assert_eq!(stats.slots, max_keys / 6 * 8);
+        assert!(builder("10/s").max_keys(max_keys).region_bytes().expect("bytes") <= len);
+        assert!(builder("10/s").max_keys(max_keys + 1).region_bytes().expect("bytes") > len);
+    }
+    assert!(builder("10/s").max_keys_in(1 << 20).expect("keys") > 41_000);
+    assert!(builder("10/s").max_keys_in(1_000).is_err());
+}
+
+#[test]
+fn what_is_charged_afterwards_fills_and_never_overflows() {
+    for policy in WORDS {
+        let limiter = builder(policy).build().expect("a limiter");
+        assert_eq!(limiter.charge_at("key", 3, 0).remaining(), 7, "{policy}");
+        assert_eq!(limiter.charge_at("key", 30, 0).remaining(), 0, "{policy}");
+        let full = limiter.peek_at("key", 0);
+        assert_eq!(limiter.charge_at("key", 1, 0), full, "{policy}");
+        assert!(!limiter.check_at("key", 1, 0).is_allowed());
+        assert!(limiter.check_at("key", 1, 3_000_000_000).is_allowed(), "{policy}");
+    }
+    // What was half free is full again: who keeps asking is kept waiting.
+    let limiter = builder("10/s burst=1").build().expect("a limiter");
+    assert!(limiter.check_at("key", 1, 0).is_allowed());
+    assert_eq!(limiter.charge_at("key", 1, 50_000_000).reset_after_ns(), 100_000_000);
+    assert!(!limiter.check_at("key", 1, 149_999_999).is_allowed());
+    assert!(limiter.check_at("key", 1, 150_000_000).is_allowed());
+}
+
+#[test]
+fn several_limiters_are_charged_together_or_not_at_all() {
+    let [wide, narrow] = ["100/s", "2/s & 3/m"].map(|policy| builder(policy).build().expect("a limiter"));
+    let ask = |cost| {
+        let claims = [
+            Claim { limiter: &wide, key: b"a", cost: 1, now_ns: 0 },
+            Claim { limiter: &narrow, key: b"b", cost, now_ns: 5 },
+        ];
+        let mut decisions = [Decision::default(); 2];
+        let outcome = Limiter::check_all(&claims, &mut decisions);
+        (outcome, decisions.map(|decision| (decision.outcome(), decision.remaining())))
+    };
+    assert_eq!(ask(2), (Outcome::Allowed, [(Outcome::Allowed, 99), (Outcome::Allowed, 0)]));
+    assert_eq!(ask(1), (Outcome::Denied, [(Outcome::Allowed, 99), (Outcome::Denied, 0)]));
+    assert_eq!(ask(9), (Outcome::Never, [(Outcome::Allowed, 99), (Outcome::Never, 0)]));
+    assert_eq!(wide.peek_at("a", 0).remaining(), 99);
+    assert_eq!(Limiter::check_all(&[], &mut []), Outcome::Allowed);
+    // One limiter and key twice: the second claim finds the first's charge.
+    let twice = [Claim { limiter: &wide, key: b"c", cost: 60, now_ns: 0 }; 2];
+    let mut decisions = [Decision::default(); 2];
+    assert_eq!(Limiter::check_all(&twice, &mut decisions), Outcome::Denied);
+    assert_eq!(wide.peek_at("c", 0).remaining(), 100);
+}
