@@ -126,13 +126,16 @@ pub struct Emission {
     pub exact: bool,
 }
 
+/// Checks parameters and makes them ready to decide.
+type Resolve = fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>;
+
 /// How an algorithm is called and which options it takes: its line in the registry.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
     pub(crate) options: &'static [params::Key],
-    pub(crate) resolve: fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>,
+    pub(crate) resolve: Resolve,
 }
 
 /// The registry.

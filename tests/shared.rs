@@ -28,7 +28,7 @@ fn made(policy: &str, max_keys: usize) -> (Memory, Limiter) {
 }
 
 fn refusal(result: Result<Limiter, BuildError>) -> BuildError {
-    result.err().expect("a refusal")
+    result.expect_err("a refusal")
 }
 
 fn field(error: &BuildError) -> Option<RegionField> {

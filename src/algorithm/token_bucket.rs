@@ -188,7 +188,9 @@ impl BucketIntervalFirst {
         let least = span.div_ceil(u128::from(count.top()));
         let quantum = match pack {
             Pack::Tight | Pack::Wide => smooth_divisor(interval, least),
-            Pack::As(packing) => Some(packing.grain).filter(|grain| *grain > 0 && interval % grain == 0),
+            Pack::As(packing) => {
+                Some(packing.grain).filter(|grain| *grain > 0 && interval.is_multiple_of(*grain))
+            }
         };
         let Some(quantum) = quantum.filter(|quantum| *quantum <= interval / MIN_QUANTA) else {
             return Err(PolicyError::new(

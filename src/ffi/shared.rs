@@ -204,10 +204,13 @@ unsafe fn explain(
 ) -> Result<usize, ratecell_status> {
     // SAFETY: the caller's word.
     let builder = unsafe { builder(policy, config) }?;
+    let found = find(builder);
     // SAFETY: the caller's word.
-    match find(builder) {
-        Ok(()) => unsafe { text::write(&"", buffer, buffer_len) },
-        Err(error) => unsafe { text::write(&error, buffer, buffer_len) },
+    unsafe {
+        match found {
+            Ok(()) => text::write(&"", buffer, buffer_len),
+            Err(error) => text::write(&error, buffer, buffer_len),
+        }
     }
 }
 

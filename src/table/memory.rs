@@ -47,6 +47,10 @@ pub struct Memory {
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
+// SAFETY: it is used once, to be unmapped, which any thread may do.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
 
 impl Memory {
     /// Where memory begins: at a multiple of a cache line.
