@@ -1,0 +1,219 @@
+//! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use ratecell::{BuildError, Limiter, LimiterBuilder, Policy, RegionError, RegionField};
+
+fn builder() -> LimiterBuilder {
+    Limiter::builder("3/h".parse::<Policy>().expect("a policy")).max_keys(1_000)
+}
+
+/// A path of this test alone, gone with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ratecell-{name}-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        Self(path)
+    }
+
+    fn file(&self) -> File {
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.0).expect("a file")
+    }
+
+    fn mode(&self) -> u32 {
+        fs::metadata(&self.0).expect("a file").permissions().mode() & 0o777
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn refusal(path: &Path) -> RegionError {
+    match builder().open(path) {
+        Err(BuildError::Region(error)) => error,
+        Err(error) => panic!("{error}: expected an error of the region"),
+        Ok(_) => panic!("{}: expected an error", path.display()),
+    }
+}
+
+#[test]
+fn a_file_outlives_its_limiters() {
+    let scratch = Scratch::new("outlives");
+    let first = builder().open(&scratch.0).expect("made");
+    let now = first.now_ns();
+    assert!(first.check_at("key", 2, now).is_allowed());
+    let epoch = first.epoch();
+    drop(first);
+    let second = builder().open(&scratch.0).expect("found");
+    assert_eq!((second.epoch(), second.check_at("key", 1, now).remaining()), (epoch, 0));
+    assert!(second.now_ns() >= now && second.now_ns() - now < 1_000_000_000_000);
+    assert_eq!(scratch.mode(), 0o600);
+    let len = fs::metadata(&scratch.0).expect("a file").len();
+    assert_eq!(len, builder().region_bytes().expect("bytes") as u64);
+}
+
+#[test]
+fn a_file_without_a_byte_in_it_is_made_a_region_and_keeps_its_mode() {
+    for len in [0, 77, 1 << 20] {
+        let scratch = Scratch::new("blank");
+        scratch.file().set_len(len).expect("zeros");
+        fs::set_permissions(&scratch.0, Permissions::from_mode(0o640)).expect("a mode");
+        assert!(builder().open(&scratch.0).expect("made").check("key").is_allowed());
+        assert_eq!(scratch.mode(), 0o640);
+        assert!(builder().open(&scratch.0).is_ok());
+    }
+}
+
+#[test]
+fn whatever_else_is_in_a_file_is_left_as_it_is() {
+    let text = "ratecell".repeat(1_000).into_bytes();
+    let mut late = vec![0; 1 << 20];
+    late.push(1);
+    for content in [text, late, b"RATECELL".to_vec()] {
+        let scratch = Scratch::new("foreign");
+        fs::write(&scratch.0, &content).expect("written");
+        let error = refusal(&scratch.0);
+        assert!(!matches!(error, RegionError::File { .. }), "{error}");
+        assert!(fs::read(&scratch.0).expect("read") == content);
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_short_is_refused() {
+    let scratch = Scratch::new("cut");
+    drop(builder().open(&scratch.0).expect("made"));
+    let whole = fs::metadata(&scratch.0).expect("a file").len();
+    for len in [whole - 1, 512, 511, 8] {
+        scratch.file().set_len(len).expect("cut");
+        let error = refusal(&scratch.0);
+        if len >= 512 {
+            assert_eq!(error, RegionError::TooSmall { needed: whole as usize, len: len as usize });
+        }
+        assert_eq!(fs::metadata(&scratch.0).expect("a file").len(), len);
+    }
+}
+
+#[test]
+fn what_the_system_refuses_is_told_in_its_words() {
+    let folder = std::env::temp_dir();
+    let absent = folder.join("ratecell-no-such-folder").join("file");
+    for (path, expected) in [(folder, "directory"), (absent, "No such file or directory")] {
+        let error = refusal(&path);
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+    }
+}
+
+/// All who come at once find one region: what they are allowed together is one limit.
+#[test]
+fn many_may_come_first() {
+    for round in 0..20 {
+        let scratch = Scratch::new(&format!("race-{round}"));
+        let allowed: usize = thread::scope(|scope| {
+            let callers: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let limiter = builder().open(&scratch.0).expect("a region");
+                        (0..3).filter(|_| limiter.check_at("key", 1, 0).is_allowed()).count()
+                    })
+                })
+                .collect();
+            callers.into_iter().map(|caller| caller.join().expect("no panic")).sum()
+        });
+        assert_eq!(allowed, 3);
+    }
+}
+
+const CLOCK: u64 = 48 * 8;
+
+/// The words of the clock that counts, as the header has them: offset, boot, namespace.
+fn clock(file: &File) -> (u64, [u64; 4]) {
+    let word = |at: u64| {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, at).expect("a word");
+        u64::from_ne_bytes(bytes)
+    };
+    let copy = CLOCK + 8 + (word(CLOCK) & 1) * 32;
+    (copy, [0, 1, 2, 3].map(|number| word(copy + number * 8)))
+}
+
+fn forge(file: &File, word: u64, value: u64) {
+    let (copy, _) = clock(file);
+    file.write_all_at(&value.to_ne_bytes(), copy + word * 8).expect("written");
+}
+
+#[test]
+fn after_the_machine_has_started_anew_the_clock_goes_on_by_the_wall() {
+    let scratch = Scratch::new("boot");
+    let before = builder().open(&scratch.0).expect("made");
+    assert!(before.check("key").is_allowed());
+    let (epoch, here) = (before.epoch(), clock(&scratch.file()).1);
+    drop(before);
+    // As another boot left it: its monotonic clock had run for another time.
+    forge(&scratch.file(), 1, !here[1]);
+    forge(&scratch.file(), 0, here[0].wrapping_add(1 << 50));
+    let after = builder().open(&scratch.0).expect("carried over");
+    assert_eq!(after.epoch(), epoch);
+    let wall = SystemTime::now().duration_since(epoch).expect("past");
+    let now = Duration::from_nanos(after.now_ns());
+    assert!(wall.abs_diff(now) < Duration::from_secs(5), "{wall:?} {now:?}");
+    assert_eq!(after.peek("key").remaining(), 2, "keys are kept");
+    // Whoever comes next finds it as it is now.
+    let carried = clock(&scratch.file());
+    assert_eq!(carried.1[1..], here[1..]);
+    assert!(builder().open(&scratch.0).is_ok());
+    assert_eq!(clock(&scratch.file()), carried);
+}
+
+#[test]
+fn a_clock_of_another_time_namespace_is_refused_where_it_tells_another_time() {
+    let scratch = Scratch::new("namespace");
+    drop(builder().open(&scratch.0).expect("made"));
+    let here = clock(&scratch.file()).1;
+    forge(&scratch.file(), 3, here[3] + 1);
+    assert!(builder().open(&scratch.0).is_ok(), "another namespace with the same clock");
+    forge(&scratch.file(), 0, here[0].wrapping_add(100_000_000_000_000));
+    let error = refusal(&scratch.0);
+    assert!(matches!(error, RegionError::Differs { field: RegionField::TimeNamespace, .. }), "{error}");
+    // In one namespace the wall clock may have been set: that is no reason.
+    forge(&scratch.file(), 3, here[3]);
+    assert!(builder().open(&scratch.0).is_ok());
+}
+
+const PATH: &str = "RATECELL_PATH";
+
+/// What [`a_real_time_namespace`] runs in one.
+#[test]
+fn opened_elsewhere() {
+    if let Some(path) = std::env::var_os(PATH) {
+        let error = refusal(Path::new(&path));
+        assert!(matches!(error, RegionError::Differs { field: RegionField::TimeNamespace, .. }), "{error}");
+    }
+}
+
+/// Where the system lets this process make one.
+#[test]
+fn a_real_time_namespace() {
+    let scratch = Scratch::new("unshare");
+    drop(builder().open(&scratch.0).expect("made"));
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new("unshare");
+    command.args(["--time", "--monotonic=100000", "--fork"]);
+    if !command.arg("true").status().is_ok_and(|status| status.success()) {
+        return println!("no time namespace can be made here");
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--time", "--monotonic=100000", "--fork"]).arg(program);
+    let status = command.args(["--exact", "opened_elsewhere"]).env(PATH, &scratch.0).status();
+    assert!(status.expect("unshare runs").success());
+}

@@ -1,0 +1,110 @@
+//! Processes on one region: what they allow together is exact, also when some are killed or stopped at any
+//! instruction.
+//!
+//! `RATECELL_ROUNDS` and `RATECELL_SECONDS` make the runs longer.
+
+mod counters;
+mod round;
+mod worker;
+
+use std::env;
+
+use ratecell::{Limiter, Policy};
+use round::{Round, scratch};
+use worker::Work;
+
+fn setting(name: &str, default: usize) -> usize {
+    env::var(name)
+        .map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name}={value}: a number")))
+}
+
+/// What the processes run; as a test it does nothing.
+#[test]
+fn worker() {
+    worker::run();
+}
+
+/// Keys that are hit again and again: what the dead have charged is theirs, and no more.
+#[test]
+fn killed_while_they_hit() {
+    kill_in("killed_while_they_hit", Work::HITS);
+}
+
+/// Keys that are new: none passes twice.
+#[test]
+fn killed_while_they_insert() {
+    kill_in("killed_while_they_insert", Work::INSERTS);
+}
+
+/// Keys that drive each other out: no more pass than are counted as forgiven.
+#[test]
+fn killed_while_they_evict() {
+    kill_in("killed_while_they_evict", Work::EVICTIONS);
+}
+
+fn kill_in(name: &str, work: Work) {
+    let rounds = setting("RATECELL_ROUNDS", 20);
+    let (mut kills, mut lost) = (0, 0);
+    for seed in 0..rounds as u64 {
+        let mut round = Round::start(name, work, seed);
+        kills += round.kill();
+        lost += round.settle();
+    }
+    println!("{name}: {rounds} rounds, {kills} processes killed, {lost} of their charges uncounted");
+}
+
+#[test]
+fn stopped_while_they_hit() {
+    stop_in("stopped_while_they_hit", Work::HITS);
+}
+
+#[test]
+fn stopped_while_they_insert() {
+    stop_in("stopped_while_they_insert", Work::INSERTS);
+}
+
+#[test]
+fn stopped_while_they_evict() {
+    stop_in("stopped_while_they_evict", Work::EVICTIONS);
+}
+
+/// All are stopped at once; whoever comes is served; they go on and end, and nothing is lost.
+fn stop_in(name: &str, work: Work) {
+    let rounds = setting("RATECELL_ROUNDS", 20);
+    for seed in 0..rounds as u64 {
+        let mut round = Round::start(name, work, seed);
+        round.stop();
+        round.serve();
+        round.go_on();
+        assert_eq!(round.settle(), 0, "{name}: nobody died");
+    }
+    println!("{name}: {rounds} rounds");
+}
+
+/// A saturated key gets its burst and its rate to the unit, by the clock that all processes share.
+#[test]
+fn one_key_gets_its_rate_exactly() {
+    const RATE: u64 = 1_000_000;
+    const BURST: u64 = 1_000_000;
+    let seconds = setting("RATECELL_SECONDS", 2);
+    let path = scratch("one_key");
+    let policy: Policy = format!("{RATE}/s burst={BURST}").parse().expect("a policy");
+    let limiter = Limiter::builder(policy).max_keys(100).open(&path).expect("a region");
+    // From here on the key is a second ahead, so that it is never idle while the processes start.
+    let first = limiter.now_ns();
+    assert!(limiter.check_at("key", BURST as u32, first).is_allowed());
+    let workers = worker::clocked(&path, seconds);
+    let mut admitted: u64 = BURST + workers.into_iter().map(worker::admitted).sum::<u64>();
+    // The last instant is one at which nothing more passes.
+    let last = loop {
+        let now = limiter.now_ns();
+        if limiter.check_at("key", 1, now).is_allowed() { admitted += 1 } else { break now }
+    };
+    let bound = BURST + (last - first) / (1_000_000_000 / RATE);
+    println!(
+        "one key, 4 processes, {seconds} s: admitted {admitted}, admitted - bound = {}",
+        admitted as i64 - bound as i64
+    );
+    assert_eq!(admitted, bound);
+    std::fs::remove_file(path).expect("removed");
+}
