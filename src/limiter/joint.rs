@@ -89,7 +89,7 @@ fn charge_all<'c>(
     let (Some(claim), Some((decision, decisions))) = (claims.next(), decisions.split_first_mut()) else {
         return Ok(());
     };
-    let charged = charge_layers(&claim.request(), 0, &mut || {
+    let charged = charge_layers(&claim.request(), 0, None, &mut || {
         let others = charge_all(claims.clone(), decisions);
         others.map_err(|Refused(number, how)| Refused(number + 1, how))
     });

@@ -69,33 +69,29 @@ pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Deci
     if !peeked.is_allowed() || cost == 0 {
         return request.uncharged(peeked);
     }
-    match charge_layers(&request, 0, &mut || Ok(())) {
+    match charge_layers(&request, 0, None, &mut || Ok(())) {
         Ok(decision) => decision.unwrap_or(peeked),
         Err(refused) => request.overtaken(refused),
     }
 }
 
 /// Charges the layers of a request from `number` on, then does what comes `after` them, and takes all of it back
-/// where one refuses.
+/// where one refuses. The decision is that of all layers, of which those before have `told` theirs.
 pub(super) fn charge_layers<L: Layer, E: Refusal>(
     request: &Request<'_, L>,
     number: u32,
+    told: Option<Decision>,
     after: &mut impl FnMut() -> Result<(), E>,
 ) -> Result<Option<Decision>, E> {
     let Request { layers, h, now, cost } = *request;
-    let Some(layer) = layers.get(number as usize) else { return after().map(|()| None) };
+    let Some(layer) = layers.get(number as usize) else { return after().map(|()| told) };
     let (decision, receipt) = layer.charge(h, now, cost);
     let decision = Decision { layer: number, ..decision };
     if !decision.is_allowed() {
         return Err(E::of(decision));
     }
-    match charge_layers(request, number + 1, after) {
-        Ok(others) => Ok(Some(others.map_or(decision, |others| combine(decision, others)))),
-        Err(refused) => {
-            layer.refund(receipt, h, cost);
-            Err(refused)
-        }
-    }
+    let told = told.map_or(decision, |told| combine(told, decision));
+    charge_layers(request, number + 1, Some(told), after).inspect_err(|_| layer.refund(receipt, h, cost))
 }
 
 /// What tells that a layer refused.

@@ -5,6 +5,7 @@ mod model;
 mod oracle;
 mod policies;
 mod reclaim;
+mod shared;
 mod text;
 mod traffic;
 mod twins;
