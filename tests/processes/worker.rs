@@ -25,6 +25,8 @@ pub(crate) struct Work {
     pub(crate) keys: usize,
     /// How often a process asks: for some milliseconds.
     times: usize,
+    /// In one order, in which whoever is behind catches up: all insert the same key at once. Else at random.
+    in_order: bool,
     name: &'static str,
 }
 
@@ -35,14 +37,16 @@ impl Work {
         max_keys: 100,
         keys: 3,
         times: 100_000,
+        in_order: false,
         name: "hits",
     };
     pub(crate) const INSERTS: Self = Self {
         policy: "fixed_window 1/1d",
         limit: 1,
-        max_keys: 12_000,
-        keys: 8_000,
+        max_keys: 45_000,
+        keys: 30_000,
         times: 30_000,
+        in_order: true,
         name: "inserts",
     };
     pub(crate) const EVICTIONS: Self = Self {
@@ -51,6 +55,7 @@ impl Work {
         max_keys: 60,
         keys: 2_000,
         times: 20_000,
+        in_order: false,
         name: "evictions",
     };
     const ALL: [Self; 3] = [Self::HITS, Self::INSERTS, Self::EVICTIONS];
@@ -138,11 +143,11 @@ pub(crate) fn run() {
     ask(&limiter, work, &counters, first as usize, seed);
 }
 
-/// Asks for keys at random.
+/// Asks, as the work has it.
 pub(crate) fn ask(limiter: &Limiter, work: Work, counters: &Counters, process: usize, seed: u64) {
     let mut random = random(seed);
-    for _ in 0..work.times {
-        let number = (random() % work.keys as u64) as usize;
+    for turn in 0..work.times {
+        let number = if work.in_order { turn } else { random() as usize } % work.keys;
         if limiter.check_at(key(number), 1, 0).is_allowed() {
             counters.count(process, number);
         }
