@@ -17,6 +17,14 @@ pub(crate) struct Packing {
     pub(crate) count_bits: u32,
 }
 
+impl Packing {
+    /// Whether words of the two can mean the same, before one is packed as the other: they are of one kind, and of
+    /// one window. Ticks are chosen in packing.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.word == other.word && (self.unit == other.unit || &self.word == b"tat     ")
+    }
+}
+
 impl core::fmt::Display for Packing {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { word, unit, grain, count_bits } = self;

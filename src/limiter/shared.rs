@@ -187,9 +187,9 @@ fn fit(policy: &Policy, held: &[Packing]) -> Result<Policy, BuildError> {
         let (held, asked) = (held.to_string(), asked.to_string());
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
-    // Before its words are asked to be as those: of another kind they would be refused for a number.
+    // Before its words are asked to be as those: of another kind, or window, they would be refused for a number.
     for (held, asked) in held.iter().zip(packings(policy)?) {
-        if held.word != asked.word {
+        if !held.is_like(&asked) {
             return Err(differs(held, &asked));
         }
     }

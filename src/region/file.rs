@@ -31,7 +31,7 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
     };
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let mut file = options.open(path).map_err(|error| refused("be opened", &error))?;
+    let mut file = regular(options.open(path)).map_err(|error| refused("be opened", &error))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
@@ -54,14 +54,28 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
     }
 }
 
-/// What the file at `path` holds, without changing it.
+/// What the file at `path` holds, without changing it. Opened as [`open`] opens it, so that what the system
+/// refuses is refused here.
 #[cfg(feature = "capi")]
 pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
-    let file = File::open(path).map_err(|error| RegionError::File {
+    let file = regular(OpenOptions::new().read(true).write(true).open(path));
+    let file = file.map_err(|error| RegionError::File {
         path: path.to_owned(),
         reason: format!("cannot be opened: {error}"),
     })?;
-    read(&file)
+    let words = words(&file);
+    let header = whole(&file, &words)?;
+    match header.in_this_time(&words) {
+        // To be carried over.
+        Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
+        header => header,
+    }
+}
+
+/// What is opened, if it is a file: a device may have no end, and a pipe no beginning.
+fn regular(opened: io::Result<File>) -> io::Result<File> {
+    let file = opened?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 /// The region in a file, if it is a whole one of this boot.
@@ -73,6 +87,11 @@ fn find(file: &File) -> Result<(Memory, Header), BuildError> {
 }
 
 fn read(file: &File) -> Result<Header, RegionError> {
+    whole(file, &words(file))
+}
+
+/// The words at the start of a file; zeros where it has none.
+fn words(file: &File) -> Words {
     let mut start = [0; WORDS * size_of::<u64>()];
     let mut read = 0;
     while let Some(rest) = start.get_mut(read..).filter(|rest| !rest.is_empty()) {
@@ -85,7 +104,12 @@ fn read(file: &File) -> Result<Header, RegionError> {
     for (word, bytes) in words.iter_mut().zip(start.as_chunks().0) {
         *word = u64::from_ne_bytes(*bytes);
     }
-    let header = Header::of_words(&words)?;
+    words
+}
+
+/// The header that the words of a file are, of a region that is all there.
+fn whole(file: &File, words: &Words) -> Result<Header, RegionError> {
+    let header = Header::of_words(words)?;
     let len = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
     if header.bytes > len {
         return Err(RegionError::TooSmall { needed: header.bytes, len });

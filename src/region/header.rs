@@ -147,7 +147,7 @@ impl Header {
     }
 
     /// The header with the clock that its words tell, if that is a clock of this boot.
-    fn in_this_time(self, words: &Words) -> Result<Self, RegionError> {
+    pub(super) fn in_this_time(self, words: &Words) -> Result<Self, RegionError> {
         let here = Boot::here();
         let [offset, id, more_id, namespace] = *current_clock(words) else {
             return Err(RegionError::Corrupt);
