@@ -26,9 +26,15 @@ pub(crate) const WORD_LIMIT: u64 = u64::MAX - (1 << 48) + 1;
 /// What a request does to a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// The word after it; the word before it unless a cost above 0 was allowed.
-    pub(crate) word: u64,
+    /// The word that it leaves, if it is charged: a cost above 0 that is allowed. Else the word stays.
+    pub(crate) charged: Option<u64>,
     pub(crate) decision: Decision,
+}
+
+impl Step {
+    fn out_of_range(limit: u64) -> Self {
+        Self { charged: None, decision: Decision::clock_range(limit) }
+    }
 }
 
 /// An algorithm whose whole state of a key is one word, 0 for a key never seen.
@@ -40,10 +46,10 @@ pub(crate) trait Algorithm: Copy {
     /// Decides `cost` at `now` on `word`.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
 
-    /// The word alone: all that an attempt to charge needs, in registers.
+    /// The word after it alone: all that an attempt to charge needs, in registers.
     #[inline(always)]
     fn advance(&self, word: u64, now: u64, cost: u32) -> u64 {
-        self.step(word, now, cost).word
+        self.step(word, now, cost).charged.unwrap_or(word)
     }
 
     /// The decision alone: computed once, when it is known which word was decided on.

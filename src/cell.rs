@@ -45,8 +45,9 @@ impl Cell {
         cost: u32,
     ) -> Option<(Charge, Decision)> {
         let before = self.load();
-        let Step { word: after, decision } = algorithm.step(before, now, cost);
-        (after == before || self.replace(before, after)).then_some((Charge { before, after }, decision))
+        let Step { charged, decision } = algorithm.step(before, now, cost);
+        let after = charged.unwrap_or(before);
+        (charged.is_none() || self.replace(before, after)).then_some((Charge { before, after }, decision))
     }
 
     /// Attempts until one succeeds.

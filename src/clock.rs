@@ -4,6 +4,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, DynamicClockId, clock_gettime_dynamic};
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[expect(unsafe_code, reason = "the processor's counter is read by an instruction")]
+mod counter;
+/// Where there is no counter that the system's clock is made of.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
+mod counter {
+    pub(super) use super::system_monotonic as monotonic;
+
+    pub(super) fn enable() {}
+}
+
 const NS_PER_SECOND: u64 = 1_000_000_000;
 const NS_PER_DAY: u64 = 86_400 * NS_PER_SECOND;
 const NS_PER_WEEK: u64 = 7 * NS_PER_DAY;
@@ -19,6 +30,10 @@ fn read(clock: ClockId) -> u64 {
     seconds.saturating_mul(NS_PER_SECOND).saturating_add(nanoseconds)
 }
 
+fn system_monotonic() -> u64 {
+    read(ClockId::Monotonic)
+}
+
 /// The Monday 00:00 UTC at or before a time given in nanoseconds since 1970.
 fn monday_before(wall_ns: u64) -> u64 {
     match wall_ns.checked_sub(FIRST_MONDAY_NS) {
@@ -29,7 +44,7 @@ fn monday_before(wall_ns: u64) -> u64 {
 
 /// A limiter's clock.
 ///
-/// It advances as CLOCK_MONOTONIC does, so a step of the wall clock does not move it, and it does not
+/// It tells CLOCK_MONOTONIC, never later and at most a microsecond earlier, so a step of the wall clock does not move it, and it does not
 /// run while the machine is suspended. Its zero is the Monday 00:00 UTC before it was made, so that
 /// aligned windows follow the seconds, minutes, hours, days and weeks of UTC as the wall clock showed
 /// them then.
@@ -43,7 +58,8 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        let monotonic = read(ClockId::Monotonic);
+        counter::enable();
+        let monotonic = system_monotonic();
         let wall = read(ClockId::Realtime);
         let epoch_wall = monday_before(wall);
         // Modulo 2^64: the monotonic clock may read more than the time since Monday.
@@ -52,12 +68,13 @@ impl Clock {
 
     /// The clock with that epoch, and that to add to CLOCK_MONOTONIC.
     pub(crate) fn of(epoch_wall: u64, monotonic_to_epoch: u64) -> Self {
+        counter::enable();
         Self { epoch_wall, monotonic_to_epoch }
     }
 
     /// The clock with that epoch, by the wall clock: what another boot's clock goes on as.
     pub(crate) fn carried_over(epoch_wall: u64) -> Self {
-        let monotonic = read(ClockId::Monotonic);
+        let monotonic = system_monotonic();
         // A wall clock set to before the epoch would be no time at all.
         let since_epoch = read(ClockId::Realtime).saturating_sub(epoch_wall);
         Self { epoch_wall, monotonic_to_epoch: since_epoch.wrapping_sub(monotonic) }
@@ -79,7 +96,7 @@ impl Clock {
     /// Nanoseconds since the epoch.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
-        read(ClockId::Monotonic).wrapping_add(self.monotonic_to_epoch)
+        counter::monotonic().wrapping_add(self.monotonic_to_epoch)
     }
 
     /// The epoch, as the wall clock had it when the clock was made.

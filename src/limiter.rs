@@ -2,15 +2,12 @@
 
 use std::time::SystemTime;
 
-use crate::algorithm::filling::Filling;
-use crate::algorithm::sliding_log::SlidingLog;
-use crate::algorithm::{Kernel, Plan, with_kernel};
+use crate::algorithm::Kernel;
 use crate::clock::Clock;
 use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::policy::Policy;
-use crate::table::log::LogTable;
-use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Stats, Table, Verdict, WhenFull, buckets_for, spread};
+use crate::table::{DEFAULT_MAX_KEYS, Secret, Stats, WhenFull, spread};
 
 mod batch;
 mod direct;
@@ -18,10 +15,11 @@ pub(crate) mod joint;
 pub(crate) mod layers;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 mod shared;
+mod tables;
 
 pub use direct::DirectLimiter;
 pub use joint::Claim;
-use layers::Layer;
+use tables::{LayerTable, Layers};
 
 /// Decides, for any number of keys, whether a request may go now.
 ///
@@ -54,92 +52,9 @@ use layers::Layer;
 #[derive(Debug)]
 pub struct Limiter {
     policy: Policy,
-    layers: Box<[LayerTable]>,
+    layers: Layers,
     clock: Clock,
     secret: Secret,
-}
-
-/// A layer and the table of its keys' states.
-#[derive(Debug)]
-enum LayerTable {
-    Words(Kernel, Table),
-    Logs(SlidingLog, LogTable),
-}
-
-impl LayerTable {
-    #[inline]
-    fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost))
-            }
-            Self::Logs(log, table) => table.charge(log, h, now, cost),
-        }
-    }
-
-    fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost))
-            }
-            Self::Logs(log, table) => table.fill(log, h, now, cost),
-        }
-    }
-
-    fn prefetch(&self, h: u64) {
-        match self {
-            Self::Words(_, table) => table.prefetch(h),
-            Self::Logs(..) => {}
-        }
-    }
-
-    fn forget(&self, h: u64, now: u64) -> bool {
-        match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.forget(algorithm, h, now)),
-            Self::Logs(_, table) => table.forget(h),
-        }
-    }
-
-    fn stats(&self, now: u64) -> Stats {
-        match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.stats(algorithm, now)),
-            Self::Logs(log, table) => table.stats(log, now),
-        }
-    }
-}
-
-impl Layer for LayerTable {
-    /// `None` for a log: its entries say when they were charged.
-    type Receipt<'l> = Option<Verdict<'l>>;
-
-    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.peek(algorithm, h, now, cost))
-            }
-            Self::Logs(log, table) => table.peek(log, h, now, cost),
-        }
-    }
-
-    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => {
-                    let verdict = table.charge(algorithm, h, now, cost);
-                    (table.report(algorithm, &verdict, now, cost), Some(verdict))
-                })
-            }
-            Self::Logs(log, table) => (table.charge(log, h, now, cost), None),
-        }
-    }
-
-    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
-        match (self, receipt) {
-            (Self::Logs(_, table), _) => table.refund(h, cost),
-            (Self::Words(..), Some(verdict)) => verdict.refund(),
-            (Self::Words(..), None) => {}
-        }
-    }
 }
 
 /// A limiter under construction.
@@ -173,22 +88,10 @@ impl LimiterBuilder {
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
         let layers = self.policy.layers().iter();
-        let layers = layers.map(|layer| match layer.plan() {
-            Plan::Word(kernel) => Ok(LayerTable::Words(kernel, alone(max_keys, when_full)?)),
-            Plan::Log(log) => Ok(LayerTable::Logs(log, LogTable::for_keys(max_keys, when_full)?)),
-        });
-        let layers = layers.collect::<Result<_, BuildError>>()?;
+        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
+        let layers = layers.collect::<Result<_, _>>()?;
         Ok(Limiter { layers, policy: self.policy, clock: Clock::new(), secret })
     }
-}
-
-/// A table in memory of its own.
-fn alone(max_keys: usize, when_full: WhenFull) -> Result<Table, BuildError> {
-    let buckets = buckets_for(max_keys)?;
-    let too_large =
-        || BuildError::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() };
-    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(too_large)?)?;
-    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(too_large)
 }
 
 impl Limiter {
@@ -252,8 +155,8 @@ impl Limiter {
     fn decide(&self, h: u64, cost: u32, now: u64) -> Decision {
         // A known key under the commonest policy by far is decided in the caller. There is one call beside
         // it: of two, the compiler would have both write to the memory of the answer.
-        let known = match &*self.layers {
-            [LayerTable::Words(Kernel::Gcra(gcra), table)] => table.try_hit(gcra, h, now, cost),
+        let known = match &self.layers {
+            Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
             _ => None,
         };
         match known {
@@ -264,9 +167,9 @@ impl Limiter {
 
     #[inline(never)]
     fn decide_by_call(&self, h: u64, cost: u32, now: u64) -> Decision {
-        match &*self.layers {
-            [layer] => layer.check(h, now, cost),
-            layers => layers::check(layers, h, now, cost),
+        match &self.layers {
+            Layers::One(layer) => layer.check(h, now, cost),
+            Layers::Several(layers) => layers::check(layers, h, now, cost),
         }
     }
 

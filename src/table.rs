@@ -3,7 +3,7 @@
 //! Buckets of 8 slots; a key is in its home bucket or in its alternate. The protocol is *mark, probe,
 //! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here, an insertion in [`insert`].
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Step};
 use crate::cell::{Cell, Charge};
 use crate::decision::Decision;
 use crate::error::BuildError;
@@ -15,7 +15,7 @@ mod hash;
 mod insert;
 #[cfg(test)]
 mod inspect;
-mod layout;
+pub(crate) mod layout;
 pub(crate) mod log;
 mod take;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
@@ -68,6 +68,8 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     ledger: Array<Ledger>,
     when_full: WhenFull,
     counters: Counters,
+    /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
+    outgrows_cache: bool,
 }
 
 /// What came of a request, in words: from it the decision is told.
@@ -139,6 +141,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             ledger: memory.array(offset + buckets * size_of::<Bucket<SLOTS>>(), buckets)?,
             counters: Counters::in_memory(memory, end - Counters::BYTES)?,
             when_full,
+            outgrows_cache: buckets * size_of::<Bucket<SLOTS>>() > 512 << 10,
         })
     }
 
@@ -149,15 +152,24 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Self::in_memory(&memory, 0, buckets, when_full).expect("a table")
     }
 
-    /// Asks for the cache lines that a check of `h` will need.
+    /// Asks for the cache lines that a check of `h` will need first.
     #[inline]
     pub(crate) fn prefetch(&self, h: u64) {
-        if !self.outgrows_cache() {
+        if self.outgrows_cache {
+            self.buckets.prefetch(self.geometry.address(h).home);
+        }
+    }
+
+    /// Asks for the others, if it will need them: when the first ones are there.
+    #[inline]
+    pub(crate) fn prefetch_rest(&self, h: u64) {
+        if !self.outgrows_cache {
             return;
         }
         let address = self.geometry.address(h);
-        self.buckets.prefetch(address.home);
-        if let Some(alternate) = address.alternate {
+        if memory::alike(self.buckets.get(address.home), address.identity) == 0
+            && let Some(alternate) = self.geometry.alternate(&address)
+        {
             self.buckets.prefetch(alternate);
         }
     }
@@ -183,8 +195,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
     ) -> Option<Decision> {
         let (slot, tag) = self.find(&self.geometry.address(h))?;
-        let (charge, decision) = slot.cell.try_charge(algorithm, now, cost)?;
-        is_of_tenure(slot, tag, charge).then_some(decision)
+        let word = slot.cell.load();
+        let Step { charged, decision } = algorithm.step(word, now, cost);
+        let decided = match charged {
+            None => slot.tag.load().is_tenure_of(tag),
+            Some(after) => slot.cell.replace(word, after) && settle(slot, tag),
+        };
+        decided.then_some(decision)
     }
 
     /// [`charge`](Self::charge) and [`report`](Self::report) in one.
@@ -259,33 +276,33 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[inline(always)]
     fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
         // Under way while home is searched: one key in five is there.
-        if let Some(alternate) = address.alternate
-            && self.outgrows_cache()
+        if self.outgrows_cache
+            && let Some(alternate) = self.geometry.alternate(address)
         {
             self.buckets.prefetch(alternate);
         }
-        self.find_in(address.home, Tag::identity(address.fp, false)).or_else(|| {
-            address.alternate.and_then(|index| self.find_in(index, Tag::identity(address.fp, true)))
-        })
+        if let Some(found) = self.find_in(address.home, address.identity) {
+            return Some(found);
+        }
+        let alternate = self.geometry.alternate(address)?;
+        self.find_in(alternate, address.identity.in_alternate())
     }
 
-    /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
-    #[inline]
-    fn outgrows_cache(&self) -> bool {
-        self.geometry.buckets() * size_of::<Bucket<SLOTS>>() > 512 << 10
-    }
-
-    /// Finds a member in one bucket: all tags are compared without a branch, for where a key stands is
-    /// nothing a processor could predict.
+    /// Finds a member in one bucket.
     #[inline(always)]
     fn find_in(&self, index: Index, identity: Tag) -> Option<(&Slot, Tag)> {
-        let slots = &self.buckets.get(index).slots;
-        let found = slots.iter().enumerate().fold(0u32, |found, (place, slot)| {
-            found | u32::from(slot.tag.load().is_member_of(identity)) << place
-        });
-        let slot = slots.get(found.trailing_zeros() as usize)?;
-        let tag = slot.tag.load();
-        tag.is_member_of(identity).then_some((slot, tag))
+        let bucket = self.buckets.get(index);
+        let mut alike = memory::alike(bucket, identity);
+        while alike != 0 {
+            // Below SLOTS as it is: the bits are no more.
+            let slot = bucket.slots.get(alike.trailing_zeros() as usize % SLOTS)?;
+            let tag = slot.tag.load();
+            if tag.is_member_of(identity) {
+                return Some((slot, tag));
+            }
+            alike &= alike - 1;
+        }
+        None
     }
 
     /// The word on which a key without a cell is decided.

@@ -12,7 +12,8 @@ impl<A: Algorithm> Algorithm for Filling<A> {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         let filled = self.0.fill(word, now, cost);
-        Step { word: filled, decision: self.0.report(filled, now, 0) }
+        let charged = (filled != word).then_some(filled);
+        Step { charged, decision: self.0.report(filled, now, 0) }
     }
 
     #[inline]

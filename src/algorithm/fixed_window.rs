@@ -191,7 +191,7 @@ impl Algorithm for FixedWindow {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(u64::from(self.limit)) };
+            return Step::out_of_range(u64::from(self.limit));
         }
         let (mut index, mut used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
         let at = self.index(now);
@@ -206,8 +206,8 @@ impl Algorithm for FixedWindow {
         if used > 0 {
             decision.reset_after_ns = end;
         }
-        let charged = cost > 0 && decision.is_allowed();
-        Step { word: if charged { self.count.pack(index, used) } else { word }, decision }
+        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(index, used));
+        Step { charged, decision }
     }
 
     #[inline]
@@ -272,7 +272,7 @@ impl Algorithm for FixedWindowFirst {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(u64::from(self.limit)) };
+            return Step::out_of_range(u64::from(self.limit));
         }
         let (mut start, mut used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
         if used == 0 || u128::from(now) >= self.end(start) {
@@ -287,8 +287,8 @@ impl Algorithm for FixedWindowFirst {
         if used > 0 {
             decision.reset_after_ns = end;
         }
-        let charged = cost > 0 && decision.is_allowed();
-        Step { word: if charged { self.count.pack(start, used) } else { word }, decision }
+        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(start, used));
+        Step { charged, decision }
     }
 
     #[inline]

@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | TAT, the theoretical arrival time, in ticks of `1 / den` ns since the epoch | 64 |
 
+use core::num::NonZeroU32;
+
 use super::divide::Divider;
 use super::packing::{Pack, Packing};
 use super::params::{Key, Params};
@@ -72,7 +74,7 @@ pub(crate) struct Gcra {
     /// `max_now * den + tau < WORD_LIMIT`: no sum below leaves a `u64`, so nothing saturates that a
     /// step of this policy has written.
     max_now: u64,
-    capacity: u32,
+    capacity: NonZeroU32,
     heal: Option<u64>,
     by_num: Divider,
     by_den: Divider,
@@ -105,7 +107,8 @@ impl Gcra {
             // Within the capacity.
             undelayed: u64::from(undelayed).saturating_mul(emission.num),
             max_now,
-            capacity,
+            // Refused above where it is 0.
+            capacity: NonZeroU32::new(capacity).unwrap_or(NonZeroU32::MIN),
             heal: params.heal_ns,
             by_num: Divider::new(emission.num),
             by_den,
@@ -185,16 +188,16 @@ fn reduced(num: u128, den: u128) -> (u128, u128) {
 impl Algorithm for Gcra {
     #[inline(always)]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        let limit = u64::from(self.capacity);
+        let limit = u64::from(self.capacity.get());
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(limit) };
+            return Step::out_of_range(limit);
         }
         // now <= max_now: below WORD_LIMIT - tau.
         let t = now * self.den;
         let tat = if self.is_healed(word, now) { 0 } else { word };
         let base = tat.max(t);
         let mut decision = Decision::allowed(limit);
-        let after = if cost > self.capacity {
+        let after = if cost > self.capacity.get() {
             decision.outcome = Outcome::Never;
             decision.retry_after_ns = Decision::NEVER;
             base
@@ -217,8 +220,8 @@ impl Algorithm for Gcra {
         let level = after - t;
         decision.remaining = self.by_num.floor(self.tau.saturating_sub(level));
         decision.reset_after_ns = self.by_den.ceil(level);
-        let charged = cost > 0 && decision.is_allowed();
-        Step { word: if charged { after } else { word }, decision }
+        let charged = (cost > 0 && decision.is_allowed()).then_some(after);
+        Step { charged, decision }
     }
 
     #[inline]

@@ -149,11 +149,11 @@ impl Algorithm for SlidingWindow {
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         let limit = u64::from(self.limit);
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(limit) };
+            return Step::out_of_range(limit);
         }
         let mut view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
         let mut decision = Decision::allowed(limit);
-        let mut after = word;
+        let mut charged = None;
         let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
         let units = u64::from(cost);
         if cost > self.limit {
@@ -163,7 +163,7 @@ impl Algorithm for SlidingWindow {
             // At most the limit, which count_bits hold.
             view.current += units;
             if cost > 0 {
-                after = self.pack(view.index, view.previous, view.current);
+                charged = Some(self.pack(view.index, view.previous, view.current));
             }
         } else {
             decision.outcome = Outcome::Denied;
@@ -177,7 +177,7 @@ impl Algorithm for SlidingWindow {
         } else {
             0
         };
-        Step { word: after, decision }
+        Step { charged, decision }
     }
 
     #[inline]

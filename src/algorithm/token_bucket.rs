@@ -118,13 +118,13 @@ impl Algorithm for BucketInterval {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(u64::from(self.capacity)) };
+            return Step::out_of_range(u64::from(self.capacity));
         }
         let (index, used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
         let (index, used) = self.used_at(index, used, now);
         let (decision, used) = self.refill.step(self.capacity, used, cost, self.start(index), now);
-        let charged = cost > 0 && decision.is_allowed();
-        Step { word: if charged { self.count.pack(index, used) } else { word }, decision }
+        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(index, used));
+        Step { charged, decision }
     }
 
     #[inline]
@@ -254,13 +254,13 @@ impl Algorithm for BucketIntervalFirst {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         if now > self.max_now {
-            return Step { word, decision: Decision::clock_range(u64::from(self.capacity)) };
+            return Step::out_of_range(u64::from(self.capacity));
         }
         let (start, used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
         let (start, used) = self.used_at(start, used, now);
         let (decision, used) = self.refill.step(self.capacity, used, cost, self.start(start), now);
-        let charged = cost > 0 && decision.is_allowed();
-        Step { word: if charged { self.count.pack(start, used) } else { word }, decision }
+        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(start, used));
+        Step { charged, decision }
     }
 
     #[inline]

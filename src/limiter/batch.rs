@@ -54,6 +54,10 @@ impl Limiter {
                 // Under way while the next is hashed.
                 self.prefetch(place.0);
             }
+            // One key in five is not at home: for the others no more is fetched than they need.
+            for (h, _) in ahead.iter().take(requests.len()) {
+                self.layers.iter().for_each(|layer| layer.prefetch_rest(*h));
+            }
             for ((h, cost), decision) in ahead.iter().zip(decisions) {
                 write(decision, self.decide(*h, *cost, now));
             }

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::layout::{FP_BITS, Tag};
+use super::layout::Tag;
 
 /// A bucket's number, below the count of the [`Geometry`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,9 @@ impl Index {
 /// Where a key may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
-    pub(super) fp: u64,
     pub(super) home: Index,
-    /// `None` in a table of one bucket.
-    pub(super) alternate: Option<Index>,
+    /// The key part of its tag there.
+    pub(super) identity: Tag,
 }
 
 /// The number of buckets, and how keys are spread over them.
@@ -52,11 +51,18 @@ impl Geometry {
     /// The address of a key with hash `h`: the fp from its low bits, the home from its high bits.
     #[inline]
     pub(super) fn address(self, h: u64) -> Address {
-        let fp = (h & ((1 << FP_BITS) - 1)).max(1);
         // h / 2^64 of the buckets: below their count.
-        let home = Index(((u128::from(h) * self.buckets() as u128) >> 64) as usize);
-        let alternate = if self.span == 0 { None } else { Some(self.near(home, self.distance(fp))) };
-        Address { fp, home, alternate }
+        Address {
+            identity: Tag::of_hash(h),
+            home: Index(((u128::from(h) * self.buckets() as u128) >> 64) as usize),
+        }
+    }
+
+    /// The other bucket where the key may be; `None` in a table of one bucket.
+    #[inline]
+    pub(super) fn alternate(self, address: &Address) -> Option<Index> {
+        let Address { identity, home } = *address;
+        if self.span == 0 { None } else { Some(self.near(home, self.distance(identity.fp()))) }
     }
 
     /// How far the alternate of a key is from its home.
@@ -108,13 +114,14 @@ mod tests {
             let geometry = Geometry::new(buckets);
             let address = geometry.address(h);
             prop_assert!(address.home.0 < buckets);
-            prop_assert_eq!(address.alternate.is_some(), buckets > 1);
-            let home = Tag::identity(address.fp, false);
+            let alternate = geometry.alternate(&address);
+            prop_assert_eq!(alternate.is_some(), buckets > 1);
+            let home = address.identity;
             prop_assert_eq!(geometry.home_of(address.home, home), address.home);
             prop_assert_eq!(geometry.distance_of(home), 0);
-            if let Some(alternate) = address.alternate {
+            if let Some(alternate) = alternate {
                 prop_assert!(alternate.0 < buckets && alternate != address.home);
-                let tag = Tag::identity(address.fp, true);
+                let tag = address.identity.in_alternate();
                 prop_assert_eq!(geometry.home_of(alternate, tag), address.home);
                 prop_assert_eq!(geometry.bucket_at(address.home, geometry.distance_of(tag)), alternate);
             }

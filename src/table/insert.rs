@@ -150,7 +150,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn scan(&self, address: &Address) -> Scan<'_> {
         let mut scan = Scan::default();
         for (index, identity) in self.candidates(address) {
-            for place in self.places(index, identity).filter(|place| place.tag.is_key_of(identity)) {
+            for place in self.places_alike(index, identity).filter(|place| place.tag.is_key_of(identity)) {
                 if place.tag.is_member() {
                     return Scan { member: Some(place), ..scan };
                 }

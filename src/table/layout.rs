@@ -9,7 +9,7 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// | field | bits | meaning |
 /// | --- | --- | --- |
-/// | fp | 40 | of the key's hash; 0 is an empty slot |
+/// | fp | 40 | of the key's hash |
 /// | role | 1 | 0 in the key's home bucket, 1 in its alternate |
 /// | member | 1 | 0 pending: not yet decided; 1 member: hits charge it |
 /// | tenure | 14 | bumped when the key changes |
@@ -17,7 +17,7 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// | state | leaves by |
 /// | --- | --- |
-/// | empty | *take* → pending |
+/// | empty, all 0 | *take* → pending |
 /// | pending | *finish* → member; *mark* |
 /// | member | *mark* |
 /// | marked | *unmark*; *finish*; *retag* → pending of another key, next tenure, mark 0 |
@@ -28,7 +28,6 @@ pub(super) struct Tag(u64);
 
 const MARK_BITS: u32 = 8;
 const TENURE_BITS: u32 = 14;
-pub(super) const FP_BITS: u32 = 40;
 
 const MARK: u64 = (1 << MARK_BITS) - 1;
 const TENURE: u64 = ((1 << TENURE_BITS) - 1) << MARK_BITS;
@@ -42,14 +41,27 @@ impl Tag {
         Self(bits)
     }
 
-    /// The key part alone: what a slot of that key carries in its tag.
-    pub(super) fn identity(fp: u64, alternate: bool) -> Self {
-        Self((fp << FP_SHIFT) | if alternate { ROLE } else { 0 })
+    /// The key part alone, of a key with hash `h`, in its home: the fp are the low bits.
+    #[inline]
+    pub(super) fn of_hash(h: u64) -> Self {
+        Self(h << FP_SHIFT)
+    }
+
+    /// The same key in its alternate.
+    #[inline]
+    pub(super) fn in_alternate(self) -> Self {
+        Self(self.0 | ROLE)
+    }
+
+    /// The upper half: 32 bits of the fp, enough to tell which slots to look at.
+    #[inline]
+    pub(super) fn coarse(self) -> u32 {
+        (self.0 >> 32) as u32
     }
 
     #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.fp() == 0
+        self.0 == 0
     }
 
     #[inline]
@@ -77,10 +89,10 @@ impl Tag {
         (self.0 & TENURE) >> MARK_BITS
     }
 
-    /// Whether both name one key in one role.
+    /// Whether this is the tag, in any state, of the key of `identity`.
     #[inline]
-    pub(super) fn is_key_of(self, other: Self) -> bool {
-        (self.0 ^ other.0) & !(MEMBER | TENURE | MARK) == 0
+    pub(super) fn is_key_of(self, identity: Self) -> bool {
+        (self.0 ^ identity.0) & !(MEMBER | TENURE | MARK) == 0 && !self.is_empty()
     }
 
     /// Whether this is the member tag of the key of `identity`: one comparison, for the lookup.
@@ -109,7 +121,9 @@ impl Tag {
     /// The next tenure, pending for the key of `identity`.
     pub(super) fn pending_for(self, identity: Self) -> Self {
         let tenure = self.0.wrapping_add(1 << MARK_BITS) & TENURE;
-        Self((identity.0 & !(MEMBER | TENURE | MARK)) | tenure)
+        // A key whose fp is 0 has no tenure 0, in which it would look like nobody's.
+        let first = u64::from(identity.0 == 0 && tenure == 0) << MARK_BITS;
+        Self(identity.0 | tenure | first)
     }
 }
 
@@ -240,6 +254,16 @@ pub(super) struct Bucket<const SLOTS: usize> {
     pub(super) slots: [Slot; SLOTS],
 }
 
+impl<const SLOTS: usize> Bucket<SLOTS> {
+    /// A bit for each slot whose tag has the same coarse part as `identity`.
+    #[inline]
+    pub(super) fn alike(&self, identity: Tag) -> u32 {
+        self.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
+            alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
+        })
+    }
+}
+
 impl<const SLOTS: usize> Default for Bucket<SLOTS> {
     fn default() -> Self {
         Self { slots: core::array::from_fn(|_| Slot::default()) }
@@ -263,12 +287,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_keeps_its_fields_apart(fp in 1u64..1 << 40, alternate: bool, garbage: u64) {
-            let identity = Tag::identity(fp, alternate);
+        fn a_tag_keeps_its_fields_apart(fp in prop_oneof![Just(0), 0u64..1 << 40], alternate: bool, garbage: u64) {
+            let home = Tag::of_hash(fp);
+            let identity = if alternate { home.in_alternate() } else { home };
             let pending = Tag(garbage).pending_for(identity);
             prop_assert_eq!((pending.fp(), pending.is_alternate()), (fp, alternate));
             prop_assert!(!pending.is_member() && !pending.is_marked() && pending.is_key_of(identity));
-            prop_assert_eq!(pending.tenure(), (Tag(garbage).tenure() + 1) % (1 << TENURE_BITS));
+            let next = (Tag(garbage).tenure() + 1) % (1 << TENURE_BITS);
+            prop_assert_eq!(pending.tenure(), if next == 0 && identity.is_empty() { 1 } else { next });
+            prop_assert!(!pending.is_empty() && !Tag(0).is_key_of(identity));
             let marked = pending.next_mark();
             prop_assert!(marked.is_marked() && marked.is_tenure_of(pending));
             prop_assert!(!marked.next_mark().is_marked() && marked.next_mark() != pending);

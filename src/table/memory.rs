@@ -10,7 +10,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mun
 
 use super::counters::Stripe;
 use super::geometry::Index;
-use super::layout::{Bucket, Ledger};
+use super::layout::{Bucket, Ledger, Tag};
 use crate::error::{BuildError, RegionError};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -242,4 +242,61 @@ impl<T: Plain> Array<T> {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = index;
     }
+}
+
+/// A bit for each slot whose tag has the same [coarse part](Tag::coarse) as `identity`: a slot of that key, or in
+/// rare cases another. All tags are compared at once, for where a key stands is nothing a processor could predict.
+#[inline(always)]
+pub(super) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -> u32 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if SLOTS == 8 {
+        // SAFETY: SSE2 is part of x86-64; a bucket of 8 slots is 128 bytes at a multiple of 64. The assembly only
+        // reads it, each half of each aligned 16 bytes as one, as relaxed loads would.
+        return unsafe { alike_of_eight(core::ptr::from_ref(bucket).cast(), identity.coarse()) };
+    }
+    bucket.alike(identity)
+}
+
+/// # Safety
+/// `bucket` is 8 slots, at a multiple of 16, of which each begins with a tag.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn alike_of_eight(bucket: *const u8, coarse: u32) -> u32 {
+    let alike: u32;
+    // SAFETY: the caller's word. No memory is written, no flag and no stack is touched.
+    //
+    // shufps 0x55 takes the second word of four bytes of each of two slots, twice; 0x88 puts four of them side by
+    // side.
+    unsafe {
+        core::arch::asm!(
+            "movd {wanted}, {coarse:e}",
+            "pshufd {wanted}, {wanted}, 0",
+            "movaps {a}, [{bucket}]",
+            "movaps {b}, [{bucket} + 32]",
+            "movaps {c}, [{bucket} + 64]",
+            "movaps {d}, [{bucket} + 96]",
+            "shufps {a}, [{bucket} + 16], 0x55",
+            "shufps {b}, [{bucket} + 48], 0x55",
+            "shufps {c}, [{bucket} + 80], 0x55",
+            "shufps {d}, [{bucket} + 112], 0x55",
+            "shufps {a}, {b}, 0x88",
+            "shufps {c}, {d}, 0x88",
+            "pcmpeqd {a}, {wanted}",
+            "pcmpeqd {c}, {wanted}",
+            "packssdw {a}, {c}",
+            "packsswb {a}, {a}",
+            "pmovmskb {alike:e}, {a}",
+            bucket = in(reg) bucket,
+            coarse = in(reg) coarse,
+            wanted = out(xmm_reg) _,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            alike = lateout(reg) alike,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    // The upper eight repeat the lower.
+    alike & 0xFF
 }

@@ -2,6 +2,7 @@
 
 use super::geometry::{Address, Index};
 use super::layout::{Slot, Tag};
+use super::memory::alike;
 use super::{Table, WhenFull};
 use crate::algorithm::Algorithm;
 
@@ -42,6 +43,18 @@ struct Survey<'t> {
     own: bool,
 }
 
+impl Survey<'_> {
+    /// Whether a newcomer goes home while its home is like this.
+    fn goes_home(&self, slots: usize) -> bool {
+        2 * self.live < slots
+    }
+
+    /// Whether it goes there whatever the alternate is like.
+    fn is_roomy(&self, slots: usize) -> bool {
+        self.goes_home(slots) && matches!(self.best, Some((Rank::Empty, _)))
+    }
+}
+
 /// What came of looking for a slot to take.
 #[derive(Debug)]
 pub(super) enum Taking<'t> {
@@ -55,9 +68,9 @@ pub(super) enum Taking<'t> {
 impl<const SLOTS: usize> Table<SLOTS> {
     /// The buckets of a key, each with the tag that the key has there.
     pub(super) fn candidates(&self, address: &Address) -> impl Iterator<Item = (Index, Tag)> {
-        let home = (address.home, Tag::identity(address.fp, false));
-        let fp = address.fp;
-        core::iter::once(home).chain(address.alternate.map(|index| (index, Tag::identity(fp, true))))
+        let Address { home, identity } = *address;
+        let alternate = self.geometry.alternate(address).map(|index| (index, identity.in_alternate()));
+        core::iter::once((home, identity)).chain(alternate)
     }
 
     pub(super) fn places(&self, index: Index, identity: Tag) -> impl Iterator<Item = Place<'_>> {
@@ -66,6 +79,18 @@ impl<const SLOTS: usize> Table<SLOTS> {
             index,
             identity,
             tag: slot.tag.load(),
+        })
+    }
+
+    /// The places whose tags may be of that key.
+    pub(super) fn places_alike(&self, index: Index, identity: Tag) -> impl Iterator<Item = Place<'_>> {
+        let bucket = self.buckets.get(index);
+        let mut alike = alike(bucket, identity);
+        core::iter::from_fn(move || {
+            let index = alike.trailing_zeros() as usize;
+            alike &= alike.checked_sub(1)?;
+            let slot = bucket.slots.get(index)?;
+            Some(Place { slot, index, identity, tag: slot.tag.load() })
         })
     }
 
@@ -82,6 +107,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
             let survey = self.survey(algorithm, index, identity, now, *took_pending);
             chosen = Some(match chosen {
                 Some(home) => prefer(home, survey, SLOTS),
+                // Whatever is in the alternate.
+                None if survey.is_roomy(SLOTS) => {
+                    chosen = Some(survey);
+                    break;
+                }
                 None => survey,
             });
         }
@@ -162,7 +192,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
                     let fresh_at = algorithm.fresh_at(word);
                     // Past now it is fresh by healing alone, which is no time to wait for.
                     if word != 0 && fresh_at <= now {
-                        let bucket = if identity.is_alternate() { address.alternate? } else { address.home };
+                        let alternate = || self.geometry.alternate(address);
+                        let bucket = if identity.is_alternate() { alternate()? } else { address.home };
                         self.ledger.get(self.geometry.home_of(bucket, tag)).floor.raise(fresh_at);
                     }
                     break;
@@ -188,7 +219,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 fn prefer<'t>(home: Survey<'t>, alternate: Survey<'t>, slots: usize) -> Survey<'t> {
     let free_at = home.free_at.min(alternate.free_at);
     let own = home.own || alternate.own;
-    let home_first = 2 * home.live < slots || home.live <= alternate.live;
+    let home_first = home.goes_home(slots) || home.live <= alternate.live;
     let rank = |survey: &Survey<'_>| survey.best.map(|(rank, _)| rank);
     let take_home = match (rank(&home), rank(&alternate)) {
         (Some(_), None) => true,

@@ -14,6 +14,7 @@ pub(crate) use core::sync::atomic::Ordering;
 
 use crate::error::BuildError;
 use crate::table::geometry::Index;
+use crate::table::layout::{Bucket, Tag};
 
 /// The checker's atomic, behind the thread's [fuse](until_dead).
 #[derive(Debug)]
@@ -99,6 +100,10 @@ impl<T> Array<T> {
     }
 
     pub(crate) fn prefetch(&self, _: Index) {}
+}
+
+pub(crate) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -> u32 {
+    bucket.alike(identity)
 }
 
 checker::thread_local! {

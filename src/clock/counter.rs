@@ -1,0 +1,166 @@
+//! CLOCK_MONOTONIC by the processor's time stamp counter, in a third of the time: never ahead of what the
+//! system would say, and no more than a microsecond behind it.
+//!
+//! Where the system's clock itself is this counter, scaled, a reading of both is an *anchor*, from which the
+//! counter tells the time for a third of a millisecond. It is scaled by a little less than it should be, so that
+//! neither the error of the measurement nor the slewing of the system's clock (at most 0.05 %) can bring it ahead:
+//! two processes that share a table, by whichever way they read the clock, allow nothing too early.
+
+use core::arch::x86_64::{_mm_lfence, _rdtsc};
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::fs;
+use std::sync::Mutex;
+
+use super::system_monotonic;
+
+/// What is added to the scaled counter for the time.
+static OFFSET: AtomicU64 = AtomicU64::new(0);
+/// The counter at the last anchor.
+static ANCHOR: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds of a tick, times 2^32, less [`DEFICIT`]. 0 until it is measured.
+static SCALE: AtomicU64 = AtomicU64::new(0);
+/// What the scale is measured from.
+static FIRST: Mutex<First> = Mutex::new(First::Unused);
+
+enum First {
+    /// The system's clock is another, or nobody has asked.
+    Unused,
+    /// It is the counter.
+    Awaited,
+    Taken(Reading),
+}
+
+/// Both clocks, read at one time.
+#[derive(Clone, Copy)]
+struct Reading {
+    ticks: u64,
+    ns: u64,
+}
+
+/// Ticks for which an anchor is good: a third of a millisecond or less, of a counter of 3 GHz or more.
+const LIFE: u64 = 1 << 20;
+/// The scale is less by a 512th: 0.2 %, or 2,048 ticks in the life of an anchor.
+const DEFICIT: u64 = 512;
+/// Ticks within which both clocks must have been read: whoever is interrupted in between tries later.
+const MOST_APART: u64 = 20_000;
+/// Nanoseconds over which the scale is measured: being apart is then below 0.04 % of it.
+const BASELINE: u64 = 20_000_000;
+
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction, and where it is forbidden the system's clock, which is
+    // read with it, is none either.
+    unsafe { _rdtsc() }
+}
+
+/// Uses the counter from now on, if it is what the system's clock is made of: then it is the same on all cores and
+/// runs at one rate.
+pub(super) fn enable() {
+    const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    if fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc")
+        && let Ok(mut first) = FIRST.try_lock()
+        && matches!(*first, First::Unused)
+    {
+        *first = First::Awaited;
+    }
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+#[inline]
+pub(super) fn monotonic() -> u64 {
+    // Relaxed: once measured it stays.
+    let scale = SCALE.load(Ordering::Relaxed);
+    let ticks = ticks();
+    // Acquire: with an anchor its offset is seen, or a later one. An anchor after `ticks` is past its life by
+    // wrapping: so is any, of a counter that the machine's sleep has set back.
+    if scale == 0 || ticks.wrapping_sub(ANCHOR.load(Ordering::Acquire)) >= LIFE {
+        return anchored(scale);
+    }
+    // Relaxed: ordered by the anchor.
+    scaled(ticks, scale).wrapping_add(OFFSET.load(Ordering::Relaxed))
+}
+
+fn scaled(ticks: u64, scale: u64) -> u64 {
+    // The low 64 bits of what is added to an offset that was made in the same way.
+    ((u128::from(ticks) * u128::from(scale)) >> 32) as u64
+}
+
+/// The time by the system, and an anchor for the next.
+#[cold]
+fn anchored(scale: u64) -> u64 {
+    let before = ticks();
+    let ns = system_monotonic();
+    // SAFETY: part of SSE2, and so of x86-64.
+    unsafe { _mm_lfence() };
+    // After the system's clock was read: what the counter tells from here on is not ahead.
+    let ticks = ticks();
+    if ticks.wrapping_sub(before) > MOST_APART {
+        return ns;
+    }
+    if scale == 0 {
+        measure(Reading { ticks, ns });
+        return ns;
+    }
+    // Relaxed: the anchor comes after it.
+    OFFSET.store(ns.wrapping_sub(scaled(ticks, scale)), Ordering::Relaxed);
+    // Release: whoever sees the anchor sees its offset.
+    ANCHOR.store(ticks, Ordering::Release);
+    ns
+}
+
+/// Measures the scale, once there are two readings far enough apart.
+fn measure(reading: Reading) {
+    // Never waited for, so nobody is held up by who is stopped in here.
+    let Ok(mut first) = FIRST.try_lock() else { return };
+    match *first {
+        First::Unused => {}
+        First::Awaited => *first = First::Taken(reading),
+        First::Taken(Reading { ticks, ns }) => {
+            let (ticks, ns) = (reading.ticks.wrapping_sub(ticks), reading.ns.wrapping_sub(ns));
+            // A second of ticks is below 2^34: what is longer was asleep, and begins anew.
+            if ns >= 1 << 34 || ticks >= 1 << 36 {
+                *first = First::Taken(reading);
+            } else if ns >= BASELINE {
+                let scale = (ns << 30).checked_div(ticks >> 2).unwrap_or(0);
+                // Relaxed: anchors are made with it by whoever sees it.
+                SCALE.store(scale - scale / DEFICIT, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Whatever the system's clock is made of here, and however long it takes to be measured.
+    #[test]
+    fn the_counter_is_never_ahead_and_little_behind() {
+        enable();
+        let started = Instant::now();
+        let (mut readings, mut furthest) = (0_u64, 0);
+        thread::scope(|scope| {
+            let busy = || {
+                while started.elapsed() < Duration::from_millis(300) {
+                    let before = system_monotonic();
+                    let ns = monotonic();
+                    assert!(ns <= system_monotonic(), "{ns} is ahead");
+                    // Whoever is interrupted between the readings is not behind for it.
+                    furthest = furthest.max(before.saturating_sub(ns));
+                    readings += 1;
+                }
+            };
+            scope.spawn(|| {
+                while started.elapsed() < Duration::from_millis(300) {
+                    assert!(monotonic() <= system_monotonic());
+                    thread::sleep(Duration::from_micros(700));
+                }
+            });
+            scope.spawn(busy).join().expect("no panic");
+        });
+        assert!(readings > 1_000);
+        assert!(furthest < 10_000, "{furthest} ns behind");
+    }
+}

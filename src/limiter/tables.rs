@@ -1,0 +1,152 @@
+//! The layers of a limiter: each an algorithm and the table of its keys' states.
+
+use core::ops::Deref;
+
+use super::layers::Layer;
+use crate::algorithm::filling::Filling;
+use crate::algorithm::sliding_log::SlidingLog;
+use crate::algorithm::{Kernel, Plan, with_kernel};
+use crate::decision::Decision;
+use crate::error::BuildError;
+use crate::table::log::LogTable;
+use crate::table::{Memory, Stats, Table, Verdict, WhenFull, buckets_for};
+
+/// The layers of a limiter. One alone, as most have, stands in the limiter itself.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a pointer less to follow, in every check")]
+pub(super) enum Layers {
+    One(LayerTable),
+    Several(Box<[LayerTable]>),
+}
+
+impl FromIterator<LayerTable> for Layers {
+    fn from_iter<I: IntoIterator<Item = LayerTable>>(layers: I) -> Self {
+        let mut layers: Vec<_> = layers.into_iter().collect();
+        match (layers.pop(), layers.is_empty()) {
+            (Some(layer), true) => Self::One(layer),
+            (last, _) => {
+                layers.extend(last);
+                Self::Several(layers.into_boxed_slice())
+            }
+        }
+    }
+}
+
+impl Deref for Layers {
+    type Target = [LayerTable];
+
+    #[inline]
+    fn deref(&self) -> &[LayerTable] {
+        match self {
+            Self::One(layer) => core::slice::from_ref(layer),
+            Self::Several(layers) => layers,
+        }
+    }
+}
+
+/// A layer and the table of its keys' states.
+#[derive(Debug)]
+pub(super) enum LayerTable {
+    Words(Kernel, Table),
+    Logs(SlidingLog, LogTable),
+}
+
+impl LayerTable {
+    /// With all its memory, for this process.
+    pub(super) fn alone(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        Ok(match plan {
+            Plan::Word(kernel) => Self::Words(kernel, alone(max_keys, when_full)?),
+            Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
+        })
+    }
+
+    #[inline]
+    pub(super) fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost))
+            }
+            Self::Logs(log, table) => table.charge(log, h, now, cost),
+        }
+    }
+
+    pub(super) fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost))
+            }
+            Self::Logs(log, table) => table.fill(log, h, now, cost),
+        }
+    }
+
+    pub(super) fn prefetch_rest(&self, h: u64) {
+        match self {
+            Self::Words(_, table) => table.prefetch_rest(h),
+            Self::Logs(..) => {}
+        }
+    }
+
+    pub(super) fn prefetch(&self, h: u64) {
+        match self {
+            Self::Words(_, table) => table.prefetch(h),
+            Self::Logs(..) => {}
+        }
+    }
+
+    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
+        match self {
+            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.forget(algorithm, h, now)),
+            Self::Logs(_, table) => table.forget(h),
+        }
+    }
+
+    pub(super) fn stats(&self, now: u64) -> Stats {
+        match self {
+            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.stats(algorithm, now)),
+            Self::Logs(log, table) => table.stats(log, now),
+        }
+    }
+}
+
+impl Layer for LayerTable {
+    /// `None` for a log: its entries say when they were charged.
+    type Receipt<'l> = Option<Verdict<'l>>;
+
+    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.peek(algorithm, h, now, cost))
+            }
+            Self::Logs(log, table) => table.peek(log, h, now, cost),
+        }
+    }
+
+    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
+        match self {
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => {
+                    let verdict = table.charge(algorithm, h, now, cost);
+                    (table.report(algorithm, &verdict, now, cost), Some(verdict))
+                })
+            }
+            Self::Logs(log, table) => (table.charge(log, h, now, cost), None),
+        }
+    }
+
+    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
+        match (self, receipt) {
+            (Self::Logs(_, table), _) => table.refund(h, cost),
+            (Self::Words(..), Some(verdict)) => verdict.refund(),
+            (Self::Words(..), None) => {}
+        }
+    }
+}
+
+/// A table in memory of its own.
+fn alone(max_keys: usize, when_full: WhenFull) -> Result<Table, BuildError> {
+    let buckets = buckets_for(max_keys)?;
+    let too_large =
+        || BuildError::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() };
+    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(too_large)?)?;
+    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(too_large)
+}

@@ -1,0 +1,91 @@
+//! A region decides as a limiter alone; what is charged afterwards, and what is claimed together, as a check.
+
+use proptest::prelude::*;
+use ratecell::{Claim, Decision, Limiter, Memory, Policy};
+
+use crate::policies::{Heal, policies};
+use crate::traffic::{Clock, Steps, traffic};
+use crate::{cases, limiter};
+
+/// A limiter in a region of its own, of one bucket.
+fn in_region(policy: &Policy) -> Option<Limiter> {
+    let builder = Limiter::builder(policy.clone()).max_keys(6);
+    let memory = Memory::shared(builder.region_bytes().ok()?).expect("memory");
+    Some(builder.init(&memory).expect("a region"))
+}
+
+proptest! {
+    #![proptest_config(cases(20_000))]
+
+    /// Wider counts end the clock sooner, but never before the horizon.
+    #[test]
+    fn a_region_decides_as_a_limiter_alone(
+        accepted in policies(Heal::Sometimes),
+        traffic in traffic(Steps::Both, 30),
+    ) {
+        let Some(shared) = in_region(&accepted.policy) else { return Ok(()) };
+        let alone = limiter(&accepted.policy);
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            last = alone.check_at([request.key], cost, now);
+            if now > shared.policy().max_now_ns() {
+                break;
+            }
+            prop_assert_eq!(shared.check_at([request.key], cost, now), last, "{} at {}", shared.policy(), now);
+        }
+    }
+
+    /// A charge of what would be allowed is a check; of more, it leaves the key full and no fuller.
+    #[test]
+    fn a_charge_is_a_check_that_is_never_refused(
+        accepted in policies(Heal::Never),
+        traffic in traffic(Steps::Forward, 30),
+    ) {
+        let (charged, checked) = (limiter(&accepted.policy), limiter(&accepted.policy));
+        let one_layer = accepted.layers.len() == 1;
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            let before = charged.peek_at("k", now);
+            last = charged.charge_at("k", cost, now);
+            prop_assert_eq!(charged.peek_at("k", now), last);
+            prop_assert!(last.remaining() <= before.remaining() && last.reset_after() >= before.reset_after());
+            if one_layer {
+                let left = before.remaining().saturating_sub(cost.into());
+                // What has come back of a unit is spent with the rest.
+                prop_assert!(last.remaining() <= left, "{before:?} {cost} {last:?}");
+                if before.remaining() >= cost.into() {
+                    prop_assert_eq!(last.remaining(), left);
+                }
+            }
+            if !checked.check_at("k", cost, now).is_allowed() {
+                let _ = checked.charge_at("k", cost, now);
+            }
+            prop_assert_eq!(last, checked.peek_at("k", now));
+        }
+    }
+
+    #[test]
+    fn one_claim_is_a_check(
+        accepted in policies(Heal::Sometimes),
+        traffic in traffic(Steps::Both, 30),
+    ) {
+        let (claimed, checked) = (limiter(&accepted.policy), limiter(&accepted.policy));
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now_ns = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            last = checked.check_at("k", cost, now_ns);
+            let mut decisions = [Decision::default()];
+            let claim = Claim { limiter: &claimed, key: b"k", cost, now_ns };
+            let outcome = Limiter::check_all(&[claim], &mut decisions);
+            prop_assert_eq!((outcome, decisions), (last.outcome(), [last]));
+        }
+    }
+}
