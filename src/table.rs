@@ -197,11 +197,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let (slot, tag) = self.find(&self.geometry.address(h))?;
         let word = slot.cell.load();
         let Step { charged, decision } = algorithm.step(word, now, cost);
-        let decided = match charged {
-            None => slot.tag.load().is_tenure_of(tag),
-            Some(after) => slot.cell.replace(word, after) && settle(slot, tag),
-        };
-        decided.then_some(decision)
+        let written = charged.is_none_or(|after| slot.cell.replace(word, after));
+        (written && is_of_tenure(slot, tag, charged.is_some())).then_some(decision)
     }
 
     /// [`charge`](Self::charge) and [`report`](Self::report) in one.
@@ -334,13 +331,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
 #[inline]
 fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
     let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
-    is_of_tenure(slot, tag, charge).then_some(charge)
+    is_of_tenure(slot, tag, charge.after != charge.before).then_some(charge)
 }
 
 /// Whether what was decided on a slot was decided in the tenure of `tag`.
 #[inline(always)]
-fn is_of_tenure(slot: &Slot, tag: Tag, charge: Charge) -> bool {
-    if charge.after == charge.before { slot.tag.load().is_tenure_of(tag) } else { settle(slot, tag) }
+fn is_of_tenure(slot: &Slot, tag: Tag, charged: bool) -> bool {
+    if charged { settle(slot, tag) } else { slot.tag.load().is_tenure_of(tag) }
 }
 
 /// Whether a charge just made belongs to the tenure of `tag`. If a reclaimer may have judged the word

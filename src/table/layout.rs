@@ -24,7 +24,7 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// There is no other change of a tag, and no state that needs repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag(u64);
+pub(crate) struct Tag(u64);
 
 const MARK_BITS: u32 = 8;
 const TENURE_BITS: u32 = 14;
@@ -250,14 +250,14 @@ pub(super) struct Slot {
 /// Slots that share a home. The models run with fewer than 8.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Bucket<const SLOTS: usize> {
+pub(crate) struct Bucket<const SLOTS: usize> {
     pub(super) slots: [Slot; SLOTS],
 }
 
 impl<const SLOTS: usize> Bucket<SLOTS> {
     /// A bit for each slot whose tag has the same coarse part as `identity`.
     #[inline]
-    pub(super) fn alike(&self, identity: Tag) -> u32 {
+    pub(crate) fn alike(&self, identity: Tag) -> u32 {
         self.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
             alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
         })
