@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::policy::Policy;
-use crate::table::{DEFAULT_MAX_KEYS, Secret, Stats, WhenFull, spread};
+use crate::table::{DEFAULT_MAX_KEYS, Secret, Sought, Stats, WhenFull, spread};
 
 mod batch;
 mod direct;
@@ -157,18 +157,18 @@ impl Limiter {
         // it: of two, the compiler would have both write to the memory of the answer.
         let known = match &self.layers {
             Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
-            _ => None,
+            _ => Err(Sought::NotYet),
         };
         match known {
-            Some(decision) => decision,
-            None => self.decide_by_call(h, cost, now).by_field(),
+            Ok(decision) => decision,
+            Err(sought) => self.decide_by_call(h, cost, now, sought).by_field(),
         }
     }
 
     #[inline(never)]
-    fn decide_by_call(&self, h: u64, cost: u32, now: u64) -> Decision {
+    fn decide_by_call(&self, h: u64, cost: u32, now: u64, sought: Sought) -> Decision {
         match &self.layers {
-            Layers::One(layer) => layer.check(h, now, cost),
+            Layers::One(layer) => layer.check(h, now, cost, sought),
             Layers::Several(layers) => layers::check(layers, h, now, cost),
         }
     }

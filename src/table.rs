@@ -72,6 +72,15 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     outgrows_cache: bool,
 }
 
+/// Why [`Table::try_hit`] decided nothing, and so how to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// The key has not been looked for, or was found and then another was in the way.
+    NotYet,
+    /// It has no member.
+    InVain,
+}
+
 /// What came of a request, in words: from it the decision is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict<'t> {
@@ -176,16 +185,25 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
     #[inline]
-    pub(crate) fn charge<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Verdict<'_> {
+    pub(crate) fn charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        sought: Sought,
+    ) -> Verdict<'_> {
         let address = self.geometry.address(h);
-        match self.hit(algorithm, &address, now, cost) {
-            Some((cell, charge)) => Verdict::charged(cell, charge),
-            None => self.insert(algorithm, &address, now, cost),
+        if sought == Sought::NotYet
+            && let Some((cell, charge)) = self.hit(algorithm, &address, now, cost)
+        {
+            return Verdict::charged(cell, charge);
         }
+        self.insert(algorithm, &address, now, cost)
     }
 
     /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
-    /// at is computed; `None` where it takes a [`check`](Self::check).
+    /// at is computed; else it takes a [`check`](Self::check).
     #[inline(always)]
     pub(crate) fn try_hit<A: Algorithm>(
         &self,
@@ -193,17 +211,24 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         cost: u32,
-    ) -> Option<Decision> {
-        let (slot, tag) = self.find(&self.geometry.address(h))?;
+    ) -> Result<Decision, Sought> {
+        let (slot, tag) = self.find(&self.geometry.address(h)).ok_or(Sought::InVain)?;
         let word = slot.cell.load();
         let Step { charged, decision } = algorithm.step(word, now, cost);
         let written = charged.is_none_or(|after| slot.cell.replace(word, after));
-        (written && is_of_tenure(slot, tag, charged.is_some())).then_some(decision)
+        if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Sought::NotYet) }
     }
 
     /// [`charge`](Self::charge) and [`report`](Self::report) in one.
-    pub(crate) fn check<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
-        self.report(algorithm, &self.charge(algorithm, h, now, cost), now, cost)
+    pub(crate) fn check<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        sought: Sought,
+    ) -> Decision {
+        self.report(algorithm, &self.charge(algorithm, h, now, cost, sought), now, cost)
     }
 
     /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.

@@ -9,7 +9,7 @@ use crate::algorithm::{Kernel, Plan, with_kernel};
 use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Memory, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 
 /// The layers of a limiter. One alone, as most have, stands in the limiter itself.
 #[derive(Debug)]
@@ -61,10 +61,10 @@ impl LayerTable {
     }
 
     #[inline]
-    pub(super) fn check(&self, h: u64, now: u64, cost: u32) -> Decision {
+    pub(super) fn check(&self, h: u64, now: u64, cost: u32, sought: Sought) -> Decision {
         match self {
             Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost))
+                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost, sought))
             }
             Self::Logs(log, table) => table.charge(log, h, now, cost),
         }
@@ -73,7 +73,7 @@ impl LayerTable {
     pub(super) fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
             Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost))
+                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost, Sought::NotYet))
             }
             Self::Logs(log, table) => table.fill(log, h, now, cost),
         }
@@ -125,7 +125,7 @@ impl Layer for LayerTable {
         match self {
             Self::Words(kernel, table) => {
                 with_kernel!(kernel, algorithm => {
-                    let verdict = table.charge(algorithm, h, now, cost);
+                    let verdict = table.charge(algorithm, h, now, cost, Sought::NotYet);
                     (table.report(algorithm, &verdict, now, cost), Some(verdict))
                 })
             }

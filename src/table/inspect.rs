@@ -10,8 +10,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(crate) fn members(&self, h: u64) -> usize {
         let address = self.geometry.address(h);
         self.candidates(&address)
-            .flat_map(|(index, identity)| self.places(index, identity))
-            .filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity))
+            .flat_map(|(index, identity)| {
+                let slots = &self.buckets.get(index).slots;
+                slots.iter().map(move |slot| (slot.tag.load(), identity))
+            })
+            .filter(|(tag, identity)| tag.is_member() && tag.is_key_of(*identity))
             .count()
     }
 

@@ -36,6 +36,8 @@ const ROLE: u64 = MEMBER << 1;
 const FP_SHIFT: u32 = MARK_BITS + TENURE_BITS + 2;
 
 impl Tag {
+    pub(super) const EMPTY: Self = Self(0);
+
     #[cfg(test)]
     pub(super) fn of_bits(bits: u64) -> Self {
         Self(bits)
@@ -61,7 +63,7 @@ impl Tag {
 
     #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.0 == 0
+        self == Self::EMPTY
     }
 
     #[inline]

@@ -22,37 +22,33 @@ impl Place<'_> {
     }
 }
 
-/// How willingly a slot is taken, best first.
+/// How willingly a slot is taken, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Empty,
-    FreshMember,
-    FreshPending,
+struct Rank(u64);
+
+impl Rank {
+    const EMPTY: Self = Self(0);
+    const FRESH_MEMBER: Self = Self(1);
+    const FRESH_PENDING: Self = Self(2);
+    const NEVER: Self = Self(u64::MAX);
+
     /// By eviction, the least level first.
-    Live(u64),
+    fn live(level: u64) -> Self {
+        Self(level.saturating_add(3).min(u64::MAX - 1))
+    }
 }
 
 /// The best slot of one bucket, and how full the bucket is.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Survey<'t> {
-    best: Option<(Rank, Place<'t>)>,
+    rank: Rank,
+    /// `None` where the rank is never.
+    best: Option<Place<'t>>,
     live: usize,
-    /// When the first of its live slots will be fresh.
+    /// When the first of its live slots will be fresh; told where nothing is evicted.
     free_at: u64,
     /// Whether the new key has appeared in it, by another caller.
     own: bool,
-}
-
-impl Survey<'_> {
-    /// Whether a newcomer goes home while its home is like this.
-    fn goes_home(&self, slots: usize) -> bool {
-        2 * self.live < slots
-    }
-
-    /// Whether it goes there whatever the alternate is like.
-    fn is_roomy(&self, slots: usize) -> bool {
-        self.goes_home(slots) && matches!(self.best, Some((Rank::Empty, _)))
-    }
 }
 
 /// What came of looking for a slot to take.
@@ -71,15 +67,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let Address { home, identity } = *address;
         let alternate = self.geometry.alternate(address).map(|index| (index, identity.in_alternate()));
         core::iter::once((home, identity)).chain(alternate)
-    }
-
-    pub(super) fn places(&self, index: Index, identity: Tag) -> impl Iterator<Item = Place<'_>> {
-        self.buckets.get(index).slots.iter().enumerate().map(move |(index, slot)| Place {
-            slot,
-            index,
-            identity,
-            tag: slot.tag.load(),
-        })
     }
 
     /// The places whose tags may be of that key.
@@ -102,27 +89,36 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         took_pending: &mut bool,
     ) -> Taking<'t> {
-        let mut chosen: Option<Survey<'t>> = None;
-        for (index, identity) in self.candidates(address) {
-            let survey = self.survey(algorithm, index, identity, now, *took_pending);
-            chosen = Some(match chosen {
-                Some(home) => prefer(home, survey, SLOTS),
-                // Whatever is in the alternate.
-                None if survey.is_roomy(SLOTS) => {
-                    chosen = Some(survey);
-                    break;
-                }
-                None => survey,
-            });
+        if let Some(place) = self.first_in_roomy(address) {
+            return self.reclaim(algorithm, address, place, false, now);
         }
-        let Some(survey) = chosen.filter(|survey| !survey.own) else { return Taking::Lost };
-        let Some((rank, place)) = survey.best else { return Taking::Full(survey.free_at) };
+        let home = self.survey(algorithm, address.home, address.identity, now, *took_pending);
+        let survey = match self.geometry.alternate(address) {
+            Some(index) => {
+                let identity = address.identity.in_alternate();
+                prefer(home, self.survey(algorithm, index, identity, now, *took_pending), SLOTS)
+            }
+            None => home,
+        };
+        if survey.own {
+            return Taking::Lost;
+        }
+        let Some(place) = survey.best else { return Taking::Full(survey.free_at) };
         *took_pending |= !place.tag.is_empty() && !place.tag.is_member();
-        let evict = matches!(rank, Rank::Live(_));
-        match self.reclaim(algorithm, address, &place, evict, now) {
-            Some(tag) => Taking::Taken(Place { tag, ..place }),
-            None => Taking::Lost,
+        self.reclaim(algorithm, address, place, survey.rank > Rank::FRESH_PENDING, now)
+    }
+
+    /// An empty slot at home, where more than half of the slots are empty: nothing elsewhere would be preferred.
+    fn first_in_roomy(&self, address: &Address) -> Option<Place<'_>> {
+        let bucket = self.buckets.get(address.home);
+        let empty = alike(bucket, Tag::EMPTY);
+        if 2 * empty.count_ones() as usize <= SLOTS {
+            return None;
         }
+        let index = empty.trailing_zeros() as usize;
+        let slot = bucket.slots.get(index)?;
+        let tag = slot.tag.load();
+        tag.is_empty().then_some(Place { slot, index, identity: address.identity, tag })
     }
 
     fn survey<A: Algorithm>(
@@ -133,39 +129,57 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         took_pending: bool,
     ) -> Survey<'_> {
-        let mut survey = Survey { best: None, live: 0, free_at: u64::MAX, own: false };
-        for place in self.places(index, identity) {
-            if place.tag.is_key_of(identity) {
+        let mut survey = Survey { rank: Rank::NEVER, best: None, live: 0, free_at: u64::MAX, own: false };
+        for (index, slot) in self.buckets.get(index).slots.iter().enumerate() {
+            let tag = slot.tag.load();
+            if tag.is_key_of(identity) {
                 survey.own = true;
                 continue;
             }
-            let word = place.slot.cell.load();
-            let rank = if place.tag.is_empty() {
-                Rank::Empty
+            let word = slot.cell.load();
+            let rank = if tag.is_empty() {
+                Rank::EMPTY
             } else if !algorithm.is_fresh(word, now) {
                 survey.live += 1;
-                survey.free_at = survey.free_at.min(algorithm.fresh_at(word));
-                if self.when_full != WhenFull::Evict {
-                    continue;
+                if self.when_full == WhenFull::Evict {
+                    Rank::live(algorithm.level(word, now))
+                } else {
+                    survey.free_at = survey.free_at.min(algorithm.fresh_at(word));
+                    Rank::NEVER
                 }
-                Rank::Live(algorithm.level(word, now))
-            } else if place.tag.is_member() {
-                Rank::FreshMember
+            } else if tag.is_member() {
+                Rank::FRESH_MEMBER
             } else if took_pending {
                 survey.free_at = now;
-                continue;
+                Rank::NEVER
             } else {
-                Rank::FreshPending
+                Rank::FRESH_PENDING
             };
-            if survey.best.is_none_or(|(best, _)| rank < best) {
-                survey.best = Some((rank, place));
+            if rank < survey.rank {
+                survey.rank = rank;
+                survey.best = Some(Place { slot, index, identity, tag });
             }
         }
         survey
     }
 
-    /// Takes a slot from whoever has it, and returns its tag: pending, for the new key.
-    fn reclaim<A: Algorithm>(
+    /// Takes a slot from whoever has it: pending, for the new key.
+    fn reclaim<'t, A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address,
+        place: Place<'t>,
+        evict: bool,
+        now: u64,
+    ) -> Taking<'t> {
+        match self.retag(algorithm, address, &place, evict, now) {
+            Some(tag) => Taking::Taken(Place { tag, ..place }),
+            None => Taking::Lost,
+        }
+    }
+
+    /// The new tag of a slot that could be taken.
+    fn retag<A: Algorithm>(
         &self,
         algorithm: &A,
         address: &Address,
@@ -219,12 +233,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 fn prefer<'t>(home: Survey<'t>, alternate: Survey<'t>, slots: usize) -> Survey<'t> {
     let free_at = home.free_at.min(alternate.free_at);
     let own = home.own || alternate.own;
-    let home_first = home.goes_home(slots) || home.live <= alternate.live;
-    let rank = |survey: &Survey<'_>| survey.best.map(|(rank, _)| rank);
-    let take_home = match (rank(&home), rank(&alternate)) {
-        (Some(_), None) => true,
-        (None, _) => false,
-        (Some(home), Some(alternate)) => home < alternate || (home == alternate && home_first),
-    };
+    let home_first = 2 * home.live < slots || home.live <= alternate.live;
+    let take_home = home.rank < alternate.rank || (home.rank == alternate.rank && home_first);
     Survey { free_at, own, ..if take_home { home } else { alternate } }
 }

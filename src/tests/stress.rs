@@ -14,7 +14,7 @@ use super::kernels::{FIFTY_EACH, kernel};
 use crate::algorithm::{Algorithm, with_kernel};
 use crate::limiter::Limiter;
 use crate::policy::Policy;
-use crate::table::{Stats, Table, WhenFull};
+use crate::table::{Sought, Stats, Table, WhenFull};
 
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;
@@ -49,7 +49,7 @@ fn race<A: Algorithm + Sync>(
                     let requests = requests(thread);
                     start.wait();
                     let ask = |(key, now)| {
-                        let verdict = table.charge(algorithm, key, now, 1);
+                        let verdict = table.charge(algorithm, key, now, 1, Sought::NotYet);
                         let decision = table.report(algorithm, &verdict, now, 1);
                         decision.is_allowed().then(|| Admission { key, now, words: verdict.words() })
                     };

@@ -8,7 +8,7 @@ use super::super::model::{Bound, explore};
 use crate::algorithm::{Algorithm, Kernel};
 use crate::decision::Decision;
 use crate::limiter::layers::{self, Layer};
-use crate::table::{Table, Verdict, WhenFull};
+use crate::table::{Sought, Table, Verdict, WhenFull};
 
 /// A layer of one slot.
 struct OneSlot {
@@ -37,7 +37,7 @@ impl Layer for OneSlot {
     }
 
     fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        let verdict = self.table.charge(&self.gcra(), h, now, cost);
+        let verdict = self.table.charge(&self.gcra(), h, now, cost, Sought::NotYet);
         (self.table.report(&self.gcra(), &verdict, now, cost), verdict)
     }
 

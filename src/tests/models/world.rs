@@ -87,7 +87,7 @@ impl<const SLOTS: usize> World<SLOTS> {
     pub(super) fn ask(&self, key: u64, now: u64) -> bool {
         // As a limiter does.
         let decision = self.table.try_hit(&self.gcra(), key, now, 1);
-        let decision = decision.unwrap_or_else(|| self.table.check(&self.gcra(), key, now, 1));
+        let decision = decision.unwrap_or_else(|sought| self.table.check(&self.gcra(), key, now, 1, sought));
         let allowed = decision.is_allowed();
         if allowed {
             self.admissions.lock().expect("no panic").push(Admission { key, now });
