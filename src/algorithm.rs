@@ -67,6 +67,12 @@ pub(crate) trait Algorithm: Copy {
     /// Units that `word` still holds at `now`, rounded up: what erasing it would forgive.
     fn level(&self, word: u64, now: u64) -> u64;
 
+    /// What orders live words by what they hold at `now`: as the level does, or finer.
+    #[inline]
+    fn weight(&self, word: u64, now: u64) -> u64 {
+        self.level(word, now)
+    }
+
     /// Whether `word` can only have been written later than `now + heal`, and so counts as fresh.
     fn is_healed(&self, word: u64, now: u64) -> bool;
 

@@ -306,6 +306,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if let Some(found) = self.find_in(address.home, address.identity) {
             return Some(found);
         }
+        if self.outgrows_cache {
+            // Under way while the alternate is searched: a newcomer will need it.
+            self.ledger.prefetch(address.home);
+        }
         let alternate = self.geometry.alternate(address)?;
         self.find_in(alternate, address.identity.in_alternate())
     }

@@ -42,6 +42,11 @@ impl<A: Algorithm> Algorithm for Filling<A> {
     }
 
     #[inline]
+    fn weight(&self, word: u64, now: u64) -> u64 {
+        self.0.weight(word, now)
+    }
+
+    #[inline]
     fn is_healed(&self, word: u64, now: u64) -> bool {
         self.0.is_healed(word, now)
     }

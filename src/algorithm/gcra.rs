@@ -245,6 +245,11 @@ impl Algorithm for Gcra {
     }
 
     #[inline]
+    fn weight(&self, word: u64, now: u64) -> u64 {
+        word.saturating_sub(now.saturating_mul(self.den))
+    }
+
+    #[inline]
     fn is_healed(&self, word: u64, now: u64) -> bool {
         match self.heal {
             None => false,

@@ -32,9 +32,9 @@ impl Rank {
     const FRESH_PENDING: Self = Self(2);
     const NEVER: Self = Self(u64::MAX);
 
-    /// By eviction, the least level first.
-    fn live(level: u64) -> Self {
-        Self(level.saturating_add(3).min(u64::MAX - 1))
+    /// By eviction, whoever holds least first.
+    fn live(weight: u64) -> Self {
+        Self(weight.saturating_add(3).min(u64::MAX - 1))
     }
 }
 
@@ -124,25 +124,21 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn survey<A: Algorithm>(
         &self,
         algorithm: &A,
-        index: Index,
+        bucket: Index,
         identity: Tag,
         now: u64,
         took_pending: bool,
     ) -> Survey<'_> {
         let mut survey = Survey { rank: Rank::NEVER, best: None, live: 0, free_at: u64::MAX, own: false };
-        for (index, slot) in self.buckets.get(index).slots.iter().enumerate() {
+        for (index, slot) in self.buckets.get(bucket).slots.iter().enumerate() {
             let tag = slot.tag.load();
-            if tag.is_key_of(identity) {
-                survey.own = true;
-                continue;
-            }
             let word = slot.cell.load();
             let rank = if tag.is_empty() {
                 Rank::EMPTY
             } else if !algorithm.is_fresh(word, now) {
                 survey.live += 1;
                 if self.when_full == WhenFull::Evict {
-                    Rank::live(algorithm.level(word, now))
+                    Rank::live(algorithm.weight(word, now))
                 } else {
                     survey.free_at = survey.free_at.min(algorithm.fresh_at(word));
                     Rank::NEVER
@@ -156,10 +152,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Rank::FRESH_PENDING
             };
             if rank < survey.rank {
-                survey.rank = rank;
-                survey.best = Some(Place { slot, index, identity, tag });
+                if tag.is_key_of(identity) {
+                    survey.own = true;
+                } else {
+                    survey.rank = rank;
+                    survey.best = Some(Place { slot, index, identity, tag });
+                }
             }
         }
+        // Those too that were not willingly taken.
+        survey.own |= self.places_alike(bucket, identity).any(|place| place.tag.is_key_of(identity));
         survey
     }
 
