@@ -1,6 +1,6 @@
 # The two commands of the README, and the pieces of the second.
 
-.PHONY: demo test lint loom bench install uninstall
+.PHONY: demo test lint loom bench install uninstall nginx nginx-demo nginx-install
 
 # Replays an access log: `make demo LOG=/var/log/nginx/access.log`, or a made-up one.
 demo:
@@ -29,3 +29,15 @@ install:
 
 uninstall:
 	ci/install.sh --remove
+
+# The module for the nginx that is installed; needs Debian's nginx and nginx-dev.
+nginx:
+	ci/nginx.sh --build
+
+# An example configuration on loopback, and requests to it.
+nginx-demo:
+	ci/nginx-demo.sh
+
+# Into the modules' folder of the nginx that is installed: DESTDIR as usual.
+nginx-install:
+	ci/nginx.sh --install

@@ -23,16 +23,18 @@ done
 cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
-# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors.
+# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, nginx.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
 }
-for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev; do needs "$package"; done
+for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
+    nginx nginx-dev python3; do needs "$package"; done
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$(id -u)" -eq 0 ] || root=(sudo)
-    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq "${packages[@]}" >/dev/null || {
+    # The run level keeps Debian from starting what it installs.
+    "${root[@]}" apt-get update -qq && "${root[@]}" env RUNLEVEL=1 apt-get install -y -qq "${packages[@]}" >/dev/null || {
         echo "missing: Debian's ${packages[*]}" >&2
         exit 1
     }

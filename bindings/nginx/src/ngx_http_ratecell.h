@@ -1,0 +1,230 @@
+
+#ifndef _NGX_HTTP_RATECELL_H_INCLUDED_
+#define _NGX_HTTP_RATECELL_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include <ratecell.h>
+
+
+/* What ratecell_check_all() takes at once. */
+#define NGX_HTTP_RATECELL_MAX_LIMITS   64
+
+/* Tiers of one directive that a worker remembers. */
+#define NGX_HTTP_RATECELL_MAX_TIERS    64
+
+#define NGX_HTTP_RATECELL_NODELAY      NGX_MAX_UINT32_VALUE
+
+/* "leaky_queue N/NNNns queue=N burst=N" with the largest numbers. */
+#define NGX_HTTP_RATECELL_POLICY_LEN                                          \
+    (sizeof("leaky_queue /ns queue= burst=") + 4 * NGX_INT64_LEN)
+
+
+/* The values of $ratecell_status; 0 where no limit was applied. */
+#define NGX_HTTP_RATECELL_PASSED            1
+#define NGX_HTTP_RATECELL_DELAYED           2
+#define NGX_HTTP_RATECELL_REJECTED          3
+#define NGX_HTTP_RATECELL_DELAYED_DRY_RUN   4
+#define NGX_HTTP_RATECELL_REJECTED_DRY_RUN  5
+#define NGX_HTTP_RATECELL_STATUSES          6
+
+
+typedef struct {
+    uint64_t                      limit;      /* 0: there is none */
+    uint64_t                      period_ns;
+} ngx_http_ratecell_rate_t;
+
+
+/*
+ * A zone's memory: this, and the table right behind it.  Only counters change
+ * after it was made, each by one atomic addition, so a process may die at any
+ * instruction.  Aligned so that the table begins on a cache line.
+ */
+
+typedef struct {
+    uint64_t                      requests[NGX_HTTP_RATECELL_STATUSES];
+    size_t                        table_len;  /* 0: the table is in a file */
+    u_char                        padding[128
+                                          - NGX_HTTP_RATECELL_STATUSES * 8
+                                          - sizeof(size_t)];
+} ngx_http_ratecell_shm_t;
+
+
+typedef struct {
+    ngx_str_t                     name;       /* and a NUL */
+    ngx_http_complex_value_t      key;
+
+    ngx_http_ratecell_rate_t      rate;       /* none: the policy is given */
+    ngx_http_ratecell_rate_t      default_rate;
+    ngx_http_complex_value_t     *rate_value;
+
+    ngx_str_t                     policy;     /* and a NUL */
+    ngx_str_t                     file;       /* and a NUL */
+    size_t                        size;
+
+    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+
+    ngx_http_ratecell_shm_t      *shm;
+    ratecell_limiter             *limiter;
+} ngx_http_ratecell_zone_t;
+
+
+typedef struct {
+    ngx_uint_t                    first;
+    ngx_uint_t                    last;
+} ngx_http_ratecell_codes_t;
+
+
+/* One "ratecell" directive. */
+
+typedef struct {
+    ngx_shm_zone_t               *shm_zone;
+
+    ngx_http_ratecell_rate_t      rate;       /* none: the zone's */
+    ngx_http_complex_value_t     *rate_value;
+
+    ngx_uint_t                    burst;
+    ngx_uint_t                    default_burst;
+    ngx_http_complex_value_t     *burst_value;
+
+    /* units above the first that are not delayed */
+    ngx_uint_t                    delay;
+
+    ngx_uint_t                    cost;
+    ngx_http_complex_value_t     *cost_value;
+
+    ngx_array_t                  *count;      /* ngx_http_ratecell_codes_t */
+
+    ratecell_limiter             *limiter;
+
+    /* what follows is each worker's own */
+    ngx_queue_t                   tiers;
+    ngx_uint_t                    ntiers;
+
+    unsigned                      burst_set:1;
+    unsigned                      delay_set:1;
+    unsigned                      strict:1;
+    unsigned                      warned:1;
+
+    ngx_str_t                     conf_file;
+    ngx_uint_t                    conf_line;
+} ngx_http_ratecell_limit_t;
+
+
+/* A limiter of one limit at a rate and burst that variables told. */
+
+typedef struct {
+    ngx_queue_t                   queue;      /* most recently used first */
+    ngx_http_ratecell_rate_t      rate;
+    ngx_uint_t                    burst;
+    ratecell_limiter             *limiter;
+    ngx_uint_t                    users;      /* requests that hold it */
+    unsigned                      dropped:1;
+} ngx_http_ratecell_tier_t;
+
+
+/* One limit as it is applied to one request. */
+
+typedef struct {
+    ngx_http_ratecell_limit_t    *limit;
+    const ratecell_limiter       *limiter;
+    ngx_http_ratecell_tier_t     *tier;
+    ngx_str_t                     key;
+    uint64_t                      now;
+    uint32_t                      cost;
+    unsigned                      charged:1;
+    ratecell_decision             decision;
+} ngx_http_ratecell_claim_t;
+
+
+typedef struct {
+    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+    ngx_uint_t                    limit_log_level;
+    ngx_uint_t                    delay_log_level;
+    ngx_uint_t                    status_code;
+    ngx_flag_t                    dry_run;
+    ngx_flag_t                    headers;
+} ngx_http_ratecell_conf_t;
+
+
+typedef struct {
+    ngx_array_t                   zones;      /* ngx_shm_zone_t * */
+    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+} ngx_http_ratecell_main_conf_t;
+
+
+/*
+ * Of a main request, for all its subrequests and internal redirects.  The
+ * latter clear r->ctx, so this is the data of a pool cleanup.
+ */
+
+typedef struct {
+    ngx_http_ratecell_conf_t     *conf;
+    ngx_uint_t                    status;
+    ngx_http_ratecell_claim_t    *deciding;
+    uint64_t                      excess;     /* of a refusal, for the log */
+    ngx_event_t                  *timer;
+    ngx_uint_t                    nclaims;
+    ngx_http_ratecell_claim_t     claims[1];
+} ngx_http_ratecell_ctx_t;
+
+
+#define ngx_http_ratecell_zone(limit)                                         \
+    ((ngx_http_ratecell_zone_t *) (limit)->shm_zone->data)
+
+#define ngx_http_ratecell_refused(ctx)                                        \
+    ((ctx)->status == NGX_HTTP_RATECELL_REJECTED)
+
+
+char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
+ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
+void ngx_http_ratecell_free_zone(void *data);
+
+ngx_uint_t ngx_http_ratecell_parameter(ngx_str_t *value, char *name,
+    ngx_str_t *text);
+char *ngx_http_ratecell_rate_parameter(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_str_t *text, ngx_http_ratecell_rate_t *rate,
+    ngx_http_complex_value_t **cv);
+char *ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_str_t *text, ngx_uint_t min, ngx_uint_t *units,
+    ngx_http_complex_value_t **cv);
+
+ngx_int_t ngx_http_ratecell_parse_rate(ngx_str_t *text,
+    ngx_http_ratecell_rate_t *rate);
+ngx_int_t ngx_http_ratecell_parse_units(ngx_str_t *text, ngx_uint_t *units);
+u_char *ngx_http_ratecell_print_policy(u_char *buf,
+    ngx_http_ratecell_rate_t *rate, ngx_uint_t burst, ngx_uint_t delay);
+uint64_t ngx_http_ratecell_excess(ngx_http_ratecell_claim_t *claim);
+
+ngx_int_t ngx_http_ratecell_evaluate(ngx_http_request_t *r,
+    ngx_http_ratecell_claim_t *claim);
+void ngx_http_ratecell_free_limit(void *data);
+void ngx_http_ratecell_release_tier(ngx_http_ratecell_tier_t *tier);
+
+ngx_http_ratecell_ctx_t *ngx_http_ratecell_get_ctx(ngx_http_request_t *r);
+ngx_int_t ngx_http_ratecell_handler(ngx_http_request_t *r);
+int32_t ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx);
+void ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim,
+    ngx_uint_t status);
+ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx, ngx_msec_t delay);
+ngx_int_t ngx_http_ratecell_log_handler(ngx_http_request_t *r);
+
+ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
+void ngx_http_ratecell_init_headers(void);
+
+
+extern ngx_module_t  ngx_http_ratecell_module;
+
+
+#endif /* _NGX_HTTP_RATECELL_H_INCLUDED_ */

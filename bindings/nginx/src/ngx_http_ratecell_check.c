@@ -1,0 +1,272 @@
+
+/*
+ * The handler of a request: its keys, the decision, and what follows from it.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+static ngx_int_t ngx_http_ratecell_claims(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx);
+static void ngx_http_ratecell_cleanup(void *data);
+static ngx_int_t ngx_http_ratecell_refuse(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx);
+static ngx_msec_t ngx_http_ratecell_pass(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx);
+
+
+/*
+ * Subrequests and internal redirects are parts of the main request, which is
+ * limited once.
+ */
+
+ngx_http_ratecell_ctx_t *
+ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t       *cln;
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    r = r->main;
+    ctx = ngx_http_get_module_ctx(r, ngx_http_ratecell_module);
+
+    if (ctx == NULL && (r->internal || r->filter_finalize)) {
+
+        for (cln = r->pool->cleanup; cln; cln = cln->next) {
+            if (cln->handler == ngx_http_ratecell_cleanup) {
+                ctx = cln->data;
+                break;
+            }
+        }
+    }
+
+    return ctx;
+}
+
+
+ngx_int_t
+ngx_http_ratecell_handler(ngx_http_request_t *r)
+{
+    int32_t                    rc;
+    ngx_int_t                  n;
+    ngx_msec_t                 delay;
+    ngx_pool_cleanup_t        *cln;
+    ngx_http_ratecell_ctx_t   *ctx;
+    ngx_http_ratecell_conf_t  *rlcf;
+
+    rlcf = ngx_http_get_module_loc_conf(r, ngx_http_ratecell_module);
+
+    if (rlcf->limits.nelts == 0 || ngx_http_ratecell_get_ctx(r)) {
+        return NGX_DECLINED;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_ratecell_ctx_t)
+                                        + (rlcf->limits.nelts - 1)
+                                          * sizeof(ngx_http_ratecell_claim_t));
+    if (cln == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ctx = cln->data;
+
+    ctx->conf = rlcf;
+    ctx->status = 0;
+    ctx->timer = NULL;
+    ctx->nclaims = 0;
+
+    n = ngx_http_ratecell_claims(r, ctx);
+
+    /* without a claim the request was not limited, and still may be */
+
+    if (n == NGX_OK && ctx->nclaims == 0) {
+        return NGX_DECLINED;
+    }
+
+    cln->handler = ngx_http_ratecell_cleanup;
+
+    if (n != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_http_set_ctx(r->main, ctx, ngx_http_ratecell_module);
+
+    rc = ngx_http_ratecell_decide(ctx);
+
+    if (rc < 0) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "requests cannot be limited by zone \"%V\": %s",
+                      &ctx->deciding->limit->shm_zone->shm.name,
+                      ratecell_strerror(rc));
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (rc != RATECELL_ALLOWED) {
+        return ngx_http_ratecell_refuse(r, ctx);
+    }
+
+    delay = ngx_http_ratecell_pass(r, ctx);
+
+    return delay ? ngx_http_ratecell_delay(r, ctx, delay) : NGX_DECLINED;
+}
+
+
+/* What each limit is asked; not those whose key is empty. */
+
+static ngx_int_t
+ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
+{
+    ngx_uint_t                   i;
+    ngx_http_ratecell_limit_t   *limit, **limits;
+    ngx_http_ratecell_claim_t   *claim;
+
+    limits = ctx->conf->limits.elts;
+
+    for (i = 0; i < ctx->conf->limits.nelts; i++) {
+
+        limit = limits[i];
+        claim = &ctx->claims[ctx->nclaims];
+
+        if (ngx_http_complex_value(r, &ngx_http_ratecell_zone(limit)->key,
+                                   &claim->key)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (claim->key.len == 0) {
+            continue;
+        }
+
+        claim->limit = limit;
+        claim->limiter = limit->limiter;
+        claim->tier = NULL;
+        claim->cost = limit->cost;
+
+        ctx->nclaims++;
+
+        if ((limit->rate_value || limit->burst_value || limit->cost_value)
+            && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_ratecell_cleanup(void *data)
+{
+    ngx_http_ratecell_ctx_t  *ctx = data;
+
+    ngx_uint_t  i;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+        if (ctx->claims[i].tier) {
+            ngx_http_ratecell_release_tier(ctx->claims[i].tier);
+        }
+    }
+
+    if (ctx->timer && ctx->timer->timer_set) {
+        ngx_del_timer(ctx->timer);
+    }
+}
+
+
+void
+ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
+{
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = ngx_http_ratecell_zone(claim->limit);
+
+    (void) __atomic_fetch_add(&zone->shm->requests[status], 1,
+                              __ATOMIC_RELAXED);
+}
+
+
+/* The first limit that refuses is told and counted. */
+
+static ngx_int_t
+ngx_http_ratecell_refuse(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
+{
+    uint64_t                   excess;
+    ngx_http_ratecell_conf_t  *rlcf;
+
+    rlcf = ctx->conf;
+    excess = ctx->excess;
+
+    ngx_log_error(rlcf->limit_log_level, r->connection->log, 0,
+                  "limiting requests%s, excess: %uL.%03uL by zone \"%V\"",
+                  rlcf->dry_run ? ", dry run" : "",
+                  excess / 1000, excess % 1000,
+                  &ctx->deciding->limit->shm_zone->shm.name);
+
+    ctx->status = rlcf->dry_run ? NGX_HTTP_RATECELL_REJECTED_DRY_RUN
+                                : NGX_HTTP_RATECELL_REJECTED;
+
+    ngx_http_ratecell_count(ctx->deciding, ctx->status);
+
+    return rlcf->dry_run ? NGX_DECLINED : (ngx_int_t) rlcf->status_code;
+}
+
+
+/* Returns the delay, which is the longest that any limit asks for. */
+
+static ngx_msec_t
+ngx_http_ratecell_pass(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
+{
+    uint64_t                    delay, excess;
+    ngx_uint_t                  i, status;
+    ngx_http_ratecell_conf_t   *rlcf;
+    ngx_http_ratecell_claim_t  *claim;
+
+    rlcf = ctx->conf;
+    delay = 0;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        if (claim->limit->delay == NGX_HTTP_RATECELL_NODELAY) {
+            claim->decision.delay_ns = 0;
+        }
+
+        if (claim->decision.delay_ns > delay) {
+            delay = claim->decision.delay_ns;
+            ctx->deciding = claim;
+        }
+    }
+
+    ctx->status = NGX_HTTP_RATECELL_PASSED;
+
+    if (delay) {
+        excess = ngx_http_ratecell_excess(ctx->deciding);
+
+        ngx_log_error(rlcf->delay_log_level, r->connection->log, 0,
+                      "delaying request%s, excess: %uL.%03uL, by zone \"%V\"",
+                      rlcf->dry_run ? ", dry run" : "",
+                      excess / 1000, excess % 1000,
+                      &ctx->deciding->limit->shm_zone->shm.name);
+
+        ctx->status = rlcf->dry_run ? NGX_HTTP_RATECELL_DELAYED_DRY_RUN
+                                    : NGX_HTTP_RATECELL_DELAYED;
+    }
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        status = claim->decision.delay_ns ? ctx->status
+                                          : NGX_HTTP_RATECELL_PASSED;
+
+        ngx_http_ratecell_count(claim, status);
+    }
+
+    if (rlcf->dry_run) {
+        return 0;
+    }
+
+    return (ngx_msec_t) ((delay + 999999) / 1000000);
+}

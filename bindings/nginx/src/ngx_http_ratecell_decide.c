@@ -1,0 +1,261 @@
+
+/*
+ * The decision over all claims of a request: each is charged, or none.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim);
+static int32_t ngx_http_ratecell_decide_responses(
+    ngx_http_ratecell_ctx_t *ctx);
+static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
+static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx);
+static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
+static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
+
+
+/*
+ * Returns what ratecell_limiter_check() does.  The deciding claim is the one
+ * to tell: the first that refuses, or the one with the least left.
+ */
+
+int32_t
+ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t                     rc;
+    ngx_uint_t                  i;
+    ngx_http_ratecell_claim_t  *claim;
+
+    claim = &ctx->claims[0];
+    ctx->deciding = claim;
+
+    if (ctx->nclaims == 1 && claim->limit->count == NULL
+        && !claim->limit->strict)
+    {
+        rc = ratecell_limiter_check(claim->limiter, claim->key.data,
+                                    claim->key.len, claim->cost,
+                                    &claim->decision);
+        if (rc > 0) {
+            ctx->excess = ngx_http_ratecell_excess(claim);
+        }
+
+        return rc;
+    }
+
+    for (i = 0; i < ctx->nclaims; i++) {
+        rc = ratecell_limiter_now(ctx->claims[i].limiter, &ctx->claims[i].now);
+        if (rc < 0) {
+            return rc;
+        }
+    }
+
+    rc = ngx_http_ratecell_decide_responses(ctx);
+
+    if (rc == RATECELL_ALLOWED) {
+        rc = ngx_http_ratecell_decide_all(ctx);
+    }
+
+    if (rc < 0) {
+        return rc;
+    }
+
+    ngx_http_ratecell_choose(ctx, rc);
+
+    if (rc > 0) {
+        ctx->excess = ngx_http_ratecell_excess(ctx->deciding);
+        ngx_http_ratecell_charge_refused(ctx);
+    }
+
+    return rc;
+}
+
+
+static int32_t
+ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim)
+{
+    return ratecell_limiter_check_at(claim->limiter, claim->key.data,
+                                     claim->key.len, claim->cost, claim->now,
+                                     &claim->decision);
+}
+
+
+/*
+ * A limit that counts responses lets a request go while there is room for it,
+ * and charges it when its response is known.
+ */
+
+static int32_t
+ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t                     rc, gravest;
+    ngx_uint_t                  i;
+    ngx_http_ratecell_claim_t  *claim;
+
+    gravest = RATECELL_ALLOWED;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+        claim->charged = 0;
+
+        if (claim->limit->count == NULL) {
+            continue;
+        }
+
+        rc = ratecell_limiter_peek_at(claim->limiter, claim->key.data,
+                                      claim->key.len, claim->now,
+                                      &claim->decision);
+        if (rc < 0) {
+            return rc;
+        }
+
+        if (rc == RATECELL_ALLOWED
+            && claim->decision.remaining < claim->cost)
+        {
+            /* for the time to retry; by a race it may yet be charged */
+
+            rc = ngx_http_ratecell_decide_one(claim);
+            if (rc < 0) {
+                return rc;
+            }
+
+            claim->charged = (rc == RATECELL_ALLOWED);
+        }
+
+        gravest = ngx_max(gravest, rc);
+    }
+
+    if (gravest > 0) {
+        ngx_http_ratecell_peek_others(ctx);
+    }
+
+    return gravest;
+}
+
+
+static void
+ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
+{
+    ngx_uint_t                  i;
+    ngx_http_ratecell_claim_t  *claim;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        if (claim->limit->count == NULL) {
+            (void) ratecell_limiter_peek_at(claim->limiter, claim->key.data,
+                                            claim->key.len, claim->now,
+                                            &claim->decision);
+        }
+    }
+}
+
+
+static int32_t
+ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t                     rc;
+    ngx_uint_t                  i, n;
+    ngx_http_ratecell_claim_t  *claim, *asked[NGX_HTTP_RATECELL_MAX_LIMITS];
+    ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LIMITS];
+    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LIMITS];
+
+    n = 0;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        if (claim->limit->count) {
+            continue;
+        }
+
+        claims[n].limiter = claim->limiter;
+        claims[n].key = claim->key.data;
+        claims[n].key_len = claim->key.len;
+        claims[n].now_ns = claim->now;
+        claims[n].cost = claim->cost;
+        claims[n].reserved = 0;
+
+        asked[n++] = claim;
+    }
+
+    if (n == 0) {
+        return RATECELL_ALLOWED;
+    }
+
+    if (n == 1) {
+        return ngx_http_ratecell_decide_one(asked[0]);
+    }
+
+    rc = ratecell_check_all(claims, n, decisions);
+
+    if (rc >= 0) {
+        for (i = 0; i < n; i++) {
+            asked[i]->decision = decisions[i];
+        }
+    }
+
+    return rc;
+}
+
+
+static void
+ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc)
+{
+    ngx_uint_t                  i;
+    ngx_http_ratecell_claim_t  *claim;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        if (rc > 0 && claim->decision.outcome != RATECELL_ALLOWED) {
+            ctx->deciding = claim;
+            return;
+        }
+
+        if (claim->decision.remaining < ctx->deciding->decision.remaining) {
+            ctx->deciding = claim;
+        }
+    }
+}
+
+
+/*
+ * What a refused request is charged where refusals count.  The second check
+ * tells the time to retry from there; at the same instant it changes nothing.
+ */
+
+static void
+ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx)
+{
+    ngx_uint_t                  i;
+    ngx_http_ratecell_claim_t  *claim;
+
+    for (i = 0; i < ctx->nclaims; i++) {
+
+        claim = &ctx->claims[i];
+
+        if (!claim->limit->strict || claim->charged || claim->cost == 0) {
+            continue;
+        }
+
+        claim->charged = 1;
+
+        if (claim->decision.outcome == RATECELL_ALLOWED) {
+            (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
+                                              claim->key.len, claim->cost,
+                                              claim->now, &claim->decision);
+            continue;
+        }
+
+        (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
+                                          claim->key.len, claim->cost,
+                                          claim->now, NULL);
+        (void) ngx_http_ratecell_decide_one(claim);
+    }
+}

@@ -1,0 +1,401 @@
+
+/*
+ * The "ratecell" directive.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+static ngx_int_t ngx_http_ratecell_add_limit(ngx_conf_t *cf,
+    ngx_http_ratecell_conf_t *rlcf, ngx_http_ratecell_limit_t *limit);
+static char *ngx_http_ratecell_limit_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit, ngx_str_t *value);
+static char *ngx_http_ratecell_limit_count(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit, ngx_str_t *value, ngx_str_t *text);
+static ngx_int_t ngx_http_ratecell_parse_codes(u_char *p, u_char *last,
+    ngx_http_ratecell_codes_t *codes);
+static ngx_int_t ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit);
+
+
+char *
+ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_ratecell_conf_t  *rlcf = conf;
+
+    char                        *rv;
+    ngx_str_t                   *value;
+    ngx_uint_t                   i;
+    ngx_http_ratecell_limit_t   *limit, **limits;
+
+    value = cf->args->elts;
+
+    limit = ngx_pcalloc(cf->pool, sizeof(ngx_http_ratecell_limit_t));
+    if (limit == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    limit->cost = 1;
+    limit->conf_file = cf->conf_file->file.name;
+    limit->conf_line = cf->conf_file->line;
+
+    ngx_queue_init(&limit->tiers);
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        rv = ngx_http_ratecell_limit_parameter(cf, limit, &value[i]);
+        if (rv != NGX_CONF_OK) {
+            return rv;
+        }
+    }
+
+    if (limit->shm_zone == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" must have \"zone\" parameter",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (limit->count && limit->delay_set
+        && limit->delay != NGX_HTTP_RATECELL_NODELAY)
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" has \"delay\" and \"count\": a request "
+                           "that is counted by its response is not delayed",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (limit->count) {
+        limit->delay = NGX_HTTP_RATECELL_NODELAY;
+    }
+
+    limits = rlcf->limits.elts;
+
+    for (i = 0; i < rlcf->limits.nelts; i++) {
+        if (limit->shm_zone == limits[i]->shm_zone) {
+            return "is duplicate";
+        }
+    }
+
+    if (rlcf->limits.nelts == NGX_HTTP_RATECELL_MAX_LIMITS) {
+        return "is one too many: expected at most 64 in one place";
+    }
+
+    return ngx_http_ratecell_add_limit(cf, rlcf, limit) == NGX_OK
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_add_limit(ngx_conf_t *cf, ngx_http_ratecell_conf_t *rlcf,
+    ngx_http_ratecell_limit_t *limit)
+{
+    ngx_pool_cleanup_t              *cln;
+    ngx_http_ratecell_limit_t      **limitp;
+    ngx_http_ratecell_main_conf_t   *rmcf;
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_http_ratecell_free_limit;
+    cln->data = limit;
+
+    if (rlcf->limits.elts == NULL
+        && ngx_array_init(&rlcf->limits, cf->pool, 1,
+                          sizeof(ngx_http_ratecell_limit_t *))
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    limitp = ngx_array_push(&rlcf->limits);
+    if (limitp == NULL) {
+        return NGX_ERROR;
+    }
+
+    *limitp = limit;
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
+
+    limitp = ngx_array_push(&rmcf->limits);
+    if (limitp == NULL) {
+        return NGX_ERROR;
+    }
+
+    *limitp = limit;
+
+    return NGX_OK;
+}
+
+
+static char *
+ngx_http_ratecell_limit_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit, ngx_str_t *value)
+{
+    ngx_str_t  text;
+
+    if (ngx_http_ratecell_parameter(value, "zone=", &text) && text.len) {
+
+        /* the directive that defines it may follow */
+
+        limit->shm_zone = ngx_shared_memory_add(cf, &text, 0,
+                                                &ngx_http_ratecell_module);
+
+        return limit->shm_zone ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_ratecell_parameter(value, "rate=", &text)) {
+        return ngx_http_ratecell_rate_parameter(cf, value, &text, &limit->rate,
+                                                &limit->rate_value);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "burst=", &text)) {
+        limit->burst_set = 1;
+        return ngx_http_ratecell_units_parameter(cf, value, &text, 1,
+                                                 &limit->burst,
+                                                 &limit->burst_value);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "default_burst=", &text)) {
+        limit->burst_set = 1;
+        return ngx_http_ratecell_units_parameter(cf, value, &text, 0,
+                                                 &limit->default_burst, NULL);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "delay=", &text)) {
+        limit->delay_set = 1;
+        return ngx_http_ratecell_units_parameter(cf, value, &text, 1,
+                                                 &limit->delay, NULL);
+    }
+
+    if (ngx_strcmp(value->data, "nodelay") == 0) {
+        limit->delay_set = 1;
+        limit->delay = NGX_HTTP_RATECELL_NODELAY;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_ratecell_parameter(value, "cost=", &text)) {
+        return ngx_http_ratecell_units_parameter(cf, value, &text, 0,
+                                                 &limit->cost,
+                                                 &limit->cost_value);
+    }
+
+    if (ngx_strcmp(value->data, "strict") == 0) {
+        limit->strict = 1;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_ratecell_parameter(value, "count=", &text)) {
+        return ngx_http_ratecell_limit_count(cf, limit, value, &text);
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid parameter \"%V\": expected zone=, rate=, "
+                       "burst=, default_burst=, delay=, nodelay, cost=, "
+                       "strict or count=", value);
+
+    return NGX_CONF_ERROR;
+}
+
+
+/* count=response, or count=response:401,403,500-504,4xx */
+
+static char *
+ngx_http_ratecell_limit_count(ngx_conf_t *cf, ngx_http_ratecell_limit_t *limit,
+    ngx_str_t *value, ngx_str_t *text)
+{
+    u_char                     *p, *last, *comma;
+    ngx_http_ratecell_codes_t  *codes;
+
+    p = text->data;
+    last = p + text->len;
+
+    if (text->len < 8 || ngx_strncmp(p, "response", 8) != 0) {
+        goto invalid;
+    }
+
+    limit->count = ngx_array_create(cf->pool, 1,
+                                    sizeof(ngx_http_ratecell_codes_t));
+    if (limit->count == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    p += 8;
+
+    if (p == last) {
+
+        codes = ngx_array_push(limit->count);
+        if (codes == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        codes->first = 0;
+        codes->last = 999;
+
+        return NGX_CONF_OK;
+    }
+
+    if (*p != ':') {
+        goto invalid;
+    }
+
+    do {
+        p++;
+
+        comma = ngx_strlchr(p, last, ',');
+        if (comma == NULL) {
+            comma = last;
+        }
+
+        codes = ngx_array_push(limit->count);
+        if (codes == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        if (ngx_http_ratecell_parse_codes(p, comma, codes) != NGX_OK) {
+            goto invalid;
+        }
+
+        p = comma;
+
+    } while (p < last);
+
+    return NGX_CONF_OK;
+
+invalid:
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid count value \"%V\": expected count=response, "
+                       "or with codes, such as count=response:401,403,5xx",
+                       value);
+
+    return NGX_CONF_ERROR;
+}
+
+
+/* 401, 4xx or 500-504 */
+
+static ngx_int_t
+ngx_http_ratecell_parse_codes(u_char *p, u_char *last,
+    ngx_http_ratecell_codes_t *codes)
+{
+    ngx_int_t  first, final;
+
+    if (last - p == 3 && p[0] >= '1' && p[0] <= '5' && p[1] == 'x'
+        && p[2] == 'x')
+    {
+        codes->first = (p[0] - '0') * 100;
+        codes->last = codes->first + 99;
+        return NGX_OK;
+    }
+
+    if (last - p != 3 && !(last - p == 7 && p[3] == '-')) {
+        return NGX_ERROR;
+    }
+
+    first = ngx_atoi(p, 3);
+    final = ngx_atoi(last - 3, 3);
+
+    if (first < 100 || final < first || final > 599) {
+        return NGX_ERROR;
+    }
+
+    codes->first = first;
+    codes->last = final;
+
+    return NGX_OK;
+}
+
+
+/* When all of the configuration is read: what each limit has from its zone. */
+
+ngx_int_t
+ngx_http_ratecell_resolve_limits(ngx_conf_t *cf)
+{
+    ngx_uint_t                       i;
+    ngx_http_ratecell_limit_t      **limits;
+    ngx_http_ratecell_main_conf_t   *rmcf;
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
+    limits = rmcf->limits.elts;
+
+    for (i = 0; i < rmcf->limits.nelts; i++) {
+        if (ngx_http_ratecell_resolve_limit(cf, limits[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit)
+{
+    ngx_http_ratecell_zone_t    *zone;
+    ngx_http_ratecell_limit_t  **limitp;
+    char                         why[512];
+    u_char                       policy[NGX_HTTP_RATECELL_POLICY_LEN];
+
+    zone = limit->shm_zone->data;
+
+    if (zone == NULL) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "unknown ratecell_zone \"%V\" in %V:%ui",
+                      &limit->shm_zone->shm.name, &limit->conf_file,
+                      limit->conf_line);
+        return NGX_ERROR;
+    }
+
+    limitp = ngx_array_push(&zone->limits);
+    if (limitp == NULL) {
+        return NGX_ERROR;
+    }
+
+    *limitp = limit;
+
+    if (zone->rate.limit == 0) {
+
+        if (limit->rate.limit || limit->rate_value || limit->burst_set
+            || (limit->delay_set && limit->delay != NGX_HTTP_RATECELL_NODELAY))
+        {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "\"rate\", \"burst\" and \"delay\" need a zone with "
+                          "\"rate\": ratecell_zone \"%V\" has \"policy\" "
+                          "in %V:%ui", &zone->name, &limit->conf_file,
+                          limit->conf_line);
+            return NGX_ERROR;
+        }
+
+        return NGX_OK;
+    }
+
+    if (limit->rate.limit == 0 && limit->rate_value == NULL) {
+        limit->rate_value = zone->rate_value;
+    }
+
+    if (limit->rate.limit == 0) {
+        limit->rate = zone->rate;
+    }
+
+    if (limit->burst_value) {
+        limit->burst = limit->default_burst;
+    }
+
+    (void) ngx_http_ratecell_print_policy(policy, &limit->rate, limit->burst,
+                                          limit->delay);
+
+    if (ratecell_policy_explain((char *) policy, why, sizeof(why)) != 0) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "invalid rate and burst of zone \"%V\": %s in %V:%ui",
+                      &zone->name, why, &limit->conf_file, limit->conf_line);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}

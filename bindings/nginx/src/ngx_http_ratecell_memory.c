@@ -1,0 +1,270 @@
+
+/*
+ * The memory of a zone: its table and counters, over reloads.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
+static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
+static ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
+
+
+#define ngx_http_ratecell_table(shm)  ((void *) ((shm) + 1))
+
+
+void
+ngx_http_ratecell_free_zone(void *data)
+{
+    ngx_http_ratecell_zone_t  *zone = data;
+
+    ratecell_limiter_free(zone->limiter);
+    zone->limiter = NULL;
+}
+
+
+/*
+ * Runs in the master, before it forks.  On a reload the old workers go on
+ * with the same table and their own limiters on it.
+ */
+
+ngx_int_t
+ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
+{
+    ngx_http_ratecell_zone_t  *ozone = data;
+
+    ngx_int_t                  rc;
+    ngx_slab_pool_t           *shpool;
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = shm_zone->data;
+    shpool = (ngx_slab_pool_t *) shm_zone->shm.addr;
+
+    if (ozone) {
+
+        if (zone->key.value.len != ozone->key.value.len
+            || ngx_strncmp(zone->key.value.data, ozone->key.value.data,
+                           zone->key.value.len)
+               != 0)
+        {
+            ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                          "ratecell \"%V\" uses the \"%V\" key "
+                          "while previously it used the \"%V\" key",
+                          &shm_zone->shm.name, &zone->key.value,
+                          &ozone->key.value);
+            return NGX_ERROR;
+        }
+
+        zone->shm = ozone->shm;
+
+    } else if (shm_zone->shm.exists) {
+        zone->shm = shpool->data;
+    }
+
+    if (zone->file.len) {
+        rc = ngx_http_ratecell_open_file(shm_zone);
+
+    } else if (zone->shm) {
+        rc = ngx_http_ratecell_attach_table(shm_zone);
+
+    } else {
+        rc = ngx_http_ratecell_make_table(shm_zone);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_ratecell_init_limits(shm_zone);
+}
+
+
+/*
+ * All of the zone's pages, in one run.  Nothing is allocated from the zone
+ * afterwards, and its mutex is not used.
+ */
+
+static ngx_int_t
+ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone)
+{
+    size_t                     len;
+    ngx_slab_pool_t           *shpool;
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = shm_zone->data;
+    shpool = (ngx_slab_pool_t *) shm_zone->shm.addr;
+
+    len = shpool->pfree * ngx_pagesize;
+
+    zone->shm = ngx_slab_alloc(shpool, len);
+    if (zone->shm == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(zone->shm, sizeof(ngx_http_ratecell_shm_t));
+
+    zone->shm->table_len = zone->file.len ? 0
+                           : len - sizeof(ngx_http_ratecell_shm_t);
+    shpool->data = zone->shm;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
+{
+    int32_t                    rc;
+    ngx_http_ratecell_shm_t   *shm;
+    ngx_http_ratecell_zone_t  *zone;
+
+    if (ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    zone = shm_zone->data;
+    shm = zone->shm;
+
+    rc = ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
+                              (char *) zone->policy.data, NULL,
+                              &zone->limiter);
+
+    if (rc == 0) {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                  "ratecell zone \"%V\" cannot be made: %s",
+                  &shm_zone->shm.name, ratecell_strerror(rc));
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
+{
+    int32_t                    rc;
+    char                       why[512];
+    ngx_http_ratecell_shm_t   *shm;
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = shm_zone->data;
+    shm = zone->shm;
+
+    if (shm->table_len == 0) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "ratecell zone \"%V\" previously had a \"file\": "
+                      "expected it, or another size or name",
+                      &shm_zone->shm.name);
+        return NGX_ERROR;
+    }
+
+    rc = ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
+                                (char *) zone->policy.data, NULL,
+                                &zone->limiter);
+
+    if (rc == 0) {
+        return NGX_OK;
+    }
+
+    if (ratecell_region_explain(ngx_http_ratecell_table(shm), shm->table_len,
+                                (char *) zone->policy.data, NULL,
+                                why, sizeof(why))
+        <= 0)
+    {
+        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
+                           sizeof(why));
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                  "ratecell zone \"%V\" cannot be kept: %s",
+                  &shm_zone->shm.name, why);
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
+{
+    int32_t                    rc;
+    char                       why[512];
+    ratecell_config            config = RATECELL_CONFIG_INIT;
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = shm_zone->data;
+
+    if (zone->shm == NULL && ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    config.max_keys = ratecell_region_max_keys(zone->size,
+                                               (char *) zone->policy.data);
+
+    rc = ratecell_limiter_open((char *) zone->file.data,
+                               (char *) zone->policy.data, &config,
+                               &zone->limiter);
+
+    if (rc == 0) {
+        return NGX_OK;
+    }
+
+    if (ratecell_file_explain((char *) zone->file.data,
+                              (char *) zone->policy.data, &config,
+                              why, sizeof(why))
+        <= 0)
+    {
+        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
+                           sizeof(why));
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                  "ratecell zone \"%V\" cannot use the file \"%V\": %s",
+                  &shm_zone->shm.name, &zone->file, why);
+
+    return NGX_ERROR;
+}
+
+
+/* The limits of a rate have their own bursts, and so their own limiters. */
+
+static ngx_int_t
+ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
+{
+    int32_t                      rc;
+    u_char                      *policy;
+    ngx_uint_t                   i;
+    ngx_http_ratecell_zone_t    *zone;
+    ngx_http_ratecell_limit_t  **limits;
+    u_char                       buf[NGX_HTTP_RATECELL_POLICY_LEN];
+
+    zone = shm_zone->data;
+    limits = zone->limits.elts;
+
+    for (i = 0; i < zone->limits.nelts; i++) {
+
+        policy = zone->policy.data;
+
+        if (zone->rate.limit) {
+            policy = buf;
+            (void) ngx_http_ratecell_print_policy(buf, &limits[i]->rate,
+                                                  limits[i]->burst,
+                                                  limits[i]->delay);
+        }
+
+        rc = ratecell_limiter_with_policy(zone->limiter, (char *) policy,
+                                          &limits[i]->limiter);
+        if (rc != 0) {
+            ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                          "ratecell zone \"%V\" cannot limit by \"%s\": %s",
+                          &shm_zone->shm.name, policy, ratecell_strerror(rc));
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}

@@ -1,0 +1,336 @@
+
+/*
+ * The "ratecell_stats" location: what the zones hold and what has happened, as
+ * JSON or as Prometheus text.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+#define NGX_HTTP_RATECELL_METRICS     11
+#define NGX_HTTP_RATECELL_POLICY_MAX  1024
+
+
+typedef struct {
+    char                *name;
+    char                *metric;   /* and its labels but the zone */
+    char                *help;     /* none: as of the metric before */
+    char                *type;
+} ngx_http_ratecell_metric_t;
+
+
+static ngx_int_t ngx_http_ratecell_stats_handler(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r);
+static ngx_int_t ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
+    uint64_t *values);
+static u_char *ngx_http_ratecell_print_json(u_char *p, u_char *last,
+    ngx_array_t *zones, uint64_t *values);
+static u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
+    ngx_array_t *zones, uint64_t *values);
+static u_char *ngx_http_ratecell_escape(u_char *p, u_char *last,
+    ngx_str_t *text);
+static ngx_int_t ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b,
+    ngx_str_t *type);
+
+
+static ngx_http_ratecell_metric_t
+    ngx_http_ratecell_metrics[NGX_HTTP_RATECELL_METRICS] =
+{
+    { "passed", "requests_total{status=\"passed\",",
+      "Requests by what the limit decided.", "counter" },
+    { "delayed", "requests_total{status=\"delayed\",", NULL, NULL },
+    { "rejected", "requests_total{status=\"rejected\",", NULL, NULL },
+    { "delayed_dry_run", "requests_total{status=\"delayed_dry_run\",",
+      NULL, NULL },
+    { "rejected_dry_run", "requests_total{status=\"rejected_dry_run\",",
+      NULL, NULL },
+    { "live", "live_keys{", "Keys that have something to remember.", "gauge" },
+    { "capacity", "capacity_keys{", "Places for keys.", "gauge" },
+    { "bytes", "bytes{", "Bytes of the table.", "gauge" },
+    { "evicted", "evicted_keys_total{",
+      "Keys erased for others before they were idle.", "counter" },
+    { "forgiven", "forgiven_units_total{",
+      "Units that erased keys still held.", "counter" },
+    { "exhausted", "exhausted_total{",
+      "Requests answered as by a full table for the number of others at once.",
+      "counter" }
+};
+
+
+char *
+ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    clcf->handler = ngx_http_ratecell_stats_handler;
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
+{
+    size_t                          len;
+    uint64_t                       *values;
+    ngx_buf_t                      *b;
+    ngx_int_t                       rc;
+    ngx_str_t                       type;
+    ngx_uint_t                      i;
+    ngx_shm_zone_t                **zones;
+    ngx_http_ratecell_zone_t       *zone;
+    ngx_http_ratecell_main_conf_t  *rmcf;
+
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+        return NGX_HTTP_NOT_ALLOWED;
+    }
+
+    rc = ngx_http_discard_request_body(r);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    rmcf = ngx_http_get_module_main_conf(r, ngx_http_ratecell_module);
+    zones = rmcf->zones.elts;
+
+    values = ngx_palloc(r->pool, (rmcf->zones.nelts + 1) * sizeof(uint64_t)
+                                 * NGX_HTTP_RATECELL_METRICS);
+    if (values == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    len = sizeof("{\"zones\":[]}\n") + NGX_HTTP_RATECELL_METRICS * 256;
+
+    for (i = 0; i < rmcf->zones.nelts; i++) {
+
+        zone = zones[i]->data;
+
+        if (ngx_http_ratecell_read_metrics(zone,
+                                     &values[i * NGX_HTTP_RATECELL_METRICS])
+            != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        /* an escaped byte is at most six */
+
+        len += sizeof("{\"zone\":\"\",\"key\":\"\",\"policy\":\"\"},")
+               + 6 * (zone->name.len + zone->key.value.len)
+               + NGX_HTTP_RATECELL_POLICY_MAX
+               + NGX_HTTP_RATECELL_METRICS
+                 * (sizeof("ratecell_requests_total{status=\"\",zone=\"\"} \n")
+                    + 32 + 6 * zone->name.len + NGX_INT64_LEN);
+    }
+
+    b = ngx_create_temp_buf(r->pool, len);
+    if (b == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_ratecell_wants_prometheus(r)) {
+        b->last = ngx_http_ratecell_print_prometheus(b->last, b->end,
+                                                     &rmcf->zones, values);
+        ngx_str_set(&type, "text/plain; version=0.0.4");
+
+    } else {
+        b->last = ngx_http_ratecell_print_json(b->last, b->end, &rmcf->zones,
+                                               values);
+        ngx_str_set(&type, "application/json");
+    }
+
+    return ngx_http_ratecell_send(r, b, &type);
+}
+
+
+/* By ?format=prometheus, else by Accept, as Prometheus sends it. */
+
+static ngx_uint_t
+ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
+{
+    ngx_str_t         value;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    if (ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK) {
+        return value.len == 10
+               && ngx_strncmp(value.data, "prometheus", 10) == 0;
+    }
+
+    part = &r->headers_in.headers.part;
+    h = part->elts;
+
+    for (i = 0; /* void */ ; i++) {
+
+        if (i >= part->nelts) {
+
+            if (part->next == NULL) {
+                return 0;
+            }
+
+            part = part->next;
+            h = part->elts;
+            i = 0;
+        }
+
+        if (h[i].key.len == 6
+            && ngx_strncasecmp(h[i].key.data, (u_char *) "Accept", 6) == 0)
+        {
+            return ngx_strcasestrn(h[i].value.data, "text/plain", 9) != NULL
+                   || ngx_strcasestrn(h[i].value.data, "openmetrics", 10)
+                      != NULL;
+        }
+    }
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
+    uint64_t *values)
+{
+    ngx_uint_t      i;
+    ratecell_stats  stats;
+
+    if (ratecell_limiter_stats(zone->limiter, &stats, sizeof(stats)) != 0) {
+        return NGX_ERROR;
+    }
+
+    for (i = NGX_HTTP_RATECELL_PASSED; i < NGX_HTTP_RATECELL_STATUSES; i++) {
+        *values++ = __atomic_load_n(&zone->shm->requests[i], __ATOMIC_RELAXED);
+    }
+
+    *values++ = stats.live;
+    *values++ = stats.slots;
+    *values++ = stats.bytes;
+    *values++ = stats.evicted;
+    *values++ = stats.forgiven;
+    *values++ = stats.exhausted;
+
+    return NGX_OK;
+}
+
+
+static u_char *
+ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
+    uint64_t *values)
+{
+    ngx_str_t                  policy;
+    ngx_uint_t                 i, k;
+    ngx_shm_zone_t           **shm_zones;
+    ngx_http_ratecell_zone_t  *zone;
+    char                       text[NGX_HTTP_RATECELL_POLICY_MAX];
+
+    shm_zones = zones->elts;
+
+    p = ngx_slprintf(p, last, "{\"zones\":[");
+
+    for (i = 0; i < zones->nelts; i++) {
+
+        zone = shm_zones[i]->data;
+
+        p = ngx_slprintf(p, last, "%s{\"zone\":\"", i ? "," : "");
+        p = ngx_http_ratecell_escape(p, last, &zone->name);
+        p = ngx_slprintf(p, last, "\",\"key\":\"");
+        p = ngx_http_ratecell_escape(p, last, &zone->key.value);
+
+        policy.data = (u_char *) text;
+        policy.len = ngx_max(ratecell_limiter_policy(zone->limiter, text,
+                                                     sizeof(text)), 0);
+        p = ngx_slprintf(p, last, "\",\"policy\":\"%V\"", &policy);
+
+        for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
+            p = ngx_slprintf(p, last, ",\"%s\":%uL",
+                             ngx_http_ratecell_metrics[k].name, *values++);
+        }
+
+        p = ngx_slprintf(p, last, "}");
+    }
+
+    return ngx_slprintf(p, last, "]}\n");
+}
+
+
+static u_char *
+ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
+    uint64_t *values)
+{
+    size_t                        len;
+    ngx_uint_t                    i, k;
+    ngx_shm_zone_t              **shm_zones;
+    ngx_http_ratecell_zone_t     *zone;
+    ngx_http_ratecell_metric_t   *metric;
+
+    shm_zones = zones->elts;
+
+    for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
+
+        metric = &ngx_http_ratecell_metrics[k];
+
+        if (metric->help) {
+            len = ngx_strchr(metric->metric, '{') - metric->metric;
+
+            p = ngx_slprintf(p, last, "# HELP ratecell_%*s %s\n"
+                             "# TYPE ratecell_%*s %s\n",
+                             len, metric->metric, metric->help,
+                             len, metric->metric, metric->type);
+        }
+
+        for (i = 0; i < zones->nelts; i++) {
+
+            zone = shm_zones[i]->data;
+
+            p = ngx_slprintf(p, last, "ratecell_%szone=\"", metric->metric);
+            p = ngx_http_ratecell_escape(p, last, &zone->name);
+            p = ngx_slprintf(p, last, "\"} %uL\n",
+                             values[i * NGX_HTTP_RATECELL_METRICS + k]);
+        }
+    }
+
+    return p;
+}
+
+
+static u_char *
+ngx_http_ratecell_escape(u_char *p, u_char *last, ngx_str_t *text)
+{
+    size_t  len;
+
+    len = text->len + ngx_escape_json(NULL, text->data, text->len);
+
+    if (len > (size_t) (last - p)) {
+        return p;
+    }
+
+    return (u_char *) ngx_escape_json(p, text->data, text->len);
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b, ngx_str_t *type)
+{
+    ngx_int_t    rc;
+    ngx_chain_t  out;
+
+    r->headers_out.status = NGX_HTTP_OK;
+    r->headers_out.content_length_n = b->last - b->pos;
+    r->headers_out.content_type = *type;
+    r->headers_out.content_type_len = type->len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}

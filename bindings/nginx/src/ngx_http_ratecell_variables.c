@@ -1,0 +1,249 @@
+
+/*
+ * The variables.  All but $ratecell_status are of the limit that decided.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+typedef u_char *(*ngx_http_ratecell_print_pt)(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+
+typedef struct {
+    ngx_str_t                    name;
+    ngx_http_ratecell_print_pt   print;
+} ngx_http_ratecell_variable_t;
+
+
+static ngx_int_t ngx_http_ratecell_status_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_ratecell_zone_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_ratecell_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_http_ratecell_ctx_t *ngx_http_ratecell_limited(
+    ngx_http_request_t *r);
+static void ngx_http_ratecell_set(ngx_http_variable_value_t *v, u_char *data,
+    size_t len);
+
+static u_char *ngx_http_ratecell_print_limit(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+static u_char *ngx_http_ratecell_print_remaining(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+static u_char *ngx_http_ratecell_print_reset(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+static u_char *ngx_http_ratecell_print_retry(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+static u_char *ngx_http_ratecell_print_delay(ngx_http_ratecell_ctx_t *ctx,
+    u_char *p);
+
+
+static ngx_str_t  ngx_http_ratecell_statuses[NGX_HTTP_RATECELL_STATUSES] = {
+    ngx_null_string,
+    ngx_string("PASSED"),
+    ngx_string("DELAYED"),
+    ngx_string("REJECTED"),
+    ngx_string("DELAYED_DRY_RUN"),
+    ngx_string("REJECTED_DRY_RUN")
+};
+
+
+/* A printer that prints nothing tells that there is no value. */
+
+static ngx_http_ratecell_variable_t  ngx_http_ratecell_printed[] = {
+    { ngx_string("ratecell_limit"), ngx_http_ratecell_print_limit },
+    { ngx_string("ratecell_remaining"), ngx_http_ratecell_print_remaining },
+    { ngx_string("ratecell_reset"), ngx_http_ratecell_print_reset },
+    { ngx_string("ratecell_retry_after"), ngx_http_ratecell_print_retry },
+    { ngx_string("ratecell_delay"), ngx_http_ratecell_print_delay },
+    { ngx_null_string, NULL }
+};
+
+
+ngx_int_t
+ngx_http_ratecell_add_variables(ngx_conf_t *cf)
+{
+    ngx_http_variable_t           *var;
+    ngx_http_ratecell_variable_t  *v;
+
+    static ngx_str_t  status = ngx_string("ratecell_status");
+    static ngx_str_t  zone = ngx_string("ratecell_zone");
+
+    var = ngx_http_add_variable(cf, &status, NGX_HTTP_VAR_NOCACHEABLE);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_ratecell_status_variable;
+
+    var = ngx_http_add_variable(cf, &zone, NGX_HTTP_VAR_NOCACHEABLE);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_ratecell_zone_variable;
+
+    for (v = ngx_http_ratecell_printed; v->name.len; v++) {
+
+        var = ngx_http_add_variable(cf, &v->name, NGX_HTTP_VAR_NOCACHEABLE);
+        if (var == NULL) {
+            return NGX_ERROR;
+        }
+
+        var->get_handler = ngx_http_ratecell_variable;
+        var->data = (uintptr_t) v->print;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_status_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                *status;
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    ctx = ngx_http_ratecell_limited(r);
+
+    if (ctx == NULL) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    status = &ngx_http_ratecell_statuses[ctx->status];
+    ngx_http_ratecell_set(v, status->data, status->len);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_zone_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                *name;
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    ctx = ngx_http_ratecell_limited(r);
+
+    if (ctx == NULL) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    name = &ctx->deciding->limit->shm_zone->shm.name;
+    ngx_http_ratecell_set(v, name->data, name->len);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    u_char                      *p;
+    ngx_http_ratecell_ctx_t     *ctx;
+    ngx_http_ratecell_print_pt   print;
+
+    ctx = ngx_http_ratecell_limited(r);
+
+    if (ctx == NULL) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(r->pool, NGX_INT64_LEN + sizeof(".000") - 1);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    print = (ngx_http_ratecell_print_pt) data;
+    ngx_http_ratecell_set(v, p, print(ctx, p) - p);
+
+    if (v->len == 0) {
+        v->not_found = 1;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_http_ratecell_ctx_t *
+ngx_http_ratecell_limited(ngx_http_request_t *r)
+{
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    ctx = ngx_http_ratecell_get_ctx(r);
+
+    return (ctx && ctx->status) ? ctx : NULL;
+}
+
+
+static void
+ngx_http_ratecell_set(ngx_http_variable_value_t *v, u_char *data, size_t len)
+{
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+    v->len = len;
+    v->data = data;
+}
+
+
+static uint64_t
+ngx_http_ratecell_seconds(uint64_t ns)
+{
+    return ns / 1000000000 + (ns % 1000000000 != 0);
+}
+
+
+static u_char *
+ngx_http_ratecell_print_limit(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+{
+    return ngx_sprintf(p, "%uL", ctx->deciding->decision.limit);
+}
+
+
+static u_char *
+ngx_http_ratecell_print_remaining(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+{
+    return ngx_sprintf(p, "%uL", ctx->deciding->decision.remaining);
+}
+
+
+static u_char *
+ngx_http_ratecell_print_reset(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+{
+    return ngx_sprintf(p, "%uL",
+           ngx_http_ratecell_seconds(ctx->deciding->decision.reset_after_ns));
+}
+
+
+static u_char *
+ngx_http_ratecell_print_retry(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+{
+    uint64_t  ns;
+
+    ns = ctx->deciding->decision.retry_after_ns;
+
+    if (ns == 0 || ns == UINT64_MAX) {
+        return p;
+    }
+
+    return ngx_sprintf(p, "%uL", ngx_http_ratecell_seconds(ns));
+}
+
+
+static u_char *
+ngx_http_ratecell_print_delay(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+{
+    uint64_t  ms;
+
+    ms = (ctx->deciding->decision.delay_ns + 999999) / 1000000;
+
+    return ngx_sprintf(p, "%uL.%03uL", ms / 1000, ms % 1000);
+}

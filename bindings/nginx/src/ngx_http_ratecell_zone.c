@@ -1,0 +1,296 @@
+
+/*
+ * The "ratecell_zone" directive.
+ */
+
+
+#include "ngx_http_ratecell.h"
+
+
+static char *ngx_http_ratecell_zone_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
+static char *ngx_http_ratecell_zone_size(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
+static char *ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_ratecell_zone_t *zone);
+static ngx_int_t ngx_http_ratecell_copy(ngx_pool_t *pool, ngx_str_t *to,
+    ngx_str_t *from);
+
+
+char *
+ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_ratecell_main_conf_t  *rmcf = conf;
+
+    char                              *rv;
+    size_t                             size;
+    ngx_str_t                         *value, name;
+    ngx_uint_t                         i;
+    ngx_shm_zone_t                    *shm_zone, **zonep;
+    ngx_pool_cleanup_t                *cln;
+    ngx_http_ratecell_zone_t          *zone;
+    ngx_http_compile_complex_value_t   ccv;
+
+    value = cf->args->elts;
+
+    zone = ngx_pcalloc(cf->pool, sizeof(ngx_http_ratecell_zone_t));
+    if (zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_array_init(&zone->limits, cf->pool, 4,
+                       sizeof(ngx_http_ratecell_limit_t *))
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    cln->handler = ngx_http_ratecell_free_zone;
+    cln->data = zone;
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = &value[1];
+    ccv.complex_value = &zone->key;
+
+    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 2; i < cf->args->nelts; i++) {
+        rv = ngx_http_ratecell_zone_parameter(cf, zone, &value[i]);
+        if (rv != NGX_CONF_OK) {
+            return rv;
+        }
+    }
+
+    if (zone->name.len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" must have \"zone\" parameter",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    rv = ngx_http_ratecell_zone_policy(cf, cmd, zone);
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    /* with the table in a file, shared memory holds only the counters */
+
+    size = zone->file.len ? 8 * ngx_pagesize : zone->size;
+    name = zone->name;
+
+    shm_zone = ngx_shared_memory_add(cf, &name, size,
+                                     &ngx_http_ratecell_module);
+    if (shm_zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (shm_zone->data) {
+        zone = shm_zone->data;
+
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "%V \"%V\" is already bound to key \"%V\"",
+                           &cmd->name, &name, &zone->key.value);
+        return NGX_CONF_ERROR;
+    }
+
+    shm_zone->init = ngx_http_ratecell_init_zone;
+    shm_zone->data = zone;
+
+    zonep = ngx_array_push(&rmcf->zones);
+    if (zonep == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    *zonep = shm_zone;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
+    ngx_str_t *value)
+{
+    ngx_str_t  text;
+
+    if (ngx_http_ratecell_parameter(value, "zone=", &text)) {
+        return ngx_http_ratecell_zone_size(cf, zone, value);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "rate=", &text)) {
+        return ngx_http_ratecell_rate_parameter(cf, value, &text, &zone->rate,
+                                                &zone->rate_value);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "default_rate=", &text)) {
+        return ngx_http_ratecell_rate_parameter(cf, value, &text,
+                                                &zone->default_rate, NULL);
+    }
+
+    if (ngx_http_ratecell_parameter(value, "policy=", &text) && text.len) {
+        return ngx_http_ratecell_copy(cf->pool, &zone->policy, &text) == NGX_OK
+               ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_ratecell_parameter(value, "file=", &text) && text.len) {
+
+        if (ngx_conf_full_name(cf->cycle, &text, 0) != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
+
+        return ngx_http_ratecell_copy(cf->pool, &zone->file, &text) == NGX_OK
+               ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid parameter \"%V\": expected zone=name:size, "
+                       "rate=, default_rate=, policy= or file=", value);
+
+    return NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
+    ngx_str_t *value)
+{
+    u_char     *p;
+    ssize_t     size;
+    ngx_str_t   name, s;
+
+    name.data = value->data + sizeof("zone=") - 1;
+
+    p = (u_char *) ngx_strchr(name.data, ':');
+
+    if (p == NULL || p == name.data) {
+        goto invalid;
+    }
+
+    name.len = p - name.data;
+
+    s.data = p + 1;
+    s.len = value->data + value->len - s.data;
+
+    size = ngx_parse_size(&s);
+
+    if (size == NGX_ERROR) {
+        goto invalid;
+    }
+
+    if (size < (ssize_t) (8 * ngx_pagesize)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" is too small: expected at least %ui "
+                           "bytes", value, 8 * ngx_pagesize);
+        return NGX_CONF_ERROR;
+    }
+
+    zone->size = size;
+
+    return ngx_http_ratecell_copy(cf->pool, &zone->name, &name) == NGX_OK
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
+
+invalid:
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid zone size \"%V\": expected zone=name:size",
+                       value);
+
+    return NGX_CONF_ERROR;
+}
+
+
+/*
+ * The policy of the zone's table.  Of a rate, the table is the same whatever
+ * the burst: each limit brings its own.
+ */
+
+static char *
+ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_ratecell_zone_t *zone)
+{
+    int32_t     n;
+    ngx_uint_t  rated;
+    char        why[512];
+
+    rated = zone->rate.limit || zone->rate_value;
+
+    if (!rated && zone->policy.len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" must have \"rate\" or \"policy\" parameter",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (zone->policy.len && (rated || zone->default_rate.limit)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" has \"policy\" and a rate: expected "
+                           "one of them", &zone->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (rated) {
+
+        if (zone->rate_value) {
+            zone->rate = zone->default_rate;
+
+            if (zone->rate.limit == 0) {
+                zone->rate.limit = 1;
+                zone->rate.period_ns = 1000000000;
+            }
+        }
+
+        zone->policy.data = ngx_pnalloc(cf->pool,
+                                        NGX_HTTP_RATECELL_POLICY_LEN);
+        if (zone->policy.data == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        zone->policy.len = ngx_http_ratecell_print_policy(zone->policy.data,
+                                                          &zone->rate, 0, 0)
+                           - zone->policy.data - 1;
+    }
+
+    n = ratecell_policy_explain((char *) zone->policy.data, why, sizeof(why));
+
+    if (n != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid policy \"%V\" of zone \"%V\": %s",
+                           &zone->policy, &zone->name,
+                           n > 0 ? why : ratecell_strerror(n));
+        return NGX_CONF_ERROR;
+    }
+
+    if (ratecell_region_size((char *) zone->policy.data, NULL) == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "policy \"%V\" of zone \"%V\" does not fit shared "
+                           "memory: expected one without sliding_log",
+                           &zone->policy, &zone->name);
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_ratecell_copy(ngx_pool_t *pool, ngx_str_t *to, ngx_str_t *from)
+{
+    to->data = ngx_pnalloc(pool, from->len + 1);
+    if (to->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_cpystrn(to->data, from->data, from->len + 1);
+    to->len = from->len;
+
+    return NGX_OK;
+}

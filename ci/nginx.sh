@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The nginx module: built for the nginx that is installed, and tested with it.
+#
+#   ci/nginx.sh              builds and tests
+#   ci/nginx.sh --build      builds alone, and prints where the module is
+#   ci/nginx.sh --install    builds, and installs as Debian does, below DESTDIR
+#   ci/nginx.sh TEST...      builds, and runs these tests of bindings/nginx/tests alone
+source "$(dirname "$0")/lib.sh"
+
+name=ngx_http_ratecell_module
+sources=/usr/share/nginx/src
+out="${CARGO_TARGET_DIR:-target}/nginx"
+mkdir -p "$out"
+out="$(cd "$out" && pwd)"
+
+missing=()
+command -v nginx >/dev/null || missing+=("nginx (Debian: nginx)")
+[ -x "$sources/configure" ] || missing+=("nginx's headers (Debian: nginx-dev)")
+command -v python3 >/dev/null || missing+=("python3 (Debian: python3)")
+if [ ${#missing[@]} -gt 0 ]; then
+    printf 'missing: %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+
+# The value of one of the arguments with which nginx was configured.
+configured() {
+    nginx -V 2>&1 | tr ' ' '\n' | sed -n "s/^--$1=//p"
+}
+
+# Configured once, until what the configuration depends on is newer.
+build() {
+    ci/capi.sh "$out/lib" >&2
+    export RATECELL_LIBRARY="$out/lib/libratecell.a"
+    if [ ! -f "$out/objs/Makefile" ] || [ bindings/nginx/config -nt "$out/objs/Makefile" ] ||
+        [ "$(command -v nginx)" -nt "$out/objs/Makefile" ]; then
+        (cd "$sources" && ./configure --with-compat --builddir="$out/objs" \
+            --add-dynamic-module="$OLDPWD/bindings/nginx" \
+            --with-cc-opt="-O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -fstack-protector-strong") \
+            >"$out/configure.log" 2>&1 || { tail -n 5 "$out/configure.log" >&2; exit 1; }
+    fi
+    # nginx's makefile does not know that the module depends on the library.
+    if [ "$RATECELL_LIBRARY" -nt "$out/objs/$name.so" ]; then rm -f "$out/objs/$name.so"; fi
+    make --no-print-directory --silent -f "$out/objs/Makefile" -C "$sources" modules >&2
+
+    # Another module may hold another version of the library.
+    if nm -D --defined-only "$out/objs/$name.so" | grep ' ratecell_' >&2; then
+        echo "$name.so: expected that no name of the library is global" >&2
+        exit 1
+    fi
+}
+
+install_module() {
+    local dest="${DESTDIR:-}" modules
+    modules="$(configured modules-path)"
+    install -d "$dest$modules" "$dest/usr/share/nginx/modules-available" "$dest/etc/nginx/modules-enabled"
+    install -m 644 "$out/objs/$name.so" "$dest$modules"
+    echo "load_module $modules/$name.so;" >"$dest/usr/share/nginx/modules-available/mod-http-ratecell.conf"
+    ln -sf /usr/share/nginx/modules-available/mod-http-ratecell.conf \
+        "$dest/etc/nginx/modules-enabled/50-mod-http-ratecell.conf"
+}
+
+case "${1:-}" in
+--build) build && echo "$out/objs/$name.so" ;;
+--install) build && install_module ;;
+-*) sed -n '2,7p' "$0" >&2 && exit 2 ;;
+*)
+    build
+    export RATECELL_NGINX_MODULE="$out/objs/$name.so" RATECELL_SHARED_LIBRARY="$out/lib/libratecell.so"
+    if [ $# -gt 0 ]; then tests=("$@"); else tests=(discover); fi
+    (cd bindings/nginx/tests && python3 -B -m unittest "${tests[@]}")
+    ;;
+esac
