@@ -25,7 +25,7 @@ pid {folder}/nginx.pid;
 error_log {folder}/error.log info;
 events {{ worker_connections 1024; }}
 http {{
-    access_log off;
+    {access_log}
     keepalive_requests 10000000;
     keepalive_timeout 60s;
     client_body_temp_path {folder}/body;
@@ -160,7 +160,7 @@ class Nginx:
         for number, port in reversed(list(enumerate(self.ports, 1))):
             http = http.replace(f"$PORT{number if number > 1 else ''}", str(port))
         self.write("nginx.conf", CONFIGURATION.format(
-            module=MODULE, folder=self.folder, workers=self.workers, http=http,
+            module=MODULE, access_log="" if "access_log" in http else "access_log off;", folder=self.folder, workers=self.workers, http=http,
             user="user root;" if os.getuid() == 0 else ""))
 
     def command(self, *arguments):
