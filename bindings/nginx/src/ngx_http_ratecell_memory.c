@@ -209,6 +209,15 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
                                (char *) zone->policy.data, &config,
                                &zone->limiter);
 
+    /* the size counts when the file is made, here or by another program */
+
+    if (rc == RATECELL_EREGION_MAX_KEYS) {
+        config.max_keys = 0;
+        rc = ratecell_limiter_open((char *) zone->file.data,
+                                   (char *) zone->policy.data, &config,
+                                   &zone->limiter);
+    }
+
     if (rc == 0) {
         return NGX_OK;
     }

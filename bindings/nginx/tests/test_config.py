@@ -1,0 +1,100 @@
+"""What nginx -t says of what is wrong."""
+
+import unittest
+
+from harness import NginxTest
+
+ZONE = "ratecell_zone $arg_k zone=z:1m rate=1r/s;"
+POLICY = 'ratecell_zone $arg_k zone=p:1m policy="fixed_window 5/1d";'
+
+WRONG = {
+    "ratecell_zone $arg_k rate=1r/s;": "invalid number of arguments|must have \"zone\" parameter",
+    "ratecell_zone $arg_k rate=1r/s rate=2r/s;": '"ratecell_zone" must have "zone" parameter',
+    "ratecell_zone $arg_k zone=z rate=1r/s;": 'invalid zone size "zone=z": expected zone=name:size',
+    "ratecell_zone $arg_k zone=z:big rate=1r/s;": 'invalid zone size "zone=z:big": expected zone=name:size',
+    "ratecell_zone $arg_k zone=:1m rate=1r/s;": 'invalid zone size "zone=:1m": expected zone=name:size',
+    "ratecell_zone $arg_k zone=z:16k rate=1r/s;": 'zone "zone=z:16k" is too small: expected at least',
+    "ratecell_zone $arg_k zone=z:1m file=;": 'invalid parameter "file=": expected',
+    "ratecell_zone $arg_k zone=z:1m sync;": 'invalid parameter "sync": expected zone=name:size, rate=',
+    "ratecell_zone $arg_k zone=z:1m rate=0r/s;": 'invalid rate "rate=0r/s": expected a number and a period, such as',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/y;": 'invalid rate "rate=1r/y": expected a number and a period',
+    "ratecell_zone $arg_k zone=z:1m rate=r/s;": 'invalid rate "rate=r/s": expected',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/0s;": 'invalid rate "rate=1r/0s": expected',
+    "ratecell_zone $arg_k zone=z:1m rate=-1r/s;": 'invalid rate "rate=-1r/s": expected',
+    "ratecell_zone $arg_k zone=z:1m default_rate=$arg_r;": 'invalid rate "default_rate=$arg_r": expected',
+    "ratecell_zone $arg_k zone=z:1m default_rate=1r/s;": '"ratecell_zone" must have "rate" or "policy" parameter',
+    'ratecell_zone $arg_k zone=z:1m rate=1r/s policy="1/s";': 'zone "z" has "policy" and a rate: expected one of them',
+    'ratecell_zone $arg_k zone=z:1m policy="often 1/s";': 'invalid policy "often 1/s" of zone "z": ',
+    'ratecell_zone $arg_k zone=z:1m policy="5/s burst=9;': 'invalid policy: expected " at the end',
+    'ratecell_zone $arg_k zone=z:1m policy="sliding_log 5/1h";':
+        'policy "sliding_log 5/1h" of zone "z" does not fit shared memory',
+    ZONE + "ratecell_zone $arg_l zone=z:1m rate=1r/s;": 'ratecell_zone "z" is already bound to key "$arg_k"',
+    "limit_req_zone $arg_k zone=z:1m rate=1r/s;" + ZONE: 'the shared memory zone "z" is already declared',
+    ZONE + "ratecell burst=5;": '"ratecell" must have "zone" parameter',
+    ZONE + "ratecell zone=;": 'invalid parameter "zone=": expected zone=, rate=',
+    ZONE + "ratecell zone=none;": 'unknown ratecell_zone "none" in ',
+    ZONE + "ratecell zone=z; ratecell zone=z;": '"ratecell" directive is duplicate',
+    ZONE + "ratecell zone=z burst=0;": 'invalid burst value "burst=0": expected a number of at least 1',
+    ZONE + "ratecell zone=z burst=x;": 'invalid burst value "burst=x": expected a number of at least 1',
+    ZONE + "ratecell zone=z delay=0;": 'invalid delay value "delay=0": expected a number of at least 1',
+    ZONE + "ratecell zone=z burst=1 default_burst=x;": 'invalid default_burst value "default_burst=x": expected',
+    ZONE + "ratecell zone=z cost=x;": 'invalid cost value "cost=x": expected a number of at least 0',
+    ZONE + "ratecell zone=z often;": 'invalid parameter "often": expected zone=, rate=, burst=',
+    ZONE + "ratecell zone=z rate=often;": 'invalid rate "rate=often": expected',
+    ZONE + "ratecell zone=z count=request;": 'invalid count value "count=request": expected count=response, or with',
+    ZONE + "ratecell zone=z count=response:;": 'invalid count value "count=response:": expected',
+    ZONE + "ratecell zone=z count=response:401,;": 'invalid count value "count=response:401,": expected',
+    ZONE + "ratecell zone=z count=response:6xx;": 'invalid count value "count=response:6xx": expected',
+    ZONE + "ratecell zone=z count=response:404-400;": 'invalid count value "count=response:404-400": expected',
+    ZONE + "ratecell zone=z burst=5 delay=2 count=response;": '"ratecell" has "delay" and "count": a request',
+    ZONE + "ratecell_status 399;": "value must be between 400 and 599",
+    ZONE + "ratecell_status 600;": "value must be between 400 and 599",
+    ZONE + "ratecell_log_level debug;": 'invalid value "debug"',
+    ZONE + "ratecell_dry_run maybe;": 'invalid value "maybe" in "ratecell_dry_run" directive',
+    ZONE + "ratecell_headers maybe;": 'invalid value "maybe" in "ratecell_headers" directive',
+    POLICY + "ratecell zone=p burst=5;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
+    POLICY + "ratecell zone=p rate=1r/s;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
+    POLICY + "ratecell zone=p delay=1;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/1000w; ratecell zone=z burst=4000000000;":
+        'invalid rate and burst of zone "z": ',
+    "ratecell_zone $arg_k zone=f:1m rate=1r/s file=/nowhere/at/all;": 'ratecell zone "f" cannot use the file "/nowhere',
+}
+
+RIGHT = [
+    ZONE + "ratecell zone=z; ratecell_status 400; ratecell_log_level info; ratecell_dry_run on;",
+    ZONE + POLICY + "ratecell zone=z burst=5 delay=2; ratecell zone=p nodelay;",
+    ZONE + "ratecell zone=z burst=$arg_b default_burst=0 rate=$arg_r cost=$arg_c strict count=response:401,4xx,500-504;",
+    "ratecell_zone $arg_k zone=z:1m 'policy=5/s burst=9 & fixed_window 100/1d'; ratecell zone=z;",
+    "ratecell_zone $arg_k policy='5/s burst=9 & fixed_window 100/1d' zone=z:1m; ratecell zone=z;",
+    'ratecell_zone $arg_k policy="5/s" zone=z:1m; ratecell zone=z;',
+    "ratecell_zone literal zone=z:32k rate=1000000r/s;",
+]
+
+
+class Configuration(NginxTest):
+    expected_in_log = (r"\[emerg\]",)
+
+    def test_what_is_wrong_is_said(self):
+        for text, message in WRONG.items():
+            with self.subTest(text):
+                good, said = self.prepare(text).test()
+                self.assertFalse(good, said)
+                self.assertTrue(any(part in said for part in message.split("|")), said)
+                self.assertNotIn("[alert]", said)
+
+    def test_what_is_right_is_taken(self):
+        for text in RIGHT:
+            with self.subTest(text):
+                good, said = self.prepare(text).test()
+                self.assertTrue(good, said)
+
+    def test_a_directive_in_the_wrong_place(self):
+        for text, message in (("server { ratecell_zone $arg_k zone=z:1m rate=1r/s; }", "is not allowed here"),
+                              ("server { ratecell_stats; }", "is not allowed here")):
+            good, said = self.prepare(text).test()
+            self.assertFalse(good)
+            self.assertIn(message, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,155 @@
+"""What a zone holds, what happens when it is full, and tables in files."""
+
+import ctypes
+import json
+import os
+import socket
+import struct
+import unittest
+
+from harness import NginxTest, server_block
+
+GIF = "location / { empty_gif; ratecell zone=m%s; } location /stats { ratecell_stats; }"
+
+
+def address(number):
+    return socket.inet_ntoa(struct.pack("!I", (10 << 24) + number))
+
+
+class Capacity(NginxTest):
+    def stats(self, nginx, zone="m"):
+        zones = json.loads(nginx.get("/stats").body)["zones"]
+        return next(found for found in zones if found["zone"] == zone)
+
+    def fill(self, nginx, keys, header="K"):
+        with nginx.connect() as connection:
+            for start in range(0, len(keys), 50):
+                part = keys[start:start + 50]
+                connection.socket.sendall(b"".join(
+                    f"GET / HTTP/1.1\r\nHost: a\r\n{header}: {key}\r\n\r\n".encode() for key in part))
+                for _ in part:
+                    yield connection.receive().status
+
+    def keys_per_megabyte(self, key, text):
+        nginx = self.serve(
+            "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;"
+            f'ratecell_zone {key} zone=m:1m policy="fixed_window 1/1w";' + server_block(GIF % ""))
+        header = "X-Real-IP" if key == "$binary_remote_addr" else "K"
+        keys = [text(number) for number in range(32000)]
+        self.assertEqual(set(self.fill(nginx, keys, header)), {200})
+        # All of them are remembered: each is refused, and none was erased.
+        self.assertEqual(set(self.fill(nginx, keys, header)), {503})
+        stats = self.stats(nginx)
+        self.assertEqual((stats["live"], stats["evicted"], stats["passed"], stats["rejected"]),
+                         (32000, 0, 32000, 32000))
+        return stats["capacity"]
+
+    def test_keys_of_4_bytes(self):
+        self.keys_per_megabyte("$binary_remote_addr", address)
+
+    def test_keys_of_16_bytes(self):
+        self.keys_per_megabyte("$http_k", lambda number: f"{number:016d}")
+
+    def test_keys_of_40_bytes(self):
+        self.keys_per_megabyte("$http_k", lambda number: f"{number:040d}")
+
+    def test_a_full_zone_refuses_nobody_for_room(self):
+        nginx = self.serve("ratecell_zone $http_k zone=m:64k rate=1r/d;" + server_block(GIF % ""))
+        short = self.fill(nginx, [f"{number}" for number in range(20000)])
+        long = self.fill(nginx, [f"{number:01000d}" for number in range(300)])
+        self.assertEqual((set(short), set(long)), ({200}, {200}))
+        stats = self.stats(nginx)
+        self.assertLessEqual(stats["live"], stats["capacity"])
+        self.assertEqual(stats["passed"], 20300)
+        self.assertGreaterEqual(stats["live"] + stats["evicted"], 20300)
+        self.assertGreaterEqual(stats["forgiven"], stats["evicted"])
+
+    def test_a_full_zone_limits_still(self):
+        nginx = self.serve("ratecell_zone $http_k zone=m:64k rate=1r/d;" + server_block(GIF % " burst=9 nodelay"))
+        hot = list(self.fill(nginx, ["hot"] * 12))
+        self.assertEqual(hot, [200] * 10 + [503] * 2)
+        # Keys with little to remember go before one with much.
+        list(self.fill(nginx, [f"{number}" for number in range(10000)]))
+        self.assertEqual(nginx.get("/", {"K": "hot"}).status, 503)
+
+    def test_the_smallest_zone(self):
+        nginx = self.serve("ratecell_zone $http_k zone=m:32k rate=1r/d;" + server_block(GIF % ""))
+        self.assertEqual(list(self.fill(nginx, ["1", "1", "2"])), [200, 503, 200])
+
+
+class Config(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("max_keys", ctypes.c_uint64), ("when_full", ctypes.c_uint64)]
+
+
+class File(NginxTest):
+    expected_in_log = (r"\[emerg\]",)
+
+    def configuration(self, policy='policy="fixed_window 100/1d"', size="1m"):
+        return (f"ratecell_zone $arg_k zone=f:{size} {policy} file=$FOLDER/table;"
+                + server_block("location / { empty_gif; ratecell zone=f; }"))
+
+    def other_process(self, path, tries):
+        """How many of so many checks of the key "1" another program is allowed in the same file."""
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                library = ctypes.CDLL(os.environ["RATECELL_SHARED_LIBRARY"])
+                limiter = ctypes.c_void_p()
+                config = Config(ctypes.sizeof(Config), 0, 0)
+                status = library.ratecell_limiter_open(
+                    path.encode(), b"fixed_window 100/1d", ctypes.byref(config), ctypes.byref(limiter))
+                passed = sum(library.ratecell_limiter_check(limiter, b"1", ctypes.c_size_t(1), ctypes.c_uint32(1),
+                                                            None) == 0 for _ in range(tries)) if status == 0 else status
+                os.write(write, str(passed).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        os.waitpid(child, 0)
+        with os.fdopen(read, "rb") as answer:
+            return int(answer.read())
+
+    def test_another_process_shares_the_limit(self):
+        nginx = self.serve(self.configuration(), workers=2)
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 30), {200: 30})
+        self.assertEqual(self.other_process(nginx.path("table"), 50), 50)
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 30), {200: 20, 503: 10})
+        self.assertEqual(self.other_process(nginx.path("table"), 5), 0)
+
+    def test_it_outlives_a_restart_and_a_reload(self):
+        nginx = self.serve(self.configuration())
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 60), {200: 60})
+        nginx.stop()
+        nginx.start()
+        self.assertEqual(nginx.reload(), "served")
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 60), {200: 40, 503: 20})
+
+    def test_a_file_of_another_size_is_used_as_it_is(self):
+        nginx = self.serve(self.configuration())
+        self.assertEqual(nginx.status("/?k=1"), 200)
+        before = os.path.getsize(nginx.path("table"))
+        self.assertEqual(nginx.reload(self.configuration(size="4m")), "served")
+        self.assertEqual(os.path.getsize(nginx.path("table")), before)
+        self.assertEqual(self.other_process(nginx.path("table"), 100), 99)
+
+    def test_a_file_of_something_else_is_refused(self):
+        nginx = self.prepare(self.configuration())
+        nginx.write("table", "something else entirely\n" * 500)
+        good, said = nginx.test()
+        self.assertFalse(good)
+        self.assertIn('ratecell zone "f" cannot use the file "', said)
+        self.assertEqual(nginx.read("table"), "something else entirely\n" * 500)
+
+    def test_another_algorithm_is_refused(self):
+        nginx = self.serve(self.configuration())
+        self.assertEqual(nginx.reload(self.configuration(policy="rate=1r/s")), "refused")
+        self.assertIn('ratecell zone "f" cannot use the file "', nginx.log())
+        self.assertEqual(nginx.status("/?k=1"), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
