@@ -26,6 +26,8 @@ static ngx_int_t ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     uint64_t *values);
 static u_char *ngx_http_ratecell_print_json(u_char *p, u_char *last,
     ngx_array_t *zones, uint64_t *values);
+static u_char *ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
+    ngx_http_ratecell_zone_t *zone);
 static u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
     ngx_array_t *zones, uint64_t *values);
 static u_char *ngx_http_ratecell_escape(u_char *p, u_char *last,
@@ -217,11 +219,9 @@ static u_char *
 ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
     uint64_t *values)
 {
-    ngx_str_t                  policy;
     ngx_uint_t                 i, k;
     ngx_shm_zone_t           **shm_zones;
     ngx_http_ratecell_zone_t  *zone;
-    char                       text[NGX_HTTP_RATECELL_POLICY_MAX];
 
     shm_zones = zones->elts;
 
@@ -236,10 +236,9 @@ ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
         p = ngx_slprintf(p, last, "\",\"key\":\"");
         p = ngx_http_ratecell_escape(p, last, &zone->key.value);
 
-        policy.data = (u_char *) text;
-        policy.len = ngx_max(ratecell_limiter_policy(zone->limiter, text,
-                                                     sizeof(text)), 0);
-        p = ngx_slprintf(p, last, "\",\"policy\":\"%V\"", &policy);
+        p = ngx_slprintf(p, last, "\",\"policy\":\"");
+        p = ngx_http_ratecell_print_zone_policy(p, last, zone);
+        p = ngx_slprintf(p, last, "\"");
 
         for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
             p = ngx_slprintf(p, last, ",\"%s\":%uL",
@@ -250,6 +249,28 @@ ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
     }
 
     return ngx_slprintf(p, last, "]}\n");
+}
+
+
+/* A zone with a rate has no burst: its limits have. */
+
+static u_char *
+ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
+    ngx_http_ratecell_zone_t *zone)
+{
+    int32_t  n;
+    char     rate[NGX_HTTP_RATECELL_POLICY_LEN];
+
+    if (zone->rate.limit) {
+        (void) ngx_sprintf((u_char *) rate, "%uL/%uLns%Z", zone->rate.limit,
+                           zone->rate.period_ns);
+        n = ratecell_policy_format(rate, (char *) p, last - p);
+
+    } else {
+        n = ratecell_limiter_policy(zone->limiter, (char *) p, last - p);
+    }
+
+    return n > 0 ? p + n : p;
 }
 
 

@@ -13,10 +13,6 @@ from harness import Connection, NginxTest, server_block, wait_for
 GIF = "location / { empty_gif; %s }"
 
 
-def total(found):
-    return sum(found.values())
-
-
 class Sharing(NginxTest):
     def test_one_key_over_four_workers(self):
         nginx = self.serve('ratecell_zone $arg_k zone=w:1m policy="fixed_window 1000/1d";'
@@ -83,11 +79,11 @@ class Killing(NginxTest):
 
     def test_workers_killed_under_load(self):
         """Each answer that arrived is within the limit, and what never arrived may have been charged."""
-        limit = 20000
+        limit = 1000000
         nginx = self.serve(f'ratecell_zone $arg_k zone=k:1m policy="fixed_window {limit}/1d";'
                            'ratecell_zone $arg_j zone=j:1m rate=1r/h;'
                            + server_block(GIF % f"ratecell zone=k; ratecell zone=j burst={2 * limit} nodelay;"
-                                          "location /left { empty_gif; ratecell zone=k cost=0;"
+                                          "location /take { empty_gif; ratecell zone=k cost=$arg_n;"
                                           "add_header Left $ratecell_remaining; }"), workers=2)
         passed, lost, lock, done = [0], [0], threading.Lock(), threading.Event()
 
@@ -120,13 +116,13 @@ class Killing(NginxTest):
         for thread in clients:
             thread.join()
         wait_for("a worker", nginx.worker_pids)
-        left = int(nginx.get("/left?k=1").header("Left"))
+        left = int(nginx.get("/take?k=1&n=0").header("Left"))
         self.assertGreater(passed[0], 100)
         self.assertLessEqual(passed[0], limit - left)
         self.assertLessEqual(limit - left, passed[0] + lost[0])
         # The zone works on, to the last unit.
-        rest = nginx.load(lambda _: ["/?k=1&j=1"] * (left // 4 + 50), clients=4)
-        self.assertEqual(rest[200], left)
+        self.assertEqual(nginx.status(f"/take?k=1&n={left - 100}"), 200)
+        self.assertEqual(nginx.load(lambda _: ["/?k=1&j=1"] * 50, clients=4), {200: 100, 503: 100})
         self.assertEqual(len(re.findall("exited on signal 9", nginx.log())), self.KILLS)
 
 

@@ -1,0 +1,179 @@
+"""What clients and operators are told: fields, variables, statistics."""
+
+import json
+import time
+import unittest
+
+from harness import NginxTest, server_block, wait_for
+
+VARIABLES = ("add_header V '$ratecell_status|$ratecell_zone|$ratecell_limit|$ratecell_remaining|$ratecell_reset|"
+             "$ratecell_retry_after|$ratecell_delay' always;")
+
+
+class Fields(NginxTest):
+    def test_fields_of_what_passes_and_what_does_not(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m;" + server_block(
+            "ratecell_headers on; ratecell_status 429; location / { empty_gif; ratecell zone=api burst=1 nodelay; }"))
+        responses = [nginx.get("/?k=1") for _ in range(3)]
+        self.assertEqual([r.status for r in responses], [200, 200, 429])
+        for response, left, after in zip(responses, (1, 0, 0), (60, 120, 60)):
+            self.assertEqual(response.header("RateLimit-Policy"), '"api";q=1;w=60;ratecell-burst=2')
+            self.assertEqual(response.header("RateLimit"), f'"api";r={left};t={after}')
+        self.assertEqual([r.header("Retry-After") for r in responses], [None, None, "60"])
+
+    def test_retry_after_is_rounded_up(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=10r/s;" + server_block(
+            "ratecell_headers on; location / { empty_gif; ratecell zone=api; }"))
+        nginx.status("/?k=1")
+        self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "1")
+
+    def test_of_several_limits(self):
+        nginx = self.serve(
+            'ratecell_zone $arg_k zone=a:1m rate=1r/m; ratecell_zone $arg_j zone=b:1m policy="gcra 1/1h";'
+            + server_block("ratecell_headers on; location / { empty_gif; ratecell zone=a burst=1 nodelay; "
+                           "ratecell zone=b; }"))
+        nginx.status("/?k=1&j=1")
+        response = nginx.get("/?k=1&j=1")
+        self.assertEqual(response.header("RateLimit-Policy"), '"a";q=1;w=60;ratecell-burst=2, "b";q=1;w=3600')
+        self.assertRegex(response.header("RateLimit"), r'^"a";r=1;t=\d+, "b";r=0;t=3600$')
+        self.assertEqual(response.header("Retry-After"), "3600")
+        # Without the key of b there is only a.
+        self.assertEqual(nginx.get("/?k=1").header("RateLimit"), '"a";r=0;t=120')
+
+    def test_off_and_nothing_to_tell(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m; ratecell_headers on;" + server_block(
+            "location / { empty_gif; ratecell zone=api; } location /off { empty_gif; ratecell zone=api;"
+            "ratecell_headers off; } location /none { return 204; }"))
+        for path in ("/off?k=1", "/none", "/", "/off?k=1"):
+            response = nginx.get(path)
+            self.assertEqual([response.header(name) for name in ("RateLimit", "RateLimit-Policy", "Retry-After")],
+                             [None] * 3, path)
+
+    def test_on_an_error_page_and_in_dry_run(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m; ratecell_headers on;" + server_block(
+            "error_page 503 /sorry; location = /sorry { empty_gif; }"
+            "location / { empty_gif; ratecell zone=api; }"
+            "location /dry { empty_gif; ratecell zone=api; ratecell_dry_run on; }"))
+        nginx.status("/?k=1")
+        response = nginx.get("/?k=1")
+        self.assertEqual((response.status, response.header("Retry-After")), (503, "60"))
+        response = nginx.get("/dry?k=1")
+        self.assertEqual((response.status, response.header("Retry-After"), response.header("RateLimit")),
+                         (200, None, '"api";r=0;t=60'))
+
+    def test_a_name_that_needs_quotes(self):
+        nginx = self.serve('ratecell_zone $arg_k \'zone=a"b\\\\c:1m\' rate=1r/m;' + server_block(
+            'ratecell_headers on; location / { empty_gif; ratecell \'zone=a"b\\\\c\'; }'
+            "location /stats { ratecell_stats; }"))
+        self.assertEqual(nginx.get("/?k=1").header("RateLimit"), '"a\\"b\\\\c";r=0;t=60')
+        self.assertEqual(json.loads(nginx.get("/stats").body)["zones"][0]["zone"], 'a"b\\c')
+        self.assertIn(b'{status="passed",zone="a\\"b\\\\c"} 1', nginx.get("/stats?format=prometheus").body)
+
+
+class Variables(NginxTest):
+    def test_variables(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=v:1m rate=2r/s;" + server_block(
+            VARIABLES + "location / { empty_gif; ratecell zone=v burst=2 delay=1; } location /none { return 204; }"))
+        with nginx.connect() as connection:
+            for _ in range(2):
+                connection.send("/?k=1")
+            found = [connection.receive().header("V") for _ in range(2)]
+        self.assertEqual(found[0], "PASSED|v|3|2|1||0.000")
+        self.assertEqual(found[1], "PASSED|v|3|1|1||0.000")
+        self.assertRegex(nginx.get("/?k=1").header("V"), r"^DELAYED\|v\|3\|0\|2\|\|0\.(4\d\d|500)$")
+        self.assertEqual(nginx.get("/none").header("V"), "||||||")
+
+    def test_of_a_refusal_by_one_of_several(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=v:1m rate=1r/m; ratecell_zone $arg_k zone=w:1m rate=1r/h;"
+                           + server_block(VARIABLES + "location / { empty_gif; ratecell zone=v burst=5 nodelay; "
+                                          "ratecell zone=w burst=1 nodelay; }"))
+        self.assertEqual([nginx.get("/?k=1").header("V") for _ in range(3)], [
+            "PASSED|w|2|1|3600||0.000", "PASSED|w|2|0|7200||0.000", "REJECTED|w|2|0|7200|3600|0.000"])
+
+    def test_in_the_access_log(self):
+        nginx = self.serve("log_format v '$uri $ratecell_status $ratecell_zone $ratecell_retry_after';"
+                           "access_log $FOLDER/access.log v; ratecell_zone $arg_k zone=v:1m rate=1r/m;" + server_block(
+                               "location / { empty_gif; ratecell zone=v; } location /none { return 204; }"))
+        for path in ("/?k=1", "/?k=1", "/none"):
+            nginx.get(path)
+        wait_for("three lines", lambda: nginx.read("access.log").count("\n") == 3)
+        self.assertEqual(nginx.read("access.log").splitlines(),
+                         ["/ PASSED v -", "/ REJECTED v 60", "/none - - -"])
+
+
+class Statistics(NginxTest):
+    CONFIGURATION = (
+        "ratecell_zone $arg_k zone=one:1m rate=1r/m;"
+        'ratecell_zone $arg_j zone=two:64k policy="fixed_window 5/1d";' + server_block(
+            "location / { empty_gif; ratecell zone=one burst=1 nodelay; ratecell zone=two; }"
+            "location /delay { empty_gif; ratecell zone=one burst=5; }"
+            "location /dry { empty_gif; ratecell zone=one; ratecell zone=two; ratecell_dry_run on; }"
+            "location /drydelay { empty_gif; ratecell zone=one burst=9; ratecell_dry_run on; }"
+            "location /stats { ratecell_stats; }"))
+
+    def test_json(self):
+        nginx = self.serve(self.CONFIGURATION, workers=2)
+        for path in ("/?k=1&j=1", "/?k=1&j=2", "/?k=1&j=3", "/?k=2", "/dry?k=1", "/drydelay?k=1"):
+            nginx.get(path)
+        with nginx.connect() as connection:
+            connection.send("/delay?k=1")
+            time.sleep(0.1)
+        response = nginx.get("/stats")
+        self.assertEqual(response.header("Content-Type"), "application/json")
+        one, two = json.loads(response.body)["zones"]
+        self.assertEqual([one[name] for name in (
+            "zone", "key", "policy", "passed", "delayed", "rejected", "delayed_dry_run", "rejected_dry_run", "live",
+            "evicted", "forgiven")], ["one", "$arg_k", "1/m", 3, 1, 1, 1, 1, 2, 0, 0])
+        self.assertEqual([two[name] for name in ("zone", "key", "policy", "passed", "rejected", "live")],
+                         ["two", "$arg_j", "fixed_window 5/d", 2, 0, 2])
+        self.assertGreater(one["capacity"], 32000)
+        self.assertLessEqual(one["bytes"], 1 << 20)
+
+    def test_prometheus(self):
+        nginx = self.serve(self.CONFIGURATION)
+        for path in ("/?k=1", "/?k=1", "/?k=1"):
+            nginx.get(path)
+        response = nginx.get("/stats?format=prometheus")
+        self.assertEqual(response.header("Content-Type"), "text/plain; version=0.0.4")
+        lines = response.body.decode().splitlines()
+        for line in ('# TYPE ratecell_requests_total counter', 'ratecell_requests_total{status="passed",zone="one"} 2',
+                     'ratecell_requests_total{status="rejected",zone="one"} 1', 'ratecell_live_keys{zone="one"} 1',
+                     'ratecell_evicted_keys_total{zone="two"} 0', '# TYPE ratecell_live_keys gauge'):
+            self.assertIn(line, lines)
+        # The form of the text: of every metric one HELP and one TYPE before its samples.
+        seen = set()
+        for line in lines:
+            if line.startswith("# HELP"):
+                self.assertNotIn(line.split()[2], seen)
+                seen.add(line.split()[2])
+            elif not line.startswith("#"):
+                self.assertRegex(line, r'^ratecell_[a-z_]+\{([a-z]+="[^"]*",)?zone="[a-z]+"\} \d+$')
+                self.assertIn(line.split("{")[0], seen)
+
+    def test_which_format(self):
+        nginx = self.serve(self.CONFIGURATION)
+        prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+        for path, accept, expected in (("/stats", "*/*", "application/json"), ("/stats", prometheus, "text/plain"),
+                                       ("/stats?format=json", prometheus, "application/json"),
+                                       ("/stats?format=prometheus", "*/*", "text/plain")):
+            found = nginx.get(path, {"Accept": accept}).header("Content-Type").split(";")[0]
+            self.assertEqual(found, expected, (path, accept))
+        self.assertEqual(nginx.get("/stats", method="POST", body=b"x").status, 405)
+        head = nginx.get("/stats", method="HEAD")
+        self.assertEqual((head.status, head.body), (200, b""))
+        self.assertGreater(int(head.header("Content-Length")), 100)
+
+    def test_without_zones(self):
+        nginx = self.serve(server_block("location /stats { ratecell_stats; }"))
+        self.assertEqual(json.loads(nginx.get("/stats").body), {"zones": []})
+
+    def test_counters_outlive_a_reload(self):
+        nginx = self.serve(self.CONFIGURATION)
+        nginx.get("/?k=1")
+        nginx.reload()
+        nginx.get("/?k=1")
+        self.assertEqual(json.loads(nginx.get("/stats").body)["zones"][0]["passed"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
