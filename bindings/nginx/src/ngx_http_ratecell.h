@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     ngx_str_t                     name;       /* and a NUL */
     ngx_http_complex_value_t      key;
+    ngx_int_t                     key_index;  /* of a key of one variable */
 
     ngx_http_ratecell_rate_t      rate;       /* none: the policy is given */
     ngx_http_ratecell_rate_t      default_rate;

@@ -110,6 +110,38 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 }
 
 
+/*
+ * The value of one variable is used where it is; but not for a limit that
+ * counts responses, which needs its key when the request is over.
+ */
+
+static ngx_inline ngx_int_t
+ngx_http_ratecell_key(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
+    ngx_str_t *key)
+{
+    ngx_http_ratecell_zone_t   *zone;
+    ngx_http_variable_value_t  *vv;
+
+    zone = ngx_http_ratecell_zone(limit);
+
+    if (zone->key_index == NGX_ERROR || limit->count) {
+        return ngx_http_complex_value(r, &zone->key, key);
+    }
+
+    vv = ngx_http_get_flushed_variable(r, zone->key_index);
+
+    if (vv == NULL || vv->not_found) {
+        key->len = 0;
+        return NGX_OK;
+    }
+
+    key->data = vv->data;
+    key->len = vv->len;
+
+    return NGX_OK;
+}
+
+
 /* What each limit is asked; not those whose key is empty. */
 
 static ngx_int_t
@@ -126,10 +158,7 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         limit = limits[i];
         claim = &ctx->claims[ctx->nclaims];
 
-        if (ngx_http_complex_value(r, &ngx_http_ratecell_zone(limit)->key,
-                                   &claim->key)
-            != NGX_OK)
-        {
+        if (ngx_http_ratecell_key(r, limit, &claim->key) != NGX_OK) {
             return NGX_ERROR;
         }
 

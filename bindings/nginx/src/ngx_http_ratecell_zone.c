@@ -7,6 +7,7 @@
 #include "ngx_http_ratecell.h"
 
 
+static ngx_int_t ngx_http_ratecell_key_index(ngx_conf_t *cf, ngx_str_t *key);
 static ngx_int_t ngx_http_ratecell_join_quoted(ngx_conf_t *cf, ngx_uint_t *i);
 static char *ngx_http_ratecell_zone_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
@@ -64,6 +65,8 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
+    zone->key_index = ngx_http_ratecell_key_index(cf, &value[1]);
+
     for (i = 2; i < cf->args->nelts; i++) {
 
         if (ngx_http_ratecell_join_quoted(cf, &i) != NGX_OK) {
@@ -119,6 +122,36 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     *zonep = shm_zone;
 
     return NGX_CONF_OK;
+}
+
+
+/* NGX_ERROR where the key is not just "$name". */
+
+static ngx_int_t
+ngx_http_ratecell_key_index(ngx_conf_t *cf, ngx_str_t *key)
+{
+    size_t     i;
+    u_char     c;
+    ngx_str_t  name;
+
+    if (key->len < 2 || key->data[0] != '$') {
+        return NGX_ERROR;
+    }
+
+    name.data = key->data + 1;
+    name.len = key->len - 1;
+
+    for (i = 0; i < name.len; i++) {
+        c = name.data[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
+            && !(i > 0 && c >= '0' && c <= '9') && c != '_')
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return ngx_http_get_variable_index(cf, &name);
 }
 
 
