@@ -44,6 +44,13 @@ class Capacity(NginxTest):
                          (32000, 0, 32000, 32000))
         return stats["capacity"]
 
+    def test_all_that_a_megabyte_is_advertised_for(self):
+        nginx = self.serve('ratecell_zone $http_k zone=m:1m policy="fixed_window 1/1w";' + server_block(GIF % ""))
+        keys = [f"{number:016d}" for number in range(41000)]
+        self.assertEqual(set(self.fill(nginx, keys)), {200})
+        # One in a thousand may have found no place near its own.
+        self.assertLessEqual(self.stats(nginx)["evicted"], 41)
+
     def test_keys_of_4_bytes(self):
         self.keys_per_megabyte("$binary_remote_addr", address)
 

@@ -5,6 +5,7 @@ import time
 import unittest
 
 from harness import NginxTest, server_block, wait_for
+from http2 import Http2
 
 LEFT = "location /left { empty_gif; ratecell zone=o burst=9 nodelay cost=0; add_header Left $ratecell_remaining; }"
 ZONE = "ratecell_zone $http_k zone=o:1m rate=1r/d;"
@@ -130,6 +131,57 @@ class DelayedParts(NginxTest):
         nginx = self.serve("ratecell_zone $arg_k zone=slow:1m rate=50r/s;" + server_block(
             "location / { empty_gif; ratecell zone=slow burst=40; }"), workers=2)
         self.assertEqual(nginx.load(lambda _: ["/?k=1"], clients=30), {200: 30})
+
+
+class OverHttp2(NginxTest):
+    CONFIGURATION = ("ratecell_zone $arg_k zone=h:1m rate=2r/s;" + server_block(
+        "location / { proxy_pass http://127.0.0.1:$PORT2; ratecell zone=h burst=3; }"
+        "location /file { alias $FOLDER/a; ratecell zone=h burst=3; } location /free { empty_gif; }", "$PORT http2")
+        + server_block("location / { return 200 $content_length; }", "$PORT2"))
+
+    def test_delays_and_refusals(self):
+        nginx = self.serve(self.CONFIGURATION, ports=2)
+        with Http2(nginx.port) as client:
+            streams = [client.request("/file?k=1") for _ in range(5)]
+            # The refused is answered first, and the delayed in their order.
+            self.assertEqual(client.response(streams[4])[0], 503)
+            self.assertEqual([client.response(stream)[0] for stream in streams[1:4]], [200] * 3)
+
+    def test_bodies_during_a_delay(self):
+        nginx = self.serve(self.CONFIGURATION, ports=2)
+        with Http2(nginx.port) as client:
+            self.assertEqual(client.response(client.request("/?k=1"))[0], 200)
+            stream = client.request("/?k=1", "POST", end=False)
+            time.sleep(0.1)
+            client.body(stream, b"12345", end=False)
+            client.body(stream, b"67890")
+            self.assertEqual(client.response(stream), (200, b"10"))
+            stream = client.request("/?k=1", "POST", end=False)
+            client.body(stream, b"")
+            self.assertEqual(client.response(stream)[0], 200)
+
+    def test_the_rest_of_a_body_after_the_response(self):
+        nginx = self.serve(self.CONFIGURATION, ports=2)
+        with Http2(nginx.port) as client:
+            self.assertEqual(client.response(client.request("/file?k=1"))[0], 200)
+            stream = client.request("/file?k=1", "POST", end=False)
+            rest = client.body(stream, b"12345", cut=11)
+            time.sleep(0.8)
+            client.socket.sendall(rest)
+            self.assertIn(client.response(stream)[0], (200, 405))
+            self.assertEqual(client.response(client.request("/free"))[0], 200)
+
+    def test_a_client_that_leaves_during_its_delay(self):
+        nginx = self.serve(self.CONFIGURATION, ports=2)
+        for _ in range(3):
+            with Http2(nginx.port) as client:
+                stream = client.request("/?k=1", "POST", end=False)
+                client.body(stream, b"12345", cut=11)
+                client.request("/file?k=1")
+                time.sleep(0.05)
+        time.sleep(1.5)
+        with Http2(nginx.port) as client:
+            self.assertEqual(client.response(client.request("/file?k=2"))[0], 200)
 
 
 if __name__ == "__main__":
