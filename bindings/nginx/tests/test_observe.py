@@ -39,6 +39,8 @@ class Fields(NginxTest):
         self.assertEqual(response.header("Retry-After"), "3600")
         # Without the key of b there is only a.
         self.assertEqual(nginx.get("/?k=1").header("RateLimit"), '"a";r=0;t=120')
+        # Of two that refuse, the later to let it pass.
+        self.assertEqual(nginx.get("/?k=1&j=1").header("Retry-After"), "3600")
 
     def test_off_and_nothing_to_tell(self):
         nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m; ratecell_headers on;" + server_block(

@@ -120,6 +120,12 @@ class Tiers(NginxTest):
         for tier, expected in (("gold", 10), ("silver", 5), ("zero", 1), ("none", 2), ("bad", 2)):
             self.assertEqual(passes(nginx, f"/?k={tier}&t={tier}", 20), expected, tier)
 
+    def test_bursts_of_one_rate(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=1r/d;" + server_block(
+            "location / { empty_gif; ratecell zone=t burst=$arg_b nodelay; }"))
+        for burst in (3, 1, 5, 3, 1):
+            self.assertEqual(passes(nginx, f"/?k={time.monotonic_ns()}&b={burst}", 10), burst + 1)
+
     def test_the_rate_is_the_tier_s(self):
         nginx = self.serve(self.ZONE + server_block("ratecell_headers on; location / { empty_gif; ratecell zone=t; }"))
         for tier, seconds in (("gold", 87), ("silver", 864), ("none", 8640)):

@@ -161,8 +161,8 @@ class Reload(NginxTest):
 
     def test_another_key_is_refused(self):
         nginx = self.serve(self.configuration())
-        self.assertEqual(nginx.reload(self.configuration(key="$arg_other")), "refused")
-        self.assertIn('ratecell "r" uses the "$arg_other" key while previously it used the "$arg_k" key', nginx.log())
+        self.assertEqual(nginx.reload(self.configuration(key="$arg_l")), "refused")
+        self.assertIn('ratecell "r" uses the "$arg_l" key while previously it used the "$arg_k" key', nginx.log())
         self.assertEqual(nginx.status("/?k=1"), 200)
 
     def test_another_algorithm_or_window_is_refused(self):
