@@ -176,6 +176,8 @@ class Nginx:
             self.process = subprocess.Popen(self.command(), stdout=errors, stderr=errors)
         try:
             wait_for("nginx to accept", self.accepts)
+            # From the first fork on the master misses no signal.
+            wait_for("the workers", lambda: len(self.worker_pids()) >= self.workers)
         except AssertionError:
             raise AssertionError(self.read("stderr") + self.log()) from None
         return self
