@@ -200,6 +200,11 @@ char *ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
     ngx_str_t *text, ngx_uint_t min, ngx_uint_t *units,
     ngx_http_complex_value_t **cv);
 
+char *ngx_http_ratecell_count_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_limit_t *limit, ngx_str_t *value, ngx_str_t *text);
+ngx_int_t ngx_http_ratecell_join_quoted(ngx_conf_t *cf, char *name,
+    ngx_uint_t *i);
+
 ngx_int_t ngx_http_ratecell_parse_rate(ngx_str_t *text,
     ngx_http_ratecell_rate_t *rate);
 ngx_int_t ngx_http_ratecell_parse_units(ngx_str_t *text, ngx_uint_t *units);

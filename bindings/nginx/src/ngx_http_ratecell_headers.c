@@ -61,7 +61,7 @@ ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 }
 
 
-/* Of several limits the first two fields are lists, Retry-After is the longest. */
+/* Of several limits, RateLimit is a list and Retry-After the longest. */
 
 static ngx_int_t
 ngx_http_ratecell_add_header(ngx_http_request_t *r,

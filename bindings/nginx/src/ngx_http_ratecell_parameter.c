@@ -108,3 +108,82 @@ ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
 
     return NGX_CONF_ERROR;
 }
+
+
+/*
+ * nginx knows quotes only around a whole parameter, "policy=5/s burst=9", and
+ * splits policy="5/s burst=9".  These words are put together again.
+ */
+
+ngx_int_t
+ngx_http_ratecell_join_quoted(ngx_conf_t *cf, char *name, ngx_uint_t *i)
+{
+    u_char      quote, *p;
+    size_t      len, skip;
+    ngx_str_t  *value, text;
+    ngx_uint_t  first, last, n;
+
+    value = cf->args->elts;
+    first = *i;
+
+    if (!ngx_http_ratecell_parameter(&value[first], name, &text)
+        || text.len == 0 || (text.data[0] != '"' && text.data[0] != '\''))
+    {
+        return NGX_OK;
+    }
+
+    quote = text.data[0];
+    skip = ngx_strlen(name);
+    len = skip + 1;
+
+    for (last = first; /* void */ ; last++) {
+
+        if (last == cf->args->nelts) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\": expected %c at "
+                               "the end", &value[first], (int) quote);
+            return NGX_ERROR;
+        }
+
+        len += value[last].len + 1;
+
+        if (value[last].len
+            && value[last].data[value[last].len - 1] == quote
+            && (last != first || text.len > 1))
+        {
+            break;
+        }
+    }
+
+    p = ngx_pnalloc(cf->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    text.data = p;
+    p = ngx_cpymem(p, name, skip);
+
+    /* the quote at the beginning */
+
+    skip++;
+
+    for (n = first; n <= last; n++) {
+
+        if (n != first) {
+            *p++ = ' ';
+        }
+
+        p = ngx_cpymem(p, value[n].data + skip, value[n].len - skip);
+        skip = 0;
+    }
+
+    /* and the one at the end */
+
+    *--p = '\0';
+
+    text.len = p - text.data;
+    value[last] = text;
+    *i = last;
+
+    return NGX_OK;
+}

@@ -8,7 +8,6 @@
 
 
 static ngx_int_t ngx_http_ratecell_key_index(ngx_conf_t *cf, ngx_str_t *key);
-static ngx_int_t ngx_http_ratecell_join_quoted(ngx_conf_t *cf, ngx_uint_t *i);
 static char *ngx_http_ratecell_zone_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
 static char *ngx_http_ratecell_zone_size(ngx_conf_t *cf,
@@ -69,7 +68,7 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     for (i = 2; i < cf->args->nelts; i++) {
 
-        if (ngx_http_ratecell_join_quoted(cf, &i) != NGX_OK) {
+        if (ngx_http_ratecell_join_quoted(cf, "policy=", &i) != NGX_OK) {
             return NGX_CONF_ERROR;
         }
 
@@ -152,79 +151,6 @@ ngx_http_ratecell_key_index(ngx_conf_t *cf, ngx_str_t *key)
     }
 
     return ngx_http_get_variable_index(cf, &name);
-}
-
-
-/*
- * nginx knows quotes only around a whole parameter, "policy=5/s burst=9", and
- * splits policy="5/s burst=9".  These words are put together again.
- */
-
-static ngx_int_t
-ngx_http_ratecell_join_quoted(ngx_conf_t *cf, ngx_uint_t *i)
-{
-    u_char      quote, *p;
-    size_t      len, skip;
-    ngx_str_t  *value, text;
-    ngx_uint_t  first, last, n;
-
-    value = cf->args->elts;
-    first = *i;
-
-    if (!ngx_http_ratecell_parameter(&value[first], "policy=", &text)
-        || text.len == 0 || (text.data[0] != '"' && text.data[0] != '\''))
-    {
-        return NGX_OK;
-    }
-
-    quote = text.data[0];
-    len = sizeof("policy=");
-
-    for (last = first; /* void */ ; last++) {
-
-        if (last == cf->args->nelts) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid policy: expected %c at the end",
-                               (int) quote);
-            return NGX_ERROR;
-        }
-
-        len += value[last].len + 1;
-
-        if (value[last].data[value[last].len - 1] == quote
-            && (last != first || text.len > 1))
-        {
-            break;
-        }
-    }
-
-    p = ngx_pnalloc(cf->pool, len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    text.data = p;
-    p = ngx_cpymem(p, "policy=", sizeof("policy=") - 1);
-
-    for (n = first; n <= last; n++) {
-
-        if (n != first) {
-            *p++ = ' ';
-        }
-
-        skip = (n == first) ? sizeof("policy=") : 0;
-        p = ngx_cpymem(p, value[n].data + skip, value[n].len - skip);
-    }
-
-    /* without the quote at the end */
-
-    *--p = '\0';
-
-    text.len = p - text.data;
-    value[last] = text;
-    *i = last;
-
-    return NGX_OK;
 }
 
 

@@ -160,7 +160,8 @@ class Nginx:
         for number, port in reversed(list(enumerate(self.ports, 1))):
             http = http.replace(f"$PORT{number if number > 1 else ''}", str(port))
         self.write("nginx.conf", CONFIGURATION.format(
-            module=MODULE, access_log="" if "access_log" in http else "access_log off;", folder=self.folder, workers=self.workers, http=http,
+            module=MODULE, folder=self.folder, workers=self.workers, http=http,
+            access_log="" if "access_log" in http else "access_log off;",
             user="user root;" if os.getuid() == 0 else ""))
 
     def command(self, *arguments):

@@ -25,7 +25,7 @@ WRONG = {
     "ratecell_zone $arg_k zone=z:1m default_rate=1r/s;": '"ratecell_zone" must have "rate" or "policy" parameter',
     'ratecell_zone $arg_k zone=z:1m rate=1r/s policy="1/s";': 'zone "z" has "policy" and a rate: expected one of them',
     'ratecell_zone $arg_k zone=z:1m policy="often 1/s";': 'invalid policy "often 1/s" of zone "z": ',
-    'ratecell_zone $arg_k zone=z:1m policy="5/s burst=9;': 'invalid policy: expected " at the end',
+    'ratecell_zone $arg_k zone=z:1m policy="5/s burst=9;': 'invalid parameter "policy="5/s": expected " at the end',
     'ratecell_zone $arg_k zone=z:1m policy="sliding_log 5/1h";':
         'policy "sliding_log 5/1h" of zone "z" does not fit shared memory',
     ZONE + "ratecell_zone $arg_l zone=z:1m rate=1r/s;": 'ratecell_zone "z" is already bound to key "$arg_k"',
@@ -63,10 +63,12 @@ WRONG = {
 RIGHT = [
     ZONE + "ratecell zone=z; ratecell_status 400; ratecell_log_level info; ratecell_dry_run on;",
     ZONE + POLICY + "ratecell zone=z burst=5 delay=2; ratecell zone=p nodelay;",
-    ZONE + "ratecell zone=z burst=$arg_b default_burst=0 rate=$arg_r cost=$arg_c strict count=response:401,4xx,500-504;",
+    ZONE + "ratecell zone=z burst=$arg_b default_burst=0 rate=$arg_r cost=$arg_c strict "
+    "count=response:401,4xx,500-504;",
     "ratecell_zone $arg_k zone=z:1m 'policy=5/s burst=9 & fixed_window 100/1d'; ratecell zone=z;",
     "ratecell_zone $arg_k policy='5/s burst=9 & fixed_window 100/1d' zone=z:1m; ratecell zone=z;",
     'ratecell_zone $arg_k policy="5/s" zone=z:1m; ratecell zone=z;',
+    'ratecell_zone $arg_k policy="5/s "" burst=9" zone=z:1m; ratecell zone=z;',
     "ratecell_zone literal zone=z:32k rate=1000000r/s;",
 ]
 

@@ -47,7 +47,8 @@ class AllOrNothing(NginxTest):
              "ratecell_zone $arg_b zone=b:1m rate=1r/w;"
              'ratecell_zone $arg_c zone=c:1m policy="sliding_window 500/1d";')
     LIMITS = "ratecell zone=a; ratecell zone=b burst=399 nodelay; ratecell zone=c;"
-    LEFT = "".join(f"location /{z} {{ empty_gif; ratecell zone={z}{extra} cost=0; add_header Left $ratecell_remaining; }}"
+    LEFT = "".join(f"location /{z} {{ empty_gif; ratecell zone={z}{extra} cost=0; "
+                   "add_header Left $ratecell_remaining; }"
                    for z, extra in (("a", ""), ("b", " burst=399 nodelay"), ("c", "")))
 
     def left(self, nginx, query):
