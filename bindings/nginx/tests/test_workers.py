@@ -121,7 +121,10 @@ class Killing(NginxTest):
         for _ in range(self.KILLS):
             time.sleep(random.uniform(0.02, 0.08))
             pids = wait_for("two workers", lambda: len(nginx.worker_pids()) == 2 and nginx.worker_pids())
-            os.kill(random.choice(sorted(pids)), signal.SIGKILL)
+            killed = random.choice(sorted(pids))
+            os.kill(killed, signal.SIGKILL)
+            # Until the master has seen it, the process is there to be chosen again.
+            wait_for("its end", lambda: killed not in nginx.worker_pids())
         done.set()
         for thread in clients:
             thread.join()
@@ -133,7 +136,7 @@ class Killing(NginxTest):
         # The zone works on, to the last unit.
         self.assertEqual(nginx.status(f"/take?k=1&n={left - 100}"), 200)
         self.assertEqual(nginx.load(lambda _: ["/?k=1&j=1"] * 50, clients=4), {200: 100, 503: 100})
-        self.assertEqual(len(re.findall("exited on signal 9", nginx.log())), self.KILLS)
+        wait_for("every end in the log", lambda: len(re.findall("exited on signal 9", nginx.log())) == self.KILLS)
 
 
 class Reload(NginxTest):
