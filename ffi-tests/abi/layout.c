@@ -37,6 +37,14 @@ FIELD(ratecell_request, key_len, 8, size_t);
 FIELD(ratecell_request, cost, 16, uint32_t);
 FIELD(ratecell_request, reserved, 20, uint32_t);
 
+SIZE(ratecell_claim, 40, 8);
+FIELD(ratecell_claim, limiter, 0, const ratecell_limiter *);
+FIELD(ratecell_claim, key, 8, const void *);
+FIELD(ratecell_claim, key_len, 16, size_t);
+FIELD(ratecell_claim, now_ns, 24, uint64_t);
+FIELD(ratecell_claim, cost, 32, uint32_t);
+FIELD(ratecell_claim, reserved, 36, uint32_t);
+
 SIZE(ratecell_stats, 72, 8);
 FIELD(ratecell_stats, slots, 0, uint64_t);
 FIELD(ratecell_stats, live, 8, uint64_t);
@@ -75,6 +83,18 @@ VALUE(RATECELL_EPOLICY_UNKNOWN_ALGORITHM, -18);
 VALUE(RATECELL_EPOLICY_BAD_LAYERS, -19);
 VALUE(RATECELL_ENOMEM, -20);
 VALUE(RATECELL_ENORANDOM, -21);
+VALUE(RATECELL_EREGION_SMALL, -40);
+VALUE(RATECELL_EREGION_NONE, -41);
+VALUE(RATECELL_EREGION_DAMAGED, -42);
+VALUE(RATECELL_EREGION_LAYOUT, -43);
+VALUE(RATECELL_EREGION_LAYERS, -44);
+VALUE(RATECELL_EREGION_WORDS, -45);
+VALUE(RATECELL_EREGION_MAX_KEYS, -46);
+VALUE(RATECELL_EREGION_WHEN_FULL, -47);
+VALUE(RATECELL_EREGION_BOOT, -48);
+VALUE(RATECELL_EREGION_TIME_NAMESPACE, -49);
+VALUE(RATECELL_EREGION_NO_WORD, -50);
+VALUE(RATECELL_EFILE, -51);
 VALUE(RATECELL_EPANIC, -90);
 
 VALUE(RATECELL_FULL_EVICT, 0);
@@ -116,9 +136,27 @@ FUNCTION(ratecell_limiter_peek,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_peek_at,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_charge,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_charge_at,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_forget, int32_t (*)(const ratecell_limiter *, const void *, size_t));
 FUNCTION(ratecell_limiter_check_batch,
          int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_check_all, int32_t (*)(const ratecell_claim *, size_t, ratecell_decision *));
+FUNCTION(ratecell_region_size, size_t (*)(const char *, const ratecell_config *));
+FUNCTION(ratecell_region_max_keys, uint64_t (*)(size_t, const char *));
+FUNCTION(ratecell_region_init,
+         int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
+FUNCTION(ratecell_region_attach,
+         int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
+FUNCTION(ratecell_limiter_open,
+         int32_t (*)(const char *, const char *, const ratecell_config *, ratecell_limiter **));
+FUNCTION(ratecell_limiter_with_policy, int32_t (*)(const ratecell_limiter *, const char *, ratecell_limiter **));
+FUNCTION(ratecell_region_explain,
+         int32_t (*)(void *, size_t, const char *, const ratecell_config *, char *, size_t));
+FUNCTION(ratecell_file_explain,
+         int32_t (*)(const char *, const char *, const ratecell_config *, char *, size_t));
 FUNCTION(ratecell_limiter_stats, int32_t (*)(const ratecell_limiter *, ratecell_stats *, size_t));
 FUNCTION(ratecell_limiter_stats_at,
          int32_t (*)(const ratecell_limiter *, uint64_t, ratecell_stats *, size_t));

@@ -2,7 +2,9 @@
 
 #include "call.h"
 #include "check.h"
+#include "region.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(argument) offsetof(struct arguments, argument), #argument
@@ -61,6 +63,37 @@ static const struct pointer pointers[] = {
     { LIMITER_HEADER, AT(name), 1, 0 },
     { LIMITER_HEADER, AT(input), 8, RATECELL_EINVAL },
     { LIMITER_HEADER, AT(buffer), 1, RATECELL_EINVAL },
+    { LIMITER_CHARGE, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHARGE, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_CHARGE, AT(decision), 8, 0 },
+    { LIMITER_CHARGE_AT, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_CHARGE_AT, AT(key), 1, RATECELL_EINVAL },
+    { LIMITER_CHARGE_AT, AT(decision), 8, 0 },
+    { CHECK_ALL, AT(claims), 8, RATECELL_EINVAL },
+    { CHECK_ALL, AT(decisions), 8, 0 },
+    { REGION_INIT, AT(memory), 64, RATECELL_EINVAL },
+    { REGION_INIT, AT(policy), 1, RATECELL_EINVAL },
+    { REGION_INIT, AT(config), 8, 0 },
+    { REGION_INIT, AT(made), 8, RATECELL_EINVAL },
+    { REGION_ATTACH, AT(memory), 64, RATECELL_EINVAL },
+    { REGION_ATTACH, AT(policy), 1, RATECELL_EINVAL },
+    { REGION_ATTACH, AT(config), 8, 0 },
+    { REGION_ATTACH, AT(made), 8, RATECELL_EINVAL },
+    { LIMITER_OPEN, AT(path), 1, RATECELL_EINVAL },
+    { LIMITER_OPEN, AT(policy), 1, RATECELL_EINVAL },
+    { LIMITER_OPEN, AT(config), 8, 0 },
+    { LIMITER_OPEN, AT(made), 8, RATECELL_EINVAL },
+    { LIMITER_WITH_POLICY, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_WITH_POLICY, AT(policy), 1, RATECELL_EINVAL },
+    { LIMITER_WITH_POLICY, AT(made), 8, RATECELL_EINVAL },
+    { REGION_EXPLAIN, AT(memory), 64, RATECELL_EINVAL },
+    { REGION_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
+    { REGION_EXPLAIN, AT(config), 8, 0 },
+    { REGION_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
+    { FILE_EXPLAIN, AT(path), 1, RATECELL_EINVAL },
+    { FILE_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
+    { FILE_EXPLAIN, AT(config), 8, 0 },
+    { FILE_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
 };
 
 /* No object is larger than PTRDIFF_MAX bytes. */
@@ -71,35 +104,63 @@ static const struct {
     size_t at;
     const char *argument;
     size_t length;
+    int32_t status;
 } lengths[] = {
-    { LIMITER_CHECK, AT(key_len), SIZE_MAX },
-    { LIMITER_CHECK, AT(key_len), TOO_MANY(char) },
-    { LIMITER_CHECK_AT, AT(key_len), SIZE_MAX },
-    { LIMITER_CHECK_AT, AT(key_len), TOO_MANY(char) },
-    { LIMITER_PEEK, AT(key_len), SIZE_MAX },
-    { LIMITER_PEEK, AT(key_len), TOO_MANY(char) },
-    { LIMITER_PEEK_AT, AT(key_len), SIZE_MAX },
-    { LIMITER_PEEK_AT, AT(key_len), TOO_MANY(char) },
-    { LIMITER_FORGET, AT(key_len), SIZE_MAX },
-    { LIMITER_FORGET, AT(key_len), TOO_MANY(char) },
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX },
-    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_request) },
-    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_decision) },
+    { LIMITER_CHECK, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_CHECK, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_CHECK_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_CHECK_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_PEEK, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_PEEK, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_PEEK_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_PEEK_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_FORGET, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_FORGET, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_request), RATECELL_ESIZE },
+    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_decision), RATECELL_ESIZE },
     /* The least that wraps to a small number of bytes. */
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_request) + 1 },
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1 },
-    { LIMITER_STATS, AT(size), SIZE_MAX },
-    { LIMITER_STATS, AT(size), TOO_MANY(char) },
-    { LIMITER_STATS_AT, AT(size), SIZE_MAX },
-    { LIMITER_STATS_AT, AT(size), TOO_MANY(char) },
-    { LIMITER_POLICY, AT(len), SIZE_MAX },
-    { LIMITER_POLICY, AT(len), TOO_MANY(char) },
-    { POLICY_FORMAT, AT(len), SIZE_MAX },
-    { POLICY_FORMAT, AT(len), TOO_MANY(char) },
-    { POLICY_EXPLAIN, AT(len), SIZE_MAX },
-    { POLICY_EXPLAIN, AT(len), TOO_MANY(char) },
-    { LIMITER_HEADER, AT(len), SIZE_MAX },
-    { LIMITER_HEADER, AT(len), TOO_MANY(char) },
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_request) + 1, RATECELL_ESIZE },
+    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
+    { LIMITER_STATS, AT(size), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_STATS, AT(size), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_STATS_AT, AT(size), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_STATS_AT, AT(size), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_POLICY, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_POLICY, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { POLICY_FORMAT, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { POLICY_FORMAT, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { POLICY_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { POLICY_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_HEADER, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_HEADER, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_CHARGE, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_CHARGE, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { LIMITER_CHARGE_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_CHARGE_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
+    { CHECK_ALL, AT(n), 65, RATECELL_ESIZE },
+    { CHECK_ALL, AT(n), SIZE_MAX, RATECELL_ESIZE },
+    { CHECK_ALL, AT(n), TOO_MANY(ratecell_claim), RATECELL_ESIZE },
+    { CHECK_ALL, AT(n), SIZE_MAX / sizeof(ratecell_claim) + 1, RATECELL_ESIZE },
+    { CHECK_ALL, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
+    { REGION_INIT, AT(memory_len), 0, RATECELL_EREGION_SMALL },
+    { REGION_INIT, AT(memory_len), 1, RATECELL_EREGION_SMALL },
+    { REGION_INIT, AT(memory_len), REGION_HEADER - 1, RATECELL_EREGION_SMALL },
+    { REGION_INIT, AT(memory_len), REGION_HEADER, RATECELL_EREGION_SMALL },
+    { REGION_INIT, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
+    { REGION_INIT, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
+    { REGION_ATTACH, AT(memory_len), 0, RATECELL_EREGION_SMALL },
+    { REGION_ATTACH, AT(memory_len), 1, RATECELL_EREGION_SMALL },
+    { REGION_ATTACH, AT(memory_len), REGION_HEADER - 1, RATECELL_EREGION_SMALL },
+    { REGION_ATTACH, AT(memory_len), REGION_HEADER, RATECELL_EREGION_SMALL },
+    { REGION_ATTACH, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
+    { REGION_ATTACH, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
+    { REGION_EXPLAIN, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
+    { REGION_EXPLAIN, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
+    { REGION_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { REGION_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { FILE_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { FILE_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
 };
 
 static void set_pointer(struct call *call, size_t at, void *pointer) {
@@ -123,9 +184,17 @@ static void nothing_is_charged(const struct call *call) {
 }
 
 static void refused(struct call *call, enum call_name function, int32_t expected) {
+    void *before = region_memory(call->region_len);
+    size_t len = 0;
+    memcpy(before, call->region, call->region_len);
     CHECK_STATUS(call_functions[function].call(call), expected);
     CHECK_UNTOUCHED(call->out);
     nothing_is_charged(call);
+    CHECK(memcmp(before, call->region, call->region_len) == 0);
+    unsigned char *file = file_read(call->path, &len);
+    CHECK_U64(len, call->region_len);
+    free(file);
+    free(before);
     call_end(call);
 }
 
@@ -135,9 +204,6 @@ static void right_arguments_are_taken(void) {
         check_case("%s", call_functions[i].name);
         call_begin(&call);
         CHECK(call_functions[i].call(&call) >= 0);
-        if (i == LIMITER_NEW) {
-            ratecell_limiter_free(call.out.made);
-        }
         call_end(&call);
     }
 }
@@ -152,9 +218,6 @@ static void null(const struct pointer *pointer) {
         return;
     }
     CHECK(call_functions[pointer->function].call(&call) >= 0);
-    if (pointer->function == LIMITER_NEW) {
-        ratecell_limiter_free(call.out.made);
-    }
     call_end(&call);
 }
 
@@ -179,7 +242,7 @@ static void every_length_is_checked(void) {
                    lengths[i].length);
         call_begin(&call);
         memcpy((char *)&call.with + lengths[i].at, &lengths[i].length, sizeof lengths[i].length);
-        refused(&call, lengths[i].function, RATECELL_ESIZE);
+        refused(&call, lengths[i].function, lengths[i].status);
     }
 }
 
@@ -200,6 +263,11 @@ static void a_pointer_to_nothing_may_be_null(void) {
         { POLICY_FORMAT, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
         { POLICY_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
         { LIMITER_HEADER, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { LIMITER_CHARGE, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { LIMITER_CHARGE_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
+        { CHECK_ALL, offsetof(struct arguments, claims), offsetof(struct arguments, n) },
+        { REGION_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { FILE_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
     };
     for (size_t i = 0; i < CHECK_COUNT(empty); i++) {
         struct call call;
@@ -213,6 +281,64 @@ static void a_pointer_to_nothing_may_be_null(void) {
     }
 }
 
+/* Whatever takes a policy, and whether it takes a config too. */
+static const struct {
+    enum call_name function;
+    int has_config;
+} makers[] = {
+    { LIMITER_NEW, 1 }, { REGION_INIT, 1 }, { REGION_ATTACH, 1 }, { LIMITER_OPEN, 1 },
+    { REGION_EXPLAIN, 1 }, { FILE_EXPLAIN, 1 }, { LIMITER_WITH_POLICY, 0 },
+};
+
+static void every_policy_is_checked(void) {
+    static const struct {
+        const char *policy;
+        int32_t status;
+    } bad[] = {
+        { "", RATECELL_EPOLICY_SYNTAX },
+        { "10/w &", RATECELL_EPOLICY_SYNTAX },
+        { "\xff", RATECELL_EPOLICY_SYNTAX },
+        { "0/w", RATECELL_EPOLICY_ZERO_LIMIT },
+        { "10/0s", RATECELL_EPOLICY_ZERO_PERIOD },
+        { "10/w burst=0", RATECELL_EPOLICY_ZERO_CAPACITY },
+        { "fixed_window 10/1m offset=1m", RATECELL_EPOLICY_BAD_OFFSET },
+        { "sieve 10/w", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
+        { "1/s & 1/s & 1/s & 1/s & 1/s & 1/s & 1/s & 1/s & 1/s", RATECELL_EPOLICY_BAD_LAYERS },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
+        for (size_t j = 0; j < CHECK_COUNT(bad); j++) {
+            struct call call;
+            check_case("%s(\"%s\")", call_functions[makers[i].function].name, bad[j].policy);
+            call_begin(&call);
+            call.with.policy = (void *)(uintptr_t)bad[j].policy;
+            refused(&call, makers[i].function, bad[j].status);
+        }
+    }
+}
+
+static void every_config_is_checked(void) {
+    static const struct {
+        ratecell_config config;
+        int32_t status;
+    } bad[] = {
+        { { 0, 0, 0 }, RATECELL_ESIZE },
+        { { sizeof(ratecell_config) - 1, 0, 0 }, RATECELL_ESIZE },
+        { { 8192, 0, 0 }, RATECELL_E2BIG },
+        { { SIZE_MAX, 0, 0 }, RATECELL_E2BIG },
+        { { sizeof(ratecell_config), 0, RATECELL_FULL_ALLOW + 1 }, RATECELL_ECONFIG },
+        { { sizeof(ratecell_config), 0, UINT64_MAX }, RATECELL_ECONFIG },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
+        for (size_t j = 0; makers[i].has_config && j < CHECK_COUNT(bad); j++) {
+            struct call call;
+            check_case("%s(config %zu)", call_functions[makers[i].function].name, j);
+            call_begin(&call);
+            call.own_config = bad[j].config;
+            refused(&call, makers[i].function, bad[j].status);
+        }
+    }
+}
+
 static void to_free_nothing_is_nothing(void) {
     check_case("ratecell_limiter_free(NULL)");
     ratecell_limiter_free(NULL);
@@ -223,6 +349,8 @@ int main(void) {
     every_pointer_is_checked();
     every_length_is_checked();
     a_pointer_to_nothing_may_be_null();
+    every_policy_is_checked();
+    every_config_is_checked();
     to_free_nothing_is_nothing();
     return CHECK_END();
 }

@@ -19,7 +19,7 @@ struct outputs {
     ratecell_limiter *made;
     uint64_t now_ns;
     uint64_t unix_ns;
-    char buffer[256];
+    char buffer[512];
 };
 
 /* What a function is given. Arguments with other types in C are cast where they are passed. */
@@ -28,14 +28,19 @@ struct call {
     uint64_t now_ns;
     ratecell_config own_config;
     ratecell_request own_requests[CALL_REQUESTS];
+    ratecell_claim own_claims[CALL_REQUESTS];
     ratecell_decision own_decision;
+    /* A region of the policy, in memory and in a file. */
+    void *region;
+    size_t region_len;
+    char path[64];
     struct outputs out;
 
     /* The pointers and lengths, which the tables name by their offsets here. */
     struct arguments {
-        void *limiter, *key, *policy, *config, *name, *requests, *input;
+        void *limiter, *key, *policy, *config, *name, *requests, *claims, *input, *memory, *path;
         void *decision, *decisions, *stats, *made, *now, *unix_ns, *buffer;
-        size_t key_len, n, size, len;
+        size_t key_len, n, size, len, memory_len;
     } with;
 };
 
@@ -51,13 +56,16 @@ enum call_name {
     LIMITER_NEW, LIMITER_POLICY, LIMITER_NOW, LIMITER_EPOCH,
     LIMITER_CHECK, LIMITER_CHECK_AT, LIMITER_CHECK_HASH, LIMITER_CHECK_HASH_AT,
     LIMITER_PEEK, LIMITER_PEEK_AT, LIMITER_FORGET, LIMITER_CHECK_BATCH,
-    LIMITER_STATS, LIMITER_STATS_AT, POLICY_FORMAT, POLICY_EXPLAIN, LIMITER_HEADER
+    LIMITER_STATS, LIMITER_STATS_AT, POLICY_FORMAT, POLICY_EXPLAIN, LIMITER_HEADER,
+    LIMITER_CHARGE, LIMITER_CHARGE_AT, CHECK_ALL, REGION_INIT, REGION_ATTACH, LIMITER_OPEN,
+    LIMITER_WITH_POLICY, REGION_EXPLAIN, FILE_EXPLAIN
 };
 
-extern const struct function call_functions[LIMITER_HEADER + 1];
+extern const struct function call_functions[FILE_EXPLAIN + 1];
 
 /* Every argument right, every output untouched, and a limiter on which nothing was charged. */
 void call_begin(struct call *call);
+/* Ends what a call has made, too. */
 void call_end(struct call *call);
 
 #endif
