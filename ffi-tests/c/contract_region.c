@@ -1,0 +1,277 @@
+/* Regions in memory: how large, who may attach, whose what is. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "check.h"
+#include "region.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+#define POLICY "10/w"
+
+static ratecell_config keys(uint64_t max_keys) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    config.max_keys = max_keys;
+    return config;
+}
+
+static const char *const shared[] = {
+    POLICY, "3/s burst=7", "token_bucket 5/10s capacity=10 mode=interval",
+    "token_bucket 4/1m capacity=9 mode=interval_first", "leaky_meter 3/s capacity=7", "leaky_queue 10/s queue=20",
+    "sliding_window 10/1m", "sliding_window 3/1s strict=true", "fixed_window 6/1m offset=17s",
+    "fixed_window 5000/1h start=first", "7/1d burst=2 heal=1h", "10/s burst=20 & sliding_window 30/1m & fixed_window 40/1d",
+};
+
+/* What init needs is what size tells, to the byte, and max_keys is the other way round. */
+static void sizes_agree(const char *policy, uint64_t max_keys) {
+    ratecell_config config = keys(max_keys);
+    ratecell_limiter *limiter;
+    ratecell_stats stats;
+    char why[256] = "";
+    size_t len = ratecell_region_size(policy, &config);
+    check_case("%llu keys of %s", (unsigned long long)max_keys, policy);
+    CHECK(len > REGION_HEADER);
+    uint64_t room = ratecell_region_max_keys(len, policy);
+    CHECK(room >= max_keys && room < max_keys + 6);
+    CHECK(ratecell_region_max_keys(len - 1, policy) < max_keys);
+    ratecell_config all = keys(room);
+    CHECK_U64(ratecell_region_size(policy, &all), len);
+
+    void *memory = region_memory(len);
+    UNTOUCHED(limiter);
+    CHECK_STATUS(ratecell_region_init(memory, len - 1, policy, &config, &limiter), RATECELL_EREGION_SMALL);
+    CHECK_UNTOUCHED(limiter);
+    REFUSED(memory, len, policy, &config, RATECELL_EREGION_NONE, "zeros to make one of");
+    memset(memory, 0x5A, len);
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &limiter), 0);
+    CHECK_STATUS(ratecell_region_explain(memory, len, policy, NULL, why, sizeof why), 0);
+    CHECK_TEXT(why, "");
+    CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, NULL, 0), 0);
+    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_U64(stats.live, 0);
+    CHECK_U64(stats.slots, (room + 5) / 6 * 8);
+    CHECK(stats.bytes + REGION_HEADER == len);
+    ratecell_limiter_free(limiter);
+
+    /* Without a word, as many as fit; the rest of the memory is not used. */
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, NULL, &limiter), 0);
+    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_U64(stats.slots, (room + 5) / 6 * 8);
+    ratecell_limiter_free(limiter);
+    free(memory);
+}
+
+static void no_size_of_no_region(void) {
+    ratecell_config bad = RATECELL_CONFIG_INIT;
+    ratecell_limiter *limiter;
+    check_case("no region");
+    CHECK_U64(ratecell_region_size(NULL, NULL), 0);
+    CHECK_U64(ratecell_region_size("0/s", NULL), 0);
+    CHECK_U64(ratecell_region_size("sliding_log 5/1h", NULL), 0);
+    CHECK_U64(ratecell_region_size("1/s & sliding_log 5/1h", NULL), 0);
+    bad.when_full = 4;
+    CHECK_U64(ratecell_region_size(POLICY, &bad), 0);
+    bad = keys(UINT64_MAX);
+    CHECK_U64(ratecell_region_size(POLICY, &bad), 0);
+    bad = keys(1);
+    bad.size -= 1;
+    CHECK_U64(ratecell_region_size(POLICY, &bad), 0);
+    CHECK_U64(ratecell_region_size(POLICY, (void *)((char *)&bad + 1)), 0);
+    bad = keys(100000);
+    CHECK_U64(ratecell_region_size(POLICY, NULL), ratecell_region_size(POLICY, &bad));
+
+    CHECK_U64(ratecell_region_max_keys(1 << 20, NULL), 0);
+    CHECK_U64(ratecell_region_max_keys(1 << 20, "0/s"), 0);
+    CHECK_U64(ratecell_region_max_keys(1 << 20, "sliding_log 5/1h"), 0);
+    CHECK_U64(ratecell_region_max_keys(0, POLICY), 0);
+    CHECK_U64(ratecell_region_max_keys(REGION_HEADER, POLICY), 0);
+    CHECK(ratecell_region_max_keys(SIZE_MAX, POLICY) > UINT64_C(1) << 50);
+
+    void *memory = region_memory(1 << 16);
+    UNTOUCHED(limiter);
+    CHECK_STATUS(ratecell_region_init(memory, 1 << 16, "sliding_log 5/1h", NULL, &limiter), RATECELL_EREGION_NO_WORD);
+    CHECK_UNTOUCHED(limiter);
+    bad = keys(UINT64_MAX);
+    CHECK_STATUS(ratecell_region_init(memory, 1 << 16, POLICY, &bad, &limiter), RATECELL_EREGION_SMALL);
+    CHECK_UNTOUCHED(limiter);
+    free(memory);
+}
+
+/* Whether a policy's words are times of arrival, which gcra and the leaky buckets have in common. */
+static int is_of_arrival(const char *policy) {
+    return (policy[0] >= '0' && policy[0] <= '9') || strncmp(policy, "leaky", 5) == 0;
+}
+
+/* Every policy attaches to its own region and to no other's, and both sides of what differs are told. */
+static void a_region_is_of_one_kind_of_words(void) {
+    for (size_t i = 0; i < CHECK_COUNT(shared); i++) {
+        ratecell_config config = keys(24);
+        size_t len = 0;
+        void *memory = region_new(shared[i], &config, &len);
+        for (size_t j = 0; j < CHECK_COUNT(shared); j++) {
+            check_case("%s in the region of %s", shared[j], shared[i]);
+            if (i == j) {
+                ratecell_limiter_free(ATTACHED(memory, len, shared[j]));
+            } else if ((strchr(shared[i], '&') == NULL) != (strchr(shared[j], '&') == NULL)) {
+                REFUSED(memory, len, shared[j], NULL, RATECELL_EREGION_LAYERS, "number of layers");
+            } else if (!is_of_arrival(shared[i]) || !is_of_arrival(shared[j])) {
+                REFUSED(memory, len, shared[j], NULL, RATECELL_EREGION_WORDS, "words");
+            } else {
+                /* In the ticks of another's rate a rate can be told, or not finely enough. */
+                ratecell_limiter *limiter = NULL;
+                int32_t status = ratecell_region_attach(memory, len, shared[j], NULL, &limiter);
+                CHECK(status == 0 || status == RATECELL_EPOLICY_PRECISION || status == RATECELL_EPOLICY_RANGE);
+                ratecell_limiter_free(limiter);
+                if (status != 0) {
+                    REFUSED(memory, len, shared[j], NULL, status, "expected");
+                }
+            }
+        }
+        free(memory);
+    }
+}
+
+static void what_differs_is_told(void) {
+    static const struct {
+        const char *held, *asked;
+        ratecell_config config;
+        int32_t status;
+        const char *why;
+    } cases[] = {
+#define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full }
+        { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected tat" },
+        { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words: tat" },
+        { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "unit 60000000000" },
+        { "fixed_window 6/1m", "fixed_window 6/1m offset=7s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "grain 53000000000" },
+        { "fixed_window 6/1m", "fixed_window 6/1m start=first", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words" },
+        { "sliding_window 6/1m", "sliding_window 6/30s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "unit 30000000000" },
+        { "6/1m", "6/1m & 7/1h", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2" },
+        { "6/1m & 7/1h", "6/1m", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 2; expected 1" },
+        { "6/1m", "sliding_log 6/1m", CONFIG(0, 0), RATECELL_EREGION_NO_WORD, "sliding_log" },
+        { "6/1m", "6/1m", CONFIG(23, 0), RATECELL_EREGION_MAX_KEYS, "max_keys: 60; expected 23" },
+        { "6/1m", "6/1m", CONFIG(61, 0), RATECELL_EREGION_MAX_KEYS, "max_keys: 60; expected 61" },
+        { "6/1m", "6/1m", CONFIG(0, RATECELL_FULL_SHARE), RATECELL_EREGION_WHEN_FULL, "deny; expected share" },
+        { "6/1m", "6/1m", CONFIG(0, RATECELL_FULL_ALLOW), RATECELL_EREGION_WHEN_FULL, "deny; expected allow" },
+        { "6/1m", "6/1m", CONFIG(60, RATECELL_FULL_DENY), 0, "" },
+        { "6/1m", "6/1m", CONFIG(55, RATECELL_FULL_DENY), 0, "" },
+        { "6/1m", "7/1h burst=9", CONFIG(0, 0), 0, "" },
+        { "fixed_window 6/1m", "fixed_window 60000/1m", CONFIG(0, 0), 0, "" },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(cases); i++) {
+        ratecell_config made = CONFIG(60, RATECELL_FULL_DENY);
+        size_t len = 0;
+        void *memory = region_new(cases[i].held, &made, &len);
+        check_case("%s, case %zu, in the region of %s", cases[i].asked, i, cases[i].held);
+        if (cases[i].status != 0) {
+            REFUSED(memory, len, cases[i].asked, &cases[i].config, cases[i].status, cases[i].why);
+        } else {
+            ratecell_limiter *limiter = NULL;
+            CHECK_STATUS(ratecell_region_attach(memory, len, cases[i].asked, &cases[i].config, &limiter), 0);
+            ratecell_limiter_free(limiter);
+        }
+        free(memory);
+    }
+}
+
+/* Through one all is seen that came through the other; the limits are each one's own. */
+static void two_limiters_are_of_one_region(const char *policy, uint64_t now) {
+    ratecell_config config = keys(64);
+    ratecell_limiter *here = NULL;
+    ratecell_decision ours, theirs;
+    size_t len = ratecell_region_size(policy, &config);
+    void *memory = region_memory(len);
+    check_case("two on %s", policy);
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &here), 0);
+    ratecell_limiter *there = ATTACHED(memory, len, policy);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &ours), RATECELL_ALLOWED);
+        CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+        CHECK_DECISION(theirs, ours);
+        uint64_t left = ours.remaining;
+        int32_t expected = left > 0 ? RATECELL_ALLOWED : RATECELL_DENIED;
+        CHECK_STATUS(ratecell_limiter_check_at(i % 2 == 0 ? here : there, "key", 3, 1, now, &ours), expected);
+        CHECK_U64(ours.remaining, left == 0 ? 0 : left - 1);
+        CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+        CHECK_U64(theirs.remaining, ours.remaining);
+    }
+
+    /* One clock, one epoch, one secret. */
+    uint64_t first = 0, second = 1;
+    CHECK_STATUS(ratecell_limiter_epoch(here, &first), 0);
+    CHECK_STATUS(ratecell_limiter_epoch(there, &second), 0);
+    CHECK_U64(second, first);
+    CHECK_STATUS(ratecell_limiter_now(here, &first), 0);
+    CHECK_STATUS(ratecell_limiter_now(there, &second), 0);
+    CHECK(second >= first && second - first < 3600 * SECOND);
+
+    /* The region outlives its limiters, and stands where it is copied to, without going on with the other. */
+    ratecell_limiter_free(here);
+    ratecell_limiter_free(there);
+    void *elsewhere = region_memory(len);
+    memcpy(elsewhere, memory, len);
+    here = ATTACHED(memory, len, policy);
+    there = ATTACHED(elsewhere, len, policy);
+    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_U64(theirs.remaining, ours.remaining);
+    CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_U64(theirs.remaining, ours.remaining);
+    CHECK_STATUS(ratecell_limiter_forget(there, "key", 3), 0);
+    CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_U64(theirs.remaining, theirs.limit);
+    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_U64(theirs.remaining, ours.remaining);
+    ratecell_limiter_free(here);
+    ratecell_limiter_free(there);
+
+    /* Made anew, it has forgotten. */
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &here), 0);
+    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_U64(theirs.remaining, theirs.limit);
+    ratecell_limiter_free(here);
+    free(memory);
+    free(elsewhere);
+}
+
+/* What of `when_full` and `max_keys` the region has, all have. */
+static void a_full_region_is_full_for_all(void) {
+    ratecell_config config = keys(6);
+    ratecell_stats ours, theirs;
+    ratecell_limiter *here = NULL;
+    config.when_full = RATECELL_FULL_DENY;
+    size_t len = ratecell_region_size(POLICY, &config);
+    void *memory = region_memory(len);
+    check_case("a full region");
+    CHECK_STATUS(ratecell_region_init(memory, len, POLICY, &config, &here), 0);
+    ratecell_limiter *there = ATTACHED(memory, len, "20/w");
+    for (uint64_t hash = 0; hash < 100; hash++) {
+        const ratecell_limiter *limiter = hash % 2 == 0 ? here : there;
+        CHECK_STATUS(ratecell_limiter_check_hash_at(limiter, hash << 32, 1, 0, NULL),
+                     hash < 8 ? RATECELL_ALLOWED : RATECELL_DENIED);
+    }
+    CHECK_STATUS(ratecell_limiter_stats_at(here, 0, &ours, sizeof ours), 0);
+    CHECK_STATUS(ratecell_limiter_stats_at(there, 0, &theirs, sizeof theirs), 0);
+    CHECK(memcmp(&ours, &theirs, sizeof ours) == 0);
+    CHECK_U64(ours.live, 8);
+    CHECK_U64(ours.denied_full, 92);
+    ratecell_limiter_free(here);
+    ratecell_limiter_free(there);
+    free(memory);
+}
+
+int main(void) {
+    static const uint64_t counts[] = { 1, 6, 7, 1000, 4093 };
+    for (size_t i = 0; i < CHECK_COUNT(shared); i++) {
+        for (size_t j = 0; j < CHECK_COUNT(counts); j++) {
+            sizes_agree(shared[i], counts[j]);
+        }
+        two_limiters_are_of_one_region(shared[i], 0);
+        two_limiters_are_of_one_region(shared[i], 86400 * SECOND);
+    }
+    no_size_of_no_region();
+    a_region_is_of_one_kind_of_words();
+    what_differs_is_told();
+    a_full_region_is_full_for_all();
+    return CHECK_END();
+}
