@@ -10,6 +10,7 @@
 // - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. What C tells beyond is told as
 //   that; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL.
 // - A limiter that was moved from, or made without a policy, is empty. Its answers are errors.
+// - Memory for a region is the caller's, as void * and a length, and must outlive the limiters in it.
 // - Threads: const member functions from any number at once, on one limiter too. Any other member function,
 //   and the destructor, needs the limiter for itself.
 //
@@ -23,6 +24,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -197,10 +199,23 @@ enum class WhenFull : std::int32_t {
 
 /// How a limiter is made.
 struct Config {
-    /// Keys that have room at once; 0 is 100,000.
+    /// Keys that have room at once. 0 is 100,000; in memory that a region is made of, as many as it holds; and
+    /// of a region that is there, as many as it has.
     std::uint64_t max_keys = 0;
+    /// Of a region that is there, Evict is what it has.
     WhenFull when_full = WhenFull::Evict;
 };
+
+namespace detail {
+
+constexpr ratecell_config raw(const Config &config) noexcept {
+    ratecell_config raw = RATECELL_CONFIG_INIT;
+    raw.max_keys = config.max_keys;
+    raw.when_full = static_cast<std::uint64_t>(config.when_full);
+    return raw;
+}
+
+} // namespace detail
 
 /// An HTTP field about a limit: see ratecell_header.
 enum class Field : std::int32_t {
@@ -235,6 +250,36 @@ inline Result<std::string> explain(const char *policy) {
         [=](char *buffer, std::size_t len) { return ratecell_policy_explain(policy, buffer, len); });
 }
 
+/// The bytes of memory that a region of a policy takes for the config's max_keys; 0 where Limiter::init would make
+/// none.
+[[nodiscard]] inline std::size_t region_size(const char *policy, const Config &config = {}) noexcept {
+    const ratecell_config raw = detail::raw(config);
+    return ratecell_region_size(policy, &raw);
+}
+
+/// The most keys that have room in a region of len bytes of a policy; 0 where none has.
+[[nodiscard]] inline std::uint64_t region_max_keys(std::size_t len, const char *policy) noexcept {
+    return ratecell_region_max_keys(len, policy);
+}
+
+/// Why Limiter::attach would not make a limiter in this memory: a sentence, empty if it would.
+inline Result<std::string> region_explain(void *memory, std::size_t len, const char *policy,
+                                          const Config &config = {}) {
+    const ratecell_config raw = detail::raw(config);
+    return detail::text([&](char *buffer, std::size_t buffer_len) {
+        return ratecell_region_explain(memory, len, policy, &raw, buffer, buffer_len);
+    });
+}
+
+/// Why Limiter::open would not make a limiter in this file: a sentence, empty if nothing is wrong with the region
+/// in it. The file is not changed, and none is made.
+inline Result<std::string> file_explain(const char *path, const char *policy, const Config &config = {}) {
+    const ratecell_config raw = detail::raw(config);
+    return detail::text([&](char *buffer, std::size_t len) {
+        return ratecell_file_explain(path, policy, &raw, buffer, len);
+    });
+}
+
 #if defined(__cpp_exceptions)
 /// Why a limiter could not be made. what() begins with the status's name; of a policy that is wrong, it ends
 /// with explain(policy).
@@ -256,7 +301,8 @@ private:
 };
 #endif
 
-/// A policy, a table of keys for each of its layers, a clock. Moved, not copied; it is one process's.
+/// A policy, a table of keys for each of its layers, a clock. Moved, not copied. It is one process's, but that
+/// the tables of init, attach and open are in memory that processes share.
 class Limiter {
 public:
     /// An empty limiter.
@@ -284,6 +330,40 @@ public:
             return status;
         }
         return limiter;
+    }
+
+    /// Makes a region of memory at a multiple of 64 bytes, and the limiter that is first in it. What was there is
+    /// gone, and nobody may be using it. Errors: those of ratecell_region_init.
+    static Result<Limiter> init(void *memory, std::size_t len, const char *policy,
+                                const Config &config = {}) noexcept {
+        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_region_init(memory, len, policy, raw, out);
+        });
+    }
+
+    /// Makes a limiter in a region that is there, made by any process, at any address. Errors: those of
+    /// ratecell_region_attach, of which region_explain says more.
+    static Result<Limiter> attach(void *memory, std::size_t len, const char *policy,
+                                  const Config &config = {}) noexcept {
+        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_region_attach(memory, len, policy, raw, out);
+        });
+    }
+
+    /// Makes a limiter in the region that is in a file; made for the config's max_keys, if the file is absent,
+    /// empty or all zeros. Errors: those of ratecell_limiter_open, of which file_explain says more.
+    static Result<Limiter> open(const char *path, const char *policy, const Config &config = {}) noexcept {
+        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_limiter_open(path, policy, raw, out);
+        });
+    }
+
+    /// Another limiter on the same keys in the same memory, with another policy of the same words: a tier, a new
+    /// rate. Either may end first. Errors: those of ratecell_limiter_with_policy.
+    Result<Limiter> with_policy(const char *policy) const noexcept {
+        return made({}, [&](const ratecell_config *, ratecell_limiter **out) {
+            return ratecell_limiter_with_policy(get(), policy, out);
+        });
     }
 
     /// Whether it is not empty.
@@ -333,6 +413,21 @@ public:
     Decision peek_at(std::string_view key, std::chrono::nanoseconds now) const noexcept {
         return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
             return ratecell_limiter_peek_at(get(), key.data(), key.size(), now_ns, out);
+        });
+    }
+
+    /// Charges cost units of a key now that were spent already: as many as there is room for. The answer is what a
+    /// peek would see afterwards.
+    Decision charge(std::string_view key, std::uint32_t cost = 1) const noexcept {
+        return decide([&](ratecell_decision *out) {
+            return ratecell_limiter_charge(get(), key.data(), key.size(), cost, out);
+        });
+    }
+
+    /// charge at a time, as check_at.
+    Decision charge_at(std::string_view key, std::uint32_t cost, std::chrono::nanoseconds now) const noexcept {
+        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
+            return ratecell_limiter_charge_at(get(), key.data(), key.size(), cost, now_ns, out);
         });
     }
 
@@ -440,10 +535,20 @@ private:
         void operator()(ratecell_limiter *handle) const noexcept { ratecell_limiter_free(handle); }
     };
 
+    /// What call(&config, &handle) makes.
+    template <class Call>
+    static Result<Limiter> made(const Config &config, Call call) noexcept {
+        const ratecell_config raw = detail::raw(config);
+        ratecell_limiter *handle = nullptr;
+        const Status status = call(&raw, &handle);
+        if (!status.ok()) {
+            return status;
+        }
+        return Limiter(handle);
+    }
+
     Status make_handle(const char *policy, const Config &config) noexcept {
-        ratecell_config raw = RATECELL_CONFIG_INIT;
-        raw.max_keys = config.max_keys;
-        raw.when_full = static_cast<std::uint64_t>(config.when_full);
+        const ratecell_config raw = detail::raw(config);
         ratecell_limiter *handle = nullptr;
         const Status status = ratecell_limiter_new(policy, &raw, &handle);
         handle_.reset(handle);
@@ -505,6 +610,78 @@ private:
 
 static_assert(sizeof(Limiter) == sizeof(ratecell_limiter *), "a limiter is its handle");
 static_assert(std::is_nothrow_move_constructible_v<Limiter> && !std::is_copy_constructible_v<Limiter>);
+
+/// One of several requests that are to be allowed together or not at all: a ratecell_claim. Its key is not copied,
+/// and its limiter stays where it is: both must live until the claim is decided.
+class Claim {
+public:
+    /// At the limiter's own time, which is read here.
+    Claim(const Limiter &limiter, std::string_view key, std::uint32_t cost = 1) noexcept
+        : Claim(limiter, key, cost, *limiter.now()) {}
+
+    /// At a time, as check_at.
+    Claim(const Limiter &limiter, std::string_view key, std::uint32_t cost,
+          std::chrono::nanoseconds now) noexcept
+        // Of a time below zero, a claim that C refuses by RATECELL_EINVAL.
+        : raw_{limiter.get(), key.data(), key.size(), static_cast<std::uint64_t>(now.count()), cost,
+               now.count() < 0 ? 1u : 0u} {}
+
+    /// Of a limiter that is gone before it decides.
+    template <class... Rest>
+    Claim(const Limiter &&, Rest &&...) = delete;
+
+    [[nodiscard]] const ratecell_claim &raw() const noexcept { return raw_; }
+
+private:
+    ratecell_claim raw_;
+};
+
+static_assert(std::is_standard_layout_v<Claim> && std::is_trivially_copyable_v<Claim>);
+static_assert(sizeof(Claim) == sizeof(ratecell_claim) && alignof(Claim) == alignof(ratecell_claim));
+
+/// What came of claims: the gravest of their outcomes, or the error of a call that did not decide.
+class [[nodiscard]] Verdict {
+public:
+    explicit constexpr Verdict(std::int32_t code) noexcept : code_(code) {}
+
+    /// Whether all may go; if not, none was charged.
+    [[nodiscard]] explicit constexpr operator bool() const noexcept { return code_ == RATECELL_ALLOWED; }
+    [[nodiscard]] constexpr Outcome outcome() const noexcept {
+        return code_ < 0 ? Outcome::Failed : static_cast<Outcome>(code_);
+    }
+    /// Why the call failed, or ok().
+    [[nodiscard]] constexpr Status error() const noexcept { return code_ < 0 ? code_ : 0; }
+
+private:
+    std::int32_t code_;
+};
+
+/// Decides n claims, at most 64, of any limiters, as one request: all are charged, or none is. decisions has room
+/// for one of each, or is nullptr. Errors: those of ratecell_check_all.
+inline Verdict check_all(const Claim *claims, std::size_t n, Decision *decisions) noexcept {
+    return Verdict(ratecell_check_all(reinterpret_cast<const ratecell_claim *>(claims), n,
+                                      reinterpret_cast<ratecell_decision *>(decisions)));
+}
+
+/// check_all of anything that std::data and std::size take.
+template <class Claims>
+Verdict check_all(const Claims &claims) noexcept {
+    return check_all(std::data(claims), std::size(claims), nullptr);
+}
+
+/// check_all with a decision of each claim. RATECELL_ESIZE if there are more or fewer.
+template <class Claims, class Decisions>
+Verdict check_all(const Claims &claims, Decisions &&decisions) noexcept {
+    if (std::size(claims) != std::size(decisions)) {
+        return Verdict(RATECELL_ESIZE);
+    }
+    return check_all(std::data(claims), std::size(claims), std::data(decisions));
+}
+
+/// check_all({{limiter, key}, {other, key}}).
+inline Verdict check_all(std::initializer_list<Claim> claims) noexcept {
+    return check_all(claims.begin(), claims.size(), nullptr);
+}
 
 } // namespace ratecell
 

@@ -24,6 +24,7 @@ void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace std::chrono_literals;
+using ratecell::Claim;
 using ratecell::Decision;
 using ratecell::Field;
 using ratecell::Limiter;
@@ -33,6 +34,7 @@ namespace {
 
 using Requests = std::array<Request, 2>;
 using Decisions = std::array<Decision, 2>;
+using Claims = std::array<Claim, 2>;
 
 template <class T>
 T any() noexcept;
@@ -45,6 +47,11 @@ static_assert(noexcept(any<Limiter &>().check_hash(1)));
 static_assert(noexcept(any<Limiter &>().check_hash_at(1, 1, any<check::Time>())));
 static_assert(noexcept(any<Limiter &>().peek(any<std::string_view>())));
 static_assert(noexcept(any<Limiter &>().peek_at(any<std::string_view>(), any<check::Time>())));
+static_assert(noexcept(any<Limiter &>().charge(any<std::string_view>())));
+static_assert(noexcept(any<Limiter &>().charge_at(any<std::string_view>(), 1, any<check::Time>())));
+static_assert(noexcept(Claim(any<Limiter &>(), any<std::string_view>())));
+static_assert(noexcept(ratecell::check_all(any<Claims &>(), any<Decisions &>())));
+static_assert(noexcept(Limiter::attach(nullptr, 0, nullptr)) && noexcept(Limiter::open(nullptr, nullptr)));
 static_assert(noexcept(any<Limiter &>().forget(any<std::string_view>())));
 static_assert(noexcept(any<Limiter &>().check_batch(any<Requests &>(), any<Decisions &>())));
 static_assert(
@@ -72,11 +79,12 @@ void deciding_takes_no_memory() {
     const Decision denied = limiter.check_at(key, 11, 0s);
     for (const Decision &decision :
          {limiter.check(key), limiter.check_hash(1), limiter.check_hash_at(2, 1, 0s), limiter.peek(key),
-          limiter.peek_at(key, 0s)}) {
+          limiter.peek_at(key, 0s), limiter.charge(key), limiter.charge_at(key, 1, 0s)}) {
         answered = answered && decision.error().ok();
     }
     answered = answered && limiter.forget(key).ok() && limiter.check_batch(requests, decisions).ok() &&
                limiter.check_batch_at(requests, 0s, decisions).ok() && limiter.stats() &&
+               ratecell::check_all({{limiter, "one"}, {limiter, "two", 1, 0s}}).error().ok() &&
                limiter.header(Field::RateLimitPolicy, denied, name, buffer, sizeof buffer);
     const std::uint64_t during = allocations - before;
 

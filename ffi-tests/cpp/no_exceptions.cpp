@@ -27,6 +27,16 @@ void a_limiter_is_made_or_not() {
     CHECK_EQUAL(refused->check_at("key", 1, 0s).error(), RATECELL_EINVAL);
 }
 
+void several_decide_and_share() {
+    const Limiter limiter = *Limiter::make("2/m");
+    const Limiter other = *limiter.with_policy("3/m");
+    CHECK(ratecell::check_all({{limiter, "key", 2, 0s}, {other, "other", 3, 0s}}));
+    CHECK_EQUAL(limiter.charge_at("key", 1, 0s).remaining(), 0u);
+    CHECK_EQUAL(Limiter::attach(nullptr, 0, "2/m").error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter::open("", "2/m").error(), RATECELL_EFILE);
+    CHECK(!ratecell::file_explain("", "2/m")->empty());
+}
+
 void text_is_told() {
     const Limiter limiter = *Limiter::make("2/60s");
     CHECK_EQUAL(*limiter.policy(), "2/m");
@@ -38,6 +48,7 @@ void text_is_told() {
 
 int main() {
     a_limiter_is_made_or_not();
+    several_decide_and_share();
     text_is_told();
     return check::end(__FILE__);
 }

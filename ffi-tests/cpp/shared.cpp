@@ -1,0 +1,166 @@
+// Limiters in memory and files that are shared, and other policies on the same keys.
+
+#include "support/check.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+using namespace std::chrono_literals;
+using ratecell::Config;
+using ratecell::Decision;
+using ratecell::Limiter;
+using ratecell::Result;
+using ratecell::WhenFull;
+
+namespace {
+
+/// Memory as regions need it.
+class Memory {
+public:
+    explicit Memory(std::size_t len) : len_(len), lines_((len + sizeof(Line) - 1) / sizeof(Line)) {}
+
+    void *data() { return lines_.data(); }
+    std::size_t size() const { return len_; }
+
+private:
+    struct alignas(64) Line {
+        char bytes[64] = {};
+    };
+
+    std::size_t len_;
+    std::vector<Line> lines_;
+};
+
+void one_makes_and_another_attaches() {
+    const Config few{64, WhenFull::Deny};
+    Memory memory(ratecell::region_size("10/w", few));
+    CHECK(!ratecell::region_explain(memory.data(), memory.size(), "10/w")->empty());
+    Result<Limiter> here = Limiter::init(memory.data(), memory.size(), "10/w", few);
+    CHECK(here);
+    CHECK_EQUAL(here.error(), 0);
+    CHECK(ratecell::region_explain(memory.data(), memory.size(), "10/w")->empty());
+    CHECK(ratecell::region_explain(memory.data(), memory.size(), "10/w", few)->empty());
+
+    const Limiter there = *Limiter::attach(memory.data(), memory.size(), "10/w", few);
+    CHECK(there);
+    CHECK_EQUAL(here->check_at("key", 4, 0s).remaining(), 6u);
+    CHECK_EQUAL(there.peek_at("key", 0s).remaining(), 6u);
+    CHECK(*here->epoch() == *there.epoch());
+    *here = Limiter();
+    CHECK_EQUAL(there.check_at("key", 6, 0s).remaining(), 0u);
+    CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), "10/w")->peek_at("key", 0s).remaining(), 0u);
+
+    // Made anew, with as many keys as fit.
+    const Limiter anew = *Limiter::init(memory.data(), memory.size(), "10/w");
+    CHECK_EQUAL(anew.peek_at("key", 0s).remaining(), 10u);
+    CHECK_EQUAL(anew.stats_at(0s)->slots, there.stats_at(0s)->slots);
+    CHECK_EQUAL(ratecell::region_max_keys(memory.size(), "10/w"), 66u);
+    CHECK_EQUAL(ratecell::region_max_keys(memory.size() - 1, "10/w"), 60u);
+    CHECK_EQUAL(ratecell::region_max_keys(memory.size(), "0/w"), 0u);
+    CHECK_EQUAL(ratecell::region_size("sliding_log 1/s"), 0u);
+    CHECK_EQUAL(ratecell::region_size(nullptr), 0u);
+}
+
+void what_differs_is_told() {
+    const Config few{64, WhenFull::Deny};
+    Memory memory(ratecell::region_size("fixed_window 10/h", few));
+    CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), "10/w").error(), RATECELL_EREGION_NONE);
+    CHECK_EQUAL(Limiter::init(memory.data(), memory.size() - 1, "fixed_window 10/h", few).error(),
+                RATECELL_EREGION_SMALL);
+    const Result<Limiter> made = Limiter::init(memory.data(), memory.size(), "fixed_window 10/h", few);
+    CHECK(made);
+    const struct {
+        const char *policy;
+        Config config;
+        std::int32_t status;
+        const char *word;
+    } cases[] = {
+        {"10/h", {}, RATECELL_EREGION_WORDS, "expected tat"},
+        {"fixed_window 10/d", {}, RATECELL_EREGION_WORDS, "words"},
+        {"fixed_window 10/h & 1/s", {}, RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2"},
+        {"fixed_window 10/h", {100, WhenFull::Evict}, RATECELL_EREGION_MAX_KEYS, "expected 100"},
+        {"fixed_window 10/h", {0, WhenFull::Share}, RATECELL_EREGION_WHEN_FULL, "expected share"},
+        {"sliding_log 10/h", {}, RATECELL_EREGION_NO_WORD, "sliding_log"},
+    };
+    for (const auto &given : cases) {
+        const Result<Limiter> refused = Limiter::attach(memory.data(), memory.size(), given.policy, given.config);
+        CHECK(!refused);
+        CHECK(!*refused);
+        CHECK_EQUAL(refused.error(), given.status);
+        const Result<std::string> why =
+            ratecell::region_explain(memory.data(), memory.size(), given.policy, given.config);
+        CHECK(why->find(given.word) != std::string::npos);
+    }
+    CHECK_EQUAL(Limiter::attach(nullptr, 4096, "10/h").error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter::attach(static_cast<char *>(memory.data()) + 8, 4096, "10/h").error(), RATECELL_EALIGN);
+    CHECK_EQUAL(ratecell::region_explain(nullptr, 4096, "10/h").error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::region_explain(memory.data(), memory.size(), "0/h").error(),
+                RATECELL_EPOLICY_ZERO_LIMIT);
+    CHECK_EQUAL(made->peek_at("key", 0s).remaining(), 10u);
+}
+
+void a_file_keeps_its_keys() {
+    const char *folder = std::getenv("TMPDIR");
+    std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/ratecell-cpp-XXXXXX";
+    const int descriptor = mkstemp(path.data());
+    CHECK(descriptor >= 0);
+    {
+        const Result<Limiter> made = Limiter::open(path.c_str(), "10/w", {64, WhenFull::Evict});
+        CHECK(made);
+        CHECK_EQUAL(made->check_at("key", 4, 0s).remaining(), 6u);
+    }
+    CHECK_EQUAL(Limiter::open(path.c_str(), "10/w")->peek_at("key", 0s).remaining(), 6u);
+    CHECK(ratecell::file_explain(path.c_str(), "10/w")->empty());
+    CHECK_EQUAL(Limiter::open(path.c_str(), "fixed_window 10/w").error(), RATECELL_EREGION_WORDS);
+    CHECK(ratecell::file_explain(path.c_str(), "fixed_window 10/w")->find("expected fixed") != std::string::npos);
+    CHECK_EQUAL(ratecell::file_explain(path.c_str(), "10/0s").error(), RATECELL_EPOLICY_ZERO_PERIOD);
+
+    std::ofstream(path) << "a text";
+    CHECK_EQUAL(Limiter::open(path.c_str(), "10/w").error(), RATECELL_EREGION_NONE);
+    CHECK_EQUAL(std::remove(path.c_str()), 0);
+    CHECK(ratecell::file_explain(path.c_str(), "10/w")->find(path) != std::string::npos);
+    CHECK_EQUAL(Limiter::open((path + "/none").c_str(), "10/w").error(), RATECELL_EFILE);
+    CHECK_EQUAL(Limiter::open(nullptr, "10/w").error(), RATECELL_EINVAL);
+}
+
+void a_tier_is_another_policy() {
+    Limiter plain("fixed_window 10/h");
+    CHECK_EQUAL(plain.check_at("key", 8, 0s).remaining(), 2u);
+    const Limiter gold = *plain.with_policy("fixed_window 15/h");
+    CHECK_EQUAL(gold.peek_at("key", 0s).remaining(), 7u);
+    CHECK_EQUAL(gold.check_at("key", 3, 0s).remaining(), 4u);
+    CHECK_EQUAL(plain.check_at("key", 1, 0s).outcome(), ratecell::Outcome::Denied);
+    CHECK_EQUAL(*gold.policy(), "fixed_window 15/h");
+    plain = Limiter();
+    CHECK_EQUAL(gold.peek_at("key", 0s).remaining(), 4u);
+    CHECK_EQUAL(gold.with_policy("15/h").error(), RATECELL_EREGION_WORDS);
+    CHECK_EQUAL(gold.with_policy(nullptr).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(plain.with_policy("fixed_window 15/h").error(), RATECELL_EINVAL);
+}
+
+void a_charge_fills_and_no_more() {
+    const Limiter limiter("10/h");
+    const Decision first = limiter.charge_at("key", 4, 0s);
+    CHECK(first);
+    CHECK_EQUAL(first.remaining(), 6u);
+    CHECK_EQUAL(limiter.charge_at("key", 400, 0s).remaining(), 0u);
+    CHECK_EQUAL(limiter.check_at("key", 1, 0s).retry_after(), 6min);
+    CHECK_EQUAL(limiter.charge("now").remaining(), 9u);
+    CHECK_EQUAL(limiter.charge("now", 100).remaining(), 0u);
+    CHECK_EQUAL(limiter.charge_at("key", 1, -1ns).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().charge("key").error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().charge_at("key", 1, 0s).error(), RATECELL_EINVAL);
+}
+
+} // namespace
+
+int main() {
+    one_makes_and_another_attaches();
+    what_differs_is_told();
+    a_file_keeps_its_keys();
+    a_tier_is_another_policy();
+    a_charge_fills_and_no_more();
+    return check::end(__FILE__);
+}
