@@ -30,18 +30,18 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// The stats of two layers as those of one limiter.
+    /// The stats of two layers as those of one limiter. Counts are of any memory, and end at the greatest.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             slots: self.slots.max(other.slots),
             live: self.live.max(other.live),
             bytes: self.bytes + other.bytes,
-            evicted: self.evicted + other.evicted,
+            evicted: self.evicted.saturating_add(other.evicted),
             forgiven: self.forgiven.saturating_add(other.forgiven),
-            shared: self.shared + other.shared,
-            denied_full: self.denied_full + other.denied_full,
-            allowed_full: self.allowed_full + other.allowed_full,
-            exhausted: self.exhausted + other.exhausted,
+            shared: self.shared.saturating_add(other.shared),
+            denied_full: self.denied_full.saturating_add(other.denied_full),
+            allowed_full: self.allowed_full.saturating_add(other.allowed_full),
+            exhausted: self.exhausted.saturating_add(other.exhausted),
         }
     }
 }
