@@ -5,7 +5,6 @@
 //! | --- | --- |
 //! | [`faults`] | what a call is given that it must refuse |
 //! | [`create`] | how a limiter is made |
-//! | [`laws`] | what holds of every decision |
 //! | [`world`] | the limiter, its twin and their time, and each call on them |
 //! | [`clocked`] | the calls that read the clock, on a limiter of their own |
 
@@ -14,7 +13,6 @@ use arbitrary::Arbitrary;
 mod clocked;
 mod create;
 mod faults;
-mod laws;
 mod world;
 
 use crate::policies::{Number, PolicyText};
@@ -30,6 +28,35 @@ pub struct Script {
     max_keys: MaxKeys,
     when_full: u8,
     calls: Vec<Call>,
+    more: Vec<More>,
+}
+
+/// Calls that several limiters may take part in, and others between them.
+#[derive(Arbitrary, Debug)]
+enum More {
+    Call(Call),
+    Charge(Check),
+    /// From here on the limiter is another, on the same keys.
+    WithPolicy {
+        policy: PolicyText,
+        fault: Fault,
+    },
+    Joint {
+        tick: Tick,
+        claims: Vec<Claim>,
+        told: bool,
+        fault: Fault,
+    },
+}
+
+/// Of the limiter, or of one that was before it.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Claim {
+    limiter: u8,
+    key: Key,
+    cost: Number,
+    /// Nanoseconds after the others.
+    later: Number,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -106,16 +133,30 @@ impl Script {
         }
         let Some(mut world) = World::new(&self.policy, self.max_keys, self.when_full) else { return };
         for call in self.calls {
-            match call {
-                Call::Check(check) => world.check(check),
-                Call::Forget { key, fault } => world.forget(key, fault),
-                Call::Batch { tick, requests, fault } => world.batch(tick, &requests, fault),
-                Call::Stats { tick, size, fault } => world.stats(tick, size.into(), fault),
-                Call::Policy { fault } => world.policy(fault),
-                Call::New(create) => create.run(),
-                Call::Clocked(call) => world.clocked(call),
+            call.run(&mut world);
+        }
+        for more in self.more {
+            match more {
+                More::Call(call) => call.run(&mut world),
+                More::Charge(check) => world.charge(check),
+                More::WithPolicy { policy, fault } => world.with_policy(&policy, fault),
+                More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
             }
         }
         world.finish();
+    }
+}
+
+impl Call {
+    fn run(self, world: &mut World) {
+        match self {
+            Self::Check(check) => world.check(check),
+            Self::Forget { key, fault } => world.forget(key, fault),
+            Self::Batch { tick, requests, fault } => world.batch(tick, &requests, fault),
+            Self::Stats { tick, size, fault } => world.stats(tick, size.into(), fault),
+            Self::Policy { fault } => world.policy(fault),
+            Self::New(create) => create.run(),
+            Self::Clocked(call) => world.clocked(call),
+        }
     }
 }

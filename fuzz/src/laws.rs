@@ -7,7 +7,7 @@ use ratecell::ffi::ratecell_status::{
 use ratecell::{Decision, Policy, Stats, WhenFull};
 
 /// A decision of Rust's as C has it.
-pub(super) fn in_c(decision: Decision) -> ratecell_decision {
+pub(crate) fn in_c(decision: Decision) -> ratecell_decision {
     ratecell_decision {
         limit: decision.limit(),
         remaining: decision.remaining(),
@@ -21,7 +21,7 @@ pub(super) fn in_c(decision: Decision) -> ratecell_decision {
 }
 
 /// Fails if the decision of `cost` at `now` is not one of `policy`.
-pub(super) fn assert_lawful(policy: &Policy, cost: u32, now: u64, decision: &ratecell_decision) {
+pub(crate) fn assert_lawful(policy: &Policy, cost: u32, now: u64, decision: &ratecell_decision) {
     let asked = format_args!("{policy}, {cost} at {now}: {decision:?}").to_string();
     let outcome = decision.outcome;
     let is = |status| outcome == status as i32;
@@ -64,7 +64,7 @@ pub(super) fn assert_lawful(policy: &Policy, cost: u32, now: u64, decision: &rat
 }
 
 /// Fails if one thread alone cannot have led to `stats`.
-pub(super) fn assert_possible(stats: &Stats, when_full: WhenFull) {
+pub(crate) fn assert_possible(stats: &Stats, when_full: WhenFull) {
     let only = |count: u64, choice: WhenFull| count == 0 || when_full == choice;
     assert!(stats.live <= stats.slots, "{stats:?}: expected no more keys than places");
     assert!(only(stats.evicted, WhenFull::Evict), "{stats:?}: expected no eviction under {when_full:?}");

@@ -3,8 +3,8 @@
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
-/// The widest alignment of what C hands over, twice.
-const ALIGN: usize = 16;
+/// The widest alignment of what C hands over: that of a region.
+const ALIGN: usize = 64;
 const UNTOUCHED: u8 = 0xA5;
 
 /// Bytes in an allocation of their own that ends where they end.

@@ -11,7 +11,8 @@ use ratecell::ffi::{
 };
 
 use super::faults::Fault;
-use super::{By, Key, laws};
+use super::{By, Key};
+use crate::laws;
 use crate::limiter::CLimiter;
 use crate::memory::Memory;
 use crate::policies::Number;

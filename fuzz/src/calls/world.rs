@@ -14,15 +14,20 @@ use ratecell::{Limiter, Policy, WhenFull};
 use super::clocked::Clocked;
 use super::create::MaxKeys;
 use super::faults::Fault;
-use super::{By, Check, Key, Tick, laws};
+use super::{By, Check, Key, Tick};
+use crate::laws;
 use crate::limiter::CLimiter;
 use crate::memory::Memory;
 use crate::policies::{Number, PolicyText};
 use crate::text::written;
 
+mod several;
+
 pub(super) struct World {
     limiter: CLimiter,
     twin: Limiter,
+    /// Those that were before them, on the same keys.
+    earlier: Vec<(CLimiter, Limiter)>,
     when_full: WhenFull,
     /// Of calls that read the clock, made by the first of them.
     clocked: Option<CLimiter>,
@@ -46,7 +51,16 @@ impl World {
         let limiter = CLimiter::new(&text, Some(&config)).expect("a limiter of a policy");
         let twin = Limiter::builder(policy).max_keys(max_keys as usize).when_full(when_full).build();
         let twin = twin.expect("a limiter of a policy");
-        Some(Self { limiter, twin, when_full, clocked: None, now: 0, stepped_back: false, last: None })
+        Some(Self {
+            limiter,
+            twin,
+            earlier: Vec::new(),
+            when_full,
+            clocked: None,
+            now: 0,
+            stepped_back: false,
+            last: None,
+        })
     }
 
     fn tick(&mut self, tick: Tick) {

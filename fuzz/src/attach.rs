@@ -1,0 +1,188 @@
+//! Memory of any content as a region, as it may be where others write to it, and calls on what attaches to it: the
+//! answers may be any that a limiter gives, and nothing but the memory is touched.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`region`] | the memory, and what is changed in it |
+//! | [`guest`] | a limiter that attached to it, and the calls on it |
+
+use core::ptr;
+
+use arbitrary::Arbitrary;
+use ratecell::ffi::ratecell_status::{
+    RATECELL_ECONFIG, RATECELL_EREGION_BOOT, RATECELL_EREGION_DAMAGED, RATECELL_EREGION_LAYERS,
+    RATECELL_EREGION_LAYOUT, RATECELL_EREGION_MAX_KEYS, RATECELL_EREGION_NO_WORD, RATECELL_EREGION_NONE,
+    RATECELL_EREGION_SMALL, RATECELL_EREGION_TIME_NAMESPACE, RATECELL_EREGION_WHEN_FULL,
+    RATECELL_EREGION_WORDS,
+};
+use ratecell::ffi::{
+    ratecell_config, ratecell_policy_format, ratecell_region_attach, ratecell_region_explain,
+    ratecell_region_init, ratecell_region_max_keys, ratecell_region_size,
+};
+
+mod guest;
+mod region;
+
+use crate::limiter::CLimiter;
+use crate::memory::Memory;
+use crate::policies::PolicyText;
+use crate::text::written;
+use guest::{Call, Guest};
+use region::Change;
+
+/// Memory, who attaches to it, and what is called then.
+#[derive(Arbitrary, Debug)]
+pub struct Script {
+    start: Start,
+    asked: Asked,
+    calls: Vec<Call>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Start {
+    Region(Made),
+    Words(Vec<u64>),
+}
+
+/// A region that was made, used and changed.
+#[derive(Arbitrary, Debug)]
+struct Made {
+    policy: PolicyText,
+    max_keys: u8,
+    when_full: u8,
+    calls: Vec<Call>,
+    changes: Vec<Change>,
+    /// Whether the checksum is made right again.
+    sealed: bool,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Asked {
+    /// The policy that made the region, if none is said.
+    policy: Option<PolicyText>,
+    max_keys: u8,
+    when_full: u8,
+    /// Bytes that are missing at the end.
+    less: u8,
+}
+
+fn config(max_keys: u8, when_full: u8) -> ratecell_config {
+    ratecell_config {
+        size: size_of::<ratecell_config>(),
+        max_keys: u64::from(max_keys) % 64,
+        when_full: u64::from(when_full) % 5,
+    }
+}
+
+impl Script {
+    pub fn run(self) {
+        if !cfg!(getrandom_backend = "custom") {
+            panic!("keys fall at random: expected a build by ci/fuzz.sh");
+        }
+        let (memory, own, whole) = match &self.start {
+            Start::Region(made) => match made.run() {
+                Some(memory) => (memory, Some(&made.policy), made.is_whole()),
+                None => return,
+            },
+            Start::Words(words) => {
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                (Memory::of(&bytes), None, false)
+            }
+        };
+        let Some(policy) = self.asked.policy.as_ref().or(own) else { return };
+        let text = policy.to_c();
+        let config = config(self.asked.max_keys, self.asked.when_full);
+        let len = memory.bytes().len().saturating_sub(self.asked.less.into());
+        let before = memory.bytes()[..len].to_vec();
+        // SAFETY: memory of that length that stays until the limiter is gone, texts and a config, as everywhere.
+        let made = CLimiter::made(|limiter| unsafe {
+            ratecell_region_attach(memory.pointer(), len, text.as_ptr(), &config, limiter)
+        });
+        let why = written("ratecell_region_explain", |buffer, buffer_len| {
+            // SAFETY: as above; a buffer as `written` has it.
+            unsafe {
+                ratecell_region_explain(memory.pointer(), len, text.as_ptr(), &config, buffer, buffer_len)
+            }
+        });
+        assert_eq!(memory.bytes()[..len], before, "expected who attaches to change nothing");
+        match made {
+            Err(status) => {
+                refused(status, &text, &why);
+                let same = self.asked.policy.is_none() && self.asked.less == 0;
+                let any = config.max_keys == 0 && config.when_full == 0;
+                assert!(!(whole && same && any), "{text:?}: status {status}: expected its own region to do");
+            }
+            Ok(limiter) => {
+                assert_eq!(why.as_deref(), Ok(""), "{text:?}: expected nothing to explain of what attaches");
+                let mut guest = Guest::new(limiter, &memory, len, &text);
+                self.calls.iter().for_each(|call| guest.call(call));
+            }
+        }
+    }
+}
+
+/// An error that there is, and that is explained.
+fn refused(status: i32, policy: &core::ffi::CStr, why: &Result<String, i32>) {
+    // SAFETY: a text with its NUL, and no buffer.
+    let of_policy = unsafe { ratecell_policy_format(policy.as_ptr(), ptr::null_mut(), 0) };
+    if of_policy < 0 || status == RATECELL_ECONFIG as i32 {
+        assert_eq!(why, &Err(status), "{policy:?}: expected one error of the arguments");
+        return;
+    }
+    let known = [
+        RATECELL_EREGION_SMALL,
+        RATECELL_EREGION_NONE,
+        RATECELL_EREGION_DAMAGED,
+        RATECELL_EREGION_LAYOUT,
+        RATECELL_EREGION_LAYERS,
+        RATECELL_EREGION_WORDS,
+        RATECELL_EREGION_MAX_KEYS,
+        RATECELL_EREGION_WHEN_FULL,
+        RATECELL_EREGION_BOOT,
+        RATECELL_EREGION_TIME_NAMESPACE,
+        RATECELL_EREGION_NO_WORD,
+    ];
+    // Those of a policy: one that the words there cannot hold.
+    let known = known.iter().any(|known| *known as i32 == status) || (-19..=-10).contains(&status);
+    assert!(known, "{policy:?}: status {status}: expected one of a region or a policy");
+    let told = why.as_ref().is_ok_and(|why| !why.is_empty());
+    assert!(told, "{policy:?}: status {status} is explained by {why:?}: expected a sentence");
+}
+
+impl Made {
+    /// Whether nobody but a limiter wrote to it.
+    fn is_whole(&self) -> bool {
+        let changed = self.calls.iter().any(|call| matches!(call, Call::Change(_)));
+        self.changes.is_empty() && !changed
+    }
+
+    /// `None` where a region cannot be made so.
+    fn run(&self) -> Option<Memory> {
+        let text = self.policy.to_c();
+        let config = config(self.max_keys, self.when_full);
+        // The defaults are too many to try.
+        let config = ratecell_config { max_keys: config.max_keys.max(1), ..config };
+        // SAFETY: a text with its NUL, and a config.
+        let len = unsafe { ratecell_region_size(text.as_ptr(), &config) };
+        let memory = Memory::new(len, 0);
+        // SAFETY: as above; memory of that length that stays until the limiter is gone.
+        let made = CLimiter::made(|limiter| unsafe {
+            ratecell_region_init(memory.pointer(), len, text.as_ptr(), &config, limiter)
+        });
+        let Ok(limiter) = made else {
+            assert_eq!(len, 0, "{text:?} in {len} bytes: status {made:?}: expected a region");
+            return None;
+        };
+        // SAFETY: a text with its NUL.
+        let room = unsafe { ratecell_region_max_keys(len, text.as_ptr()) };
+        assert!((config.max_keys..config.max_keys + 6).contains(&room), "room for {room} of {config:?}");
+        let mut guest = Guest::new(limiter, &memory, len, &text);
+        self.calls.iter().for_each(|call| guest.call(call));
+        drop(guest);
+        self.changes.iter().for_each(|change| change.make(&memory));
+        if self.sealed {
+            region::seal(&memory);
+        }
+        Some(memory)
+    }
+}
