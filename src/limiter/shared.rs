@@ -190,7 +190,9 @@ fn fit(policy: &Policy, held: &[Packing]) -> Result<Policy, BuildError> {
     // Before its words are asked to be as those: of another kind, or window, they would be refused for a number.
     for (held, asked) in held.iter().zip(packings(policy)?) {
         if !held.is_like(&asked) {
-            return Err(differs(held, &asked));
+            // Where only the window differs, the counts could be as wide.
+            let bits = if held.word == asked.word { held.count_bits } else { asked.count_bits };
+            return Err(differs(held, &Packing { count_bits: bits, ..asked }));
         }
     }
     let policy = policy.repacked(|number| held.get(number).map_or(Pack::Wide, |held| Pack::As(*held)))?;
