@@ -64,8 +64,9 @@ static void charged_units_are_as_checked_ones(const char *policy, uint64_t capac
     CHECK_DECISION(denied, same);
     /* Full is no fuller by another charge, so it is allowed when it was said to be. */
     CHECK_U64(charged(limiter, 7, now), 0);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, now + denied.retry_after_ns - 1, NULL), RATECELL_DENIED);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, now + denied.retry_after_ns, NULL), RATECELL_ALLOWED);
+    uint64_t due = now + denied.retry_after_ns;
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, due - 1, NULL), RATECELL_DENIED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, due, NULL), RATECELL_ALLOWED);
     ratecell_limiter_free(limiter);
     ratecell_limiter_free(twin);
 }
@@ -157,7 +158,8 @@ static void the_rest_of_the_contract(void) {
         limiter = LIMITER_WITH("10/w", &config);
         for (uint64_t key = 0; key < 100; key++) {
             int32_t status = ratecell_limiter_charge_at(limiter, &key, sizeof key, 4, 0, &decision);
-            CHECK(status == RATECELL_ALLOWED || (config.when_full == RATECELL_FULL_DENY && status == RATECELL_DENIED));
+            CHECK(status == RATECELL_ALLOWED ||
+                  (config.when_full == RATECELL_FULL_DENY && status == RATECELL_DENIED));
             CHECK(decision.remaining <= 10 && decision.limit == 10);
         }
         ratecell_limiter_free(limiter);

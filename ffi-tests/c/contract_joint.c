@@ -9,7 +9,8 @@
 #define LIMITERS 5
 
 static const char *const policies[LIMITERS] = {
-    "5/s burst=20", "sliding_window 25/1m", "fixed_window 15/1m", "5/s burst=30 & fixed_window 22/1h", "sliding_log 18/1s",
+    "5/s burst=20", "sliding_window 25/1m", "fixed_window 15/1m",
+    "5/s burst=30 & fixed_window 22/1h", "sliding_log 18/1s",
 };
 
 static const char *const keys[] = { "a", "bb", "", "a longer key than the others here", "e" };
@@ -123,8 +124,9 @@ static void one_key_several_times(const char *policy, size_t n) {
         CHECK_U64(decisions[i].remaining, 200 - 2 * (i + 1));
     }
     CHECK_U64(remaining(limiter, "key", SECOND), 200 - 2 * n);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, (uint32_t)(200 - 2 * n - (2 * n - 1)), SECOND, NULL), RATECELL_ALLOWED);
     /* One unit is missing for all. */
+    uint32_t rest = (uint32_t)(200 - 2 * n - (2 * n - 1));
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, rest, SECOND, NULL), RATECELL_ALLOWED);
     CHECK_STATUS(ratecell_check_all(claims, n, decisions), RATECELL_DENIED);
     CHECK_U64(remaining(limiter, "key", SECOND), 2 * n - 1);
     CHECK_STATUS(decisions[n - 1].outcome, RATECELL_DENIED);
@@ -141,7 +143,9 @@ static void one_refusal_is_all_s(size_t n) {
         uint32_t cost;
         int32_t status;
     } refusals[] = {
-        { SECOND, 6, RATECELL_DENIED }, { SECOND, 11, RATECELL_NEVER }, { UINT64_MAX, 1, RATECELL_CLOCK_RANGE },
+        { SECOND, 6, RATECELL_DENIED },
+        { SECOND, 11, RATECELL_NEVER },
+        { UINT64_MAX, 1, RATECELL_CLOCK_RANGE },
     };
     for (size_t at = 0; at < n; at += n > 8 && at < n - 2 ? 7 : 1) {
         for (size_t how = 0; how < CHECK_COUNT(refusals); how++) {
@@ -230,8 +234,8 @@ static void a_bad_claim_is_a_bad_call(void) {
 
 int main(void) {
     static const char *const alike[] = {
-        "200/w", "fixed_window 200/1h", "sliding_window 200/1h", "sliding_log 200/1h", "200/w & fixed_window 300/1h",
-        "fixed_window 300/1h & 200/w",
+        "200/w", "fixed_window 200/1h", "sliding_window 200/1h", "sliding_log 200/1h",
+        "200/w & fixed_window 300/1h", "fixed_window 300/1h & 200/w",
     };
     as_single_calls();
     for (size_t i = 0; i < CHECK_COUNT(alike); i++) {

@@ -21,7 +21,9 @@ static ratecell_limiter *with_policy(const ratecell_limiter *limiter, const char
 
 /* The counts of a window are the same for both; how many are too many is each one's own. */
 static void a_limit_is_each_one_s_own(void) {
-    static const char *const kinds[] = { "fixed_window %d/1h", "sliding_window %d/1h", "fixed_window %d/1h start=first" };
+    static const char *const kinds[] = {
+        "fixed_window %d/1h", "sliding_window %d/1h", "fixed_window %d/1h start=first",
+    };
     static const char *const limits[] = { "10", "25", "3" };
     for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
         char policies[3][64];
@@ -85,10 +87,11 @@ static void a_rate_is_each_one_s_own(const char *held, int in_region) {
     CHECK_STATUS(ratecell_limiter_check_at(smaller, "key", 3, 1, 0, NULL), RATECELL_DENIED);
     CHECK_STATUS(ratecell_limiter_check_at(faster, "key", 3, 20, 0, NULL), RATECELL_ALLOWED);
     CHECK_STATUS(ratecell_limiter_check_at(faster, "key", 3, 1, 0, NULL), RATECELL_DENIED);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, SECOND + SECOND / 10 - 1, NULL), RATECELL_DENIED);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, SECOND + SECOND / 10, NULL), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_limiter_check_at(faster, "key", 3, 21, SECOND + SECOND / 10, NULL), RATECELL_DENIED);
-    CHECK_U64(region_remaining(faster, "key", SECOND + SECOND / 10), 20);
+    uint64_t due = SECOND + SECOND / 10;
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, due - 1, NULL), RATECELL_DENIED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, due, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(faster, "key", 3, 21, due, NULL), RATECELL_DENIED);
+    CHECK_U64(region_remaining(faster, "key", due), 20);
     ratecell_limiter_free(limiter);
     CHECK_STATUS(ratecell_limiter_policy(faster, text, sizeof text), 13);
     CHECK_TEXT(text, "20/s burst=40");

@@ -19,9 +19,11 @@ static ratecell_config keys(uint64_t max_keys) {
 
 static const char *const shared[] = {
     POLICY, "3/s burst=7", "token_bucket 5/10s capacity=10 mode=interval",
-    "token_bucket 4/1m capacity=9 mode=interval_first", "leaky_meter 3/s capacity=7", "leaky_queue 10/s queue=20",
+    "token_bucket 4/1m capacity=9 mode=interval_first", "leaky_meter 3/s capacity=7",
+    "leaky_queue 10/s queue=20",
     "sliding_window 10/1m", "sliding_window 3/1s strict=true", "fixed_window 6/1m offset=17s",
-    "fixed_window 5000/1h start=first", "7/1d burst=2 heal=1h", "10/s burst=20 & sliding_window 30/1m & fixed_window 40/1d",
+    "fixed_window 5000/1h start=first", "7/1d burst=2 heal=1h",
+    "10/s burst=20 & sliding_window 30/1m & fixed_window 40/1d",
 };
 
 /* What init needs is what size tells, to the byte, and max_keys is the other way round. */
@@ -91,7 +93,8 @@ static void no_size_of_no_region(void) {
 
     void *memory = region_memory(1 << 16);
     UNTOUCHED(limiter);
-    CHECK_STATUS(ratecell_region_init(memory, 1 << 16, "sliding_log 5/1h", NULL, &limiter), RATECELL_EREGION_NO_WORD);
+    int32_t status = ratecell_region_init(memory, 1 << 16, "sliding_log 5/1h", NULL, &limiter);
+    CHECK_STATUS(status, RATECELL_EREGION_NO_WORD);
     CHECK_UNTOUCHED(limiter);
     bad = keys(UINT64_MAX);
     CHECK_STATUS(ratecell_region_init(memory, 1 << 16, POLICY, &bad, &limiter), RATECELL_EREGION_SMALL);

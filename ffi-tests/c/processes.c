@@ -173,7 +173,8 @@ static uint32_t state = 1;
 static void kill_all(const pid_t *children) {
     for (int i = 0; i < PROCESSES; i++) {
         state = state * 1664525 + 1013904223;
-        const struct timespec while_they_work = { 0, (100000 + (long)((state >> 8) % 900000)) / (i == 0 ? 1 : PROCESSES) };
+        long ns = 100000 + (long)((state >> 8) % 900000);
+        const struct timespec while_they_work = { 0, i == 0 ? ns : ns / PROCESSES };
         nanosleep(&while_they_work, NULL);
         CHECK(kill(children[i], SIGKILL) == 0);
     }
@@ -251,9 +252,10 @@ static uint64_t killed_on_many_keys(uint64_t when_full, int round) {
         CHECK_U64(stats.forgiven, 0);
     }
     /* A window later it is as good as new. */
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, NOW + UINT64_C(7200000000000), &stats, sizeof stats), 0);
+    uint64_t later = NOW + UINT64_C(7200000000000);
+    CHECK_STATUS(ratecell_limiter_stats_at(limiter, later, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
-    CHECK_STATUS(ratecell_limiter_check_at(limiter, "new", 3, SOME, NOW + UINT64_C(7200000000000), NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "new", 3, SOME, later, NULL), RATECELL_ALLOWED);
     ratecell_limiter_free(limiter);
     CHECK(munmap(region, len) == 0);
     return told;
