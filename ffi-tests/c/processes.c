@@ -18,6 +18,7 @@
 
 #define PROCESSES 4
 #define CAPACITY 3000
+#define RACES 60
 #define NOW UINT64_C(1000000000)
 
 /* Keys for which there is not room at once, and what each lets pass. */
@@ -29,6 +30,7 @@
 struct board {
     volatile uint32_t ready;
     volatile uint32_t go;
+    volatile uint32_t arrived;
     volatile uint64_t admitted[PROCESSES];
     volatile uint64_t by_key[PROCESSES][KEYS];
     volatile uint64_t wrong[PROCESSES];
@@ -140,6 +142,52 @@ static void exactly_the_bound(const char *of, enum way by) {
     }
     ratecell_limiter_free(inherited);
     CHECK(munmap(region, len) == 0);
+}
+
+static void name_of_round(char *name, size_t size, int round) {
+    snprintf(name, size, "%s-%d", path, round);
+}
+
+/* In each round all open a new file at once, and charge a unit. */
+static void race_to_make(int number) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    config.max_keys = 2000;
+    start_together();
+    for (int round = 0; round < RACES; round++) {
+        ratecell_limiter *limiter = NULL;
+        char name[160];
+        name_of_round(name, sizeof name, round);
+        __atomic_fetch_add(&board->arrived, 1, __ATOMIC_SEQ_CST);
+        while (__atomic_load_n(&board->arrived, __ATOMIC_SEQ_CST) < PROCESSES * (round + 1u)) {
+            sched_yield();
+        }
+        board->wrong[number] += ratecell_limiter_open(name, "10/w", &config, &limiter) != 0;
+        if (limiter != NULL) {
+            board->wrong[number] += ratecell_limiter_check_at(limiter, "key", 3, 1, NOW, NULL) != RATECELL_ALLOWED;
+            ratecell_limiter_free(limiter);
+        }
+    }
+}
+
+/* A file that was made twice would have forgotten what the first had charged. */
+static void a_file_is_made_once(void) {
+    pid_t children[PROCESSES];
+    start(children, race_to_make);
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = ended(children[i]);
+        check_case("races to make a file");
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+        CHECK_U64(board->wrong[i], 0);
+    }
+    for (int round = 0; round < RACES; round++) {
+        char name[160];
+        check_case("race %d to make a file", round);
+        name_of_round(name, sizeof name, round);
+        ratecell_limiter *limiter = OPENED(name, "10/w", NULL);
+        CHECK_U64(region_remaining(limiter, "key", NOW), 10 - PROCESSES);
+        ratecell_limiter_free(limiter);
+        CHECK(unlink(name) == 0);
+    }
 }
 
 static void for_ever_on_one_key(int number) {
@@ -276,6 +324,7 @@ int main(void) {
         exactly_the_bound(policies[i], ATTACHED_HERE);
         exactly_the_bound(policies[i], BY_FILE);
     }
+    a_file_is_made_once();
     for (int round = 0; round < 30; round++) {
         told += killed_on_one_key(round % 2 == 0 ? "50000000/w" : "fixed_window 50000000/1w", round);
         among += killed_on_many_keys(choices[round % 3], round);
