@@ -151,8 +151,8 @@ impl World {
     fn retry(&mut self, check: Check, cost: u32) {
         let policy = self.twin.policy();
         let several = policy.resolved().count() > 1 || self.stepped_back;
-        let exact = !(several && self.when_full == WhenFull::Deny) && !policy.to_string().contains("heal=");
-        let Some(denied) = self.last.filter(|_| exact) else { return };
+        let hidden = several && self.when_full == WhenFull::Deny || policy.to_string().contains("heal=");
+        let Some(denied) = self.last.filter(|_| !hidden) else { return };
         let Some(due) = self.now.checked_add(denied.retry_after_ns) else { return };
         // What no u64 tells is said to be the last that it does.
         if due > policy.max_now_ns().min(u64::MAX - 2) {

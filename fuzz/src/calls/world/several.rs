@@ -137,7 +137,7 @@ impl World {
         if let Some(last) = given.last_mut() {
             match fault {
                 Fault::LimiterNull | Fault::LimiterMisaligned(_) => {
-                    last.limiter = fault.limiter(last.limiter)
+                    last.limiter = fault.limiter(last.limiter);
                 }
                 Fault::ElementReserved => last.reserved = 1,
                 Fault::ElementNull => (last.key, last.key_len) = (ptr::null(), 1),
