@@ -655,7 +655,7 @@ int32_t ratecell_limiter_peek_at(const struct ratecell_limiter *limiter,
 
 /**
  * Charge cost units of a key now that have been spent already, whether or not they would be allowed: as many
- * as there is room for, so that the key is at most full.
+ * as there is room for, so that the key is at most full. Of several layers, each is filled by itself.
  *
  * For what is known only when it is over, such as a response's status, and for refusals that are to count.
  *
@@ -718,7 +718,8 @@ int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
                                      struct ratecell_decision *decisions);
 
 /**
- * Decide n claims, at most 64, as one request: all are charged, or none is.
+ * Decide n claims as one request: all are charged, or none is. Their policies have at most 64 layers in all, for
+ * which 64 KB of stack are enough.
  *
  * There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
  * where another refuses, what it has still. No number of callers can have any limiter allow more than its
@@ -727,7 +728,7 @@ int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
  * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
  * RATECELL_CLOCK_RANGE; and writes all decisions.
  * Errors: RATECELL_EINVAL (claims, decisions, any claim's limiter or key, or its reserved not 0),
- * RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, any claim's key_len).
+ * RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, the layers, any claim's key_len).
  * NULL: claims, if n is 0; decisions may be.
  * Threads: any.
  * Since: 0.1
@@ -770,7 +771,7 @@ uint64_t ratecell_region_max_keys(size_t len,
  * ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
  * keys as it holds.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
  * (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
  * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
@@ -791,7 +792,7 @@ int32_t ratecell_region_init(void *memory,
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
  * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+ * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
  * Errors: as ratecell_region_init, and RATECELL_EREGION_..., of which ratecell_region_explain says more.
  * NULL: config may be, for what the region has.
  * Threads: any. Not from a signal handler.

@@ -186,7 +186,7 @@ impl Limiter {
     }
 
     /// Charges `cost` units of `key` now that have been spent already, whether or not they would be allowed:
-    /// as many as there is room for, so that the key is at most full.
+    /// as many as there is room for, so that the key is at most full; of several layers, in each by itself.
     ///
     /// The decision is what a [`peek`](Self::peek) sees afterwards. For what is known only when it is
     /// over, such as a response's status, and for refusals that are to count.

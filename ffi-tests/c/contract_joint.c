@@ -232,6 +232,25 @@ static void a_bad_claim_is_a_bad_call(void) {
     ratecell_limiter_free(limiter);
 }
 
+/* 64 layers in all, and no more. */
+static void layers_are_counted(void) {
+    static const char *const policies[] = { "9/w & 9/w", "9/w & 9/w & 9/w & 9/w & 9/w & 9/w & 9/w & 9/w" };
+    static const size_t most[] = { MOST / 2, MOST / 8 };
+    for (size_t i = 0; i < CHECK_COUNT(policies); i++) {
+        ratecell_limiter *limiter = LIMITER(policies[i]);
+        ratecell_claim claims[MOST];
+        check_case("%zu claims of %s", most[i], policies[i]);
+        for (size_t c = 0; c < MOST; c++) {
+            claims[c] = claim(limiter, "key", SECOND, c == 0);
+        }
+        CHECK_STATUS(ratecell_check_all(claims, most[i] + 1, NULL), RATECELL_ESIZE);
+        CHECK_U64(remaining(limiter, "key", SECOND), 9);
+        CHECK_STATUS(ratecell_check_all(claims, most[i], NULL), RATECELL_ALLOWED);
+        CHECK_U64(remaining(limiter, "key", SECOND), 8);
+        ratecell_limiter_free(limiter);
+    }
+}
+
 int main(void) {
     static const char *const alike[] = {
         "200/w", "fixed_window 200/1h", "sliding_window 200/1h", "sliding_log 200/1h",
@@ -241,11 +260,12 @@ int main(void) {
     for (size_t i = 0; i < CHECK_COUNT(alike); i++) {
         one_key_several_times(alike[i], 1);
         one_key_several_times(alike[i], 2);
-        one_key_several_times(alike[i], 50);
+        one_key_several_times(alike[i], strchr(alike[i], '&') ? 32 : 50);
     }
     one_refusal_is_all_s(1);
     one_refusal_is_all_s(2);
     one_refusal_is_all_s(MOST);
     a_bad_claim_is_a_bad_call();
+    layers_are_counted();
     return CHECK_END();
 }

@@ -45,7 +45,7 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     UNTOUCHED(limiter);
     CHECK_STATUS(ratecell_region_init(memory, len - 1, policy, &config, &limiter), RATECELL_EREGION_SMALL);
     CHECK_UNTOUCHED(limiter);
-    REFUSED(memory, len, policy, &config, RATECELL_EREGION_NONE, "zeros to make one of");
+    REFUSED(memory, len, policy, &config, RATECELL_EREGION_NONE, "expected memory or a file");
     memset(memory, 0x5A, len);
     CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &limiter), 0);
     CHECK_STATUS(ratecell_region_explain(memory, len, policy, NULL, why, sizeof why), 0);

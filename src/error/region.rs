@@ -87,7 +87,7 @@ impl fmt::Display for RegionError {
                 write!(f, "{len} bytes are too few for the region: expected at least {needed}")
             }
             Self::NotARegion => {
-                f.write_str("not a region of ratecell: expected one, or zeros to make one of")
+                f.write_str("not a region of ratecell: expected memory or a file that one was made in")
             }
             Self::Corrupt => {
                 f.write_str("the region's header is damaged: expected one that was written as a whole")

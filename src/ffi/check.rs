@@ -163,7 +163,7 @@ pub unsafe extern "C" fn ratecell_limiter_peek_at(
 }
 
 /// Charge cost units of a key now that have been spent already, whether or not they would be allowed: as many
-/// as there is room for, so that the key is at most full.
+/// as there is room for, so that the key is at most full. Of several layers, each is filled by itself.
 ///
 /// For what is known only when it is over, such as a response's status, and for refusals that are to count.
 ///

@@ -9,7 +9,8 @@ use crate::decision::{Decision, Outcome};
 use crate::limiter::Claim;
 use crate::limiter::joint::decide_all;
 
-/// The most claims of one call.
+/// The most claims of one call, and layers of their policies: each is charged deeper on the stack, of which 64 KB
+/// are promised to be enough.
 const MOST: usize = 64;
 
 /// One of several requests that are to be allowed together or not at all: 40 bytes, the same in every version.
@@ -30,7 +31,8 @@ pub struct ratecell_claim {
     pub reserved: u32,
 }
 
-/// Decide n claims, at most 64, as one request: all are charged, or none is.
+/// Decide n claims as one request: all are charged, or none is. Their policies have at most 64 layers in all, for
+/// which 64 KB of stack are enough.
 ///
 /// There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
 /// where another refuses, what it has still. No number of callers can have any limiter allow more than its
@@ -39,7 +41,7 @@ pub struct ratecell_claim {
 /// Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
 /// RATECELL_CLOCK_RANGE; and writes all decisions.
 /// Errors: RATECELL_EINVAL (claims, decisions, any claim's limiter or key, or its reserved not 0),
-/// RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, any claim's key_len).
+/// RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, the layers, any claim's key_len).
 /// NULL: claims, if n is 0; decisions may be.
 /// Threads: any.
 /// Since: 0.1
@@ -58,7 +60,12 @@ pub unsafe extern "C" fn ratecell_check_all(
             let places = if decisions.is_null() { &mut [][..] } else { pointer::outputs(decisions, n)? };
             (pointer::inputs(claims, n)?, places)
         };
-        claims.iter().try_for_each(|claim| claim.read().map(|_| ()))?;
+        let layers = claims.iter().try_fold(0, |layers, claim| {
+            claim.read().map(|claim| layers + claim.limiter.policy().layers().len())
+        })?;
+        if layers > MOST {
+            return Err(RATECELL_ESIZE);
+        }
         let mut own = [Decision::default(); MOST];
         let own = own.get_mut(..n).ok_or(RATECELL_ESIZE)?;
         // None is left out: an error was told above.

@@ -84,7 +84,7 @@ pub unsafe extern "C" fn ratecell_region_max_keys(len: usize, policy: *const c_c
 /// ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
 /// keys as it holds.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
 /// Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
 /// (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
 /// RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn ratecell_region_init(
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
 /// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the region as it is.
+/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
 /// Errors: as ratecell_region_init, and RATECELL_EREGION_..., of which ratecell_region_explain says more.
 /// NULL: config may be, for what the region has.
 /// Threads: any. Not from a signal handler.
