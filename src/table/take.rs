@@ -151,17 +151,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
             } else {
                 Rank::FRESH_PENDING
             };
-            if rank < survey.rank {
-                if tag.is_key_of(identity) {
-                    survey.own = true;
-                } else {
-                    survey.rank = rank;
-                    survey.best = Some(Place { slot, index, identity, tag });
-                }
+            let own = tag.is_key_of(identity);
+            survey.own |= own;
+            if rank < survey.rank && !own {
+                survey.rank = rank;
+                survey.best = Some(Place { slot, index, identity, tag });
             }
         }
-        // Those too that were not willingly taken.
-        survey.own |= self.places_alike(bucket, identity).any(|place| place.tag.is_key_of(identity));
         survey
     }
 
