@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Instructions per decision, counted by callgrind: a Markdown table.
+#
+#   benches/instructions.sh [PATTERN]      the cases whose name contains PATTERN; all, in about a minute
+#
+# Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
+# counts, less the loop's, is what the decisions took. The caller's clock everywhere.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/instructions"
+
+command -v valgrind >/dev/null || { echo 'missing: valgrind (Debian: valgrind)' >&2; exit 1; }
+target="${CARGO_TARGET_DIR:-$PWD/target}"
+cargo build --release --quiet --target-dir "$target"
+program="$target/release/ratecell-instructions"
+
+few=51200
+many=102400
+
+# The instructions of a whole process that makes $2 decisions of case $1.
+count() {
+    local log
+    log="$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1)" ||
+        { echo "$log" >&2; return 1; }
+    sed -n 's/.*Collected : \([0-9]*\).*/\1/p' <<<"$log"
+}
+
+# Instructions per decision of case $1, loop included.
+measure() {
+    local first second
+    first="$(count "$1" $few)"
+    second="$(count "$1" $many)"
+    awk -v a="$first" -v b="$second" -v n=$((many - few)) 'BEGIN { printf "%.4f", (b - a) / n }'
+}
+
+loop="$(measure loop)"
+echo '| case | instructions |'
+echo '| --- | --- |'
+"$program" | grep -vx loop | grep -F -- "${1:-}" | while IFS= read -r name; do
+    awk -v name="$name" -v all="$(measure "$name")" -v loop="$loop" \
+        'BEGIN { printf "| %s | %.1f |\n", name, all - loop }'
+done

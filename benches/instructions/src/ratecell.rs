@@ -1,0 +1,112 @@
+//! ratecell's cases.
+
+use std::hash::BuildHasher;
+use std::hint::black_box;
+
+use ratecell::{Decision, DirectLimiter, Limiter, Policy};
+
+use crate::{Answer, BATCH, Case, FIRST, KEYS, Key, NOW, Requests, both, each, key};
+
+fn policy(answer: Answer) -> Policy {
+    let (interval, burst) = answer.limit();
+    Policy::gcra(1, interval).burst(burst).build().expect("an interval and a burst that fit a word")
+}
+
+fn limiter(answer: Answer, max_keys: u32) -> Limiter {
+    let builder = Limiter::builder(policy(answer)).max_keys(max_keys as usize);
+    builder.build().expect("memory for the table")
+}
+
+/// Every key charged once; no room for more.
+fn by_key(answer: Answer) -> Limiter {
+    let limiter = limiter(answer, KEYS);
+    for key in (0..KEYS).map(key) {
+        let _ = limiter.check_at(key, 1, FIRST);
+    }
+    limiter
+}
+
+/// What a caller hashes with.
+fn hasher() -> foldhash::fast::RandomState {
+    foldhash::fast::RandomState::default()
+}
+
+/// The same by the keys' hashes, and with room for `max_keys`.
+fn by_hash(answer: Answer, hasher: &foldhash::fast::RandomState, max_keys: u32) -> Limiter {
+    let limiter = limiter(answer, max_keys);
+    for key in (0..KEYS).map(key) {
+        let _ = limiter.check_hash_at(hasher.hash_one(key), 1, FIRST);
+    }
+    limiter
+}
+
+fn own_hash(answer: Answer, requests: &Requests) -> usize {
+    let limiter = by_key(answer);
+    each(&requests.known, |key| limiter.check_at(key, 1, NOW).is_allowed())
+}
+
+fn callers_hash(answer: Answer, requests: &Requests) -> usize {
+    let hasher = hasher();
+    let limiter = by_hash(answer, &hasher, KEYS);
+    each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+}
+
+/// Of the decision all is kept, not the answer alone: a compiler leaves out what nobody reads.
+fn whole_decision(answer: Answer, requests: &Requests) -> usize {
+    let hasher = hasher();
+    let limiter = by_hash(answer, &hasher, KEYS);
+    each(&requests.known, |key| black_box(limiter.check_hash_at(hasher.hash_one(key), 1, NOW)).is_allowed())
+}
+
+/// Asks for [`BATCH`] keys a call.
+fn batches(keys: &[Key], check: impl Fn(&[Key], &mut [Decision])) -> usize {
+    let mut decisions = [Decision::default(); BATCH];
+    let mut allowed = 0;
+    for batch in keys.chunks_exact(BATCH) {
+        check(black_box(batch), &mut decisions);
+        allowed += decisions.iter().filter(|decision| decision.is_allowed()).count();
+    }
+    allowed
+}
+
+fn batch_own_hash(answer: Answer, requests: &Requests) -> usize {
+    let limiter = by_key(answer);
+    batches(&requests.known, |keys, decisions| limiter.check_batch_at(keys, NOW, decisions))
+}
+
+fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
+    let hasher = hasher();
+    let limiter = by_hash(answer, &hasher, KEYS);
+    batches(&requests.known, |keys, decisions| {
+        let mut hashes = [0; BATCH];
+        hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash_one(key));
+        limiter.check_hash_batch_at(&hashes, NOW, decisions);
+    })
+}
+
+/// New keys: those of the second count, less the first, fill the table from half to three quarters.
+fn insertion(_: Answer, requests: &Requests) -> usize {
+    let hasher = hasher();
+    let limiter = by_hash(Answer::Allowed, &hasher, 4 * KEYS);
+    each(&requests.unseen, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+}
+
+fn direct(answer: Answer, requests: &Requests) -> usize {
+    let limiter = DirectLimiter::new(policy(answer)).expect("a direct limiter takes no memory");
+    let _ = limiter.check_at(1, FIRST);
+    each(&requests.known, |_| limiter.check_at(1, black_box(NOW)).is_allowed())
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let pairs = [
+        both("ratecell, caller's hash", callers_hash),
+        both("ratecell, caller's hash, all of the decision kept", whole_decision),
+        both("ratecell, own hash", own_hash),
+        both("ratecell, caller's hash, batch of 32", batch_callers_hash),
+        both("ratecell, own hash, batch of 32", batch_own_hash),
+        both("ratecell, direct", direct),
+    ];
+    let new_key =
+        Case { name: "ratecell, caller's hash, new key", answer: Some(Answer::Allowed), run: insertion };
+    pairs.into_iter().flatten().chain([new_key]).collect()
+}
