@@ -1,6 +1,6 @@
 //! The same asked of the `governor` crate, with its own clock for callers that set the time.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use governor::clock::FakeRelativeClock;
@@ -9,7 +9,7 @@ use governor::nanos::Nanos;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use crate::{Answer, Case, KEYS, Key, Requests, both, each, key};
+use crate::{Answer, CallerHasher, Case, KEYS, Key, Requests, both, each, key};
 
 fn quota(answer: Answer) -> Quota {
     let (interval, burst) = answer.limit();
@@ -47,17 +47,15 @@ fn direct(answer: Answer, requests: &Requests) -> usize {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    type Default = std::hash::RandomState;
-    type Callers = foldhash::fast::RandomState;
     let pairs = [
-        both("governor, caller's hash", known::<Callers>),
-        both("governor, own hash", known::<Default>),
+        both("governor, caller's hash", known::<CallerHasher>),
+        both("governor, own hash", known::<RandomState>),
         both("governor, direct", direct),
     ];
     let new_key = Case {
         name: "governor, caller's hash, new key",
         answer: Some(Answer::Allowed),
-        run: unseen::<Callers>,
+        run: unseen::<CallerHasher>,
     };
     pairs.into_iter().flatten().chain([new_key]).collect()
 }

@@ -14,7 +14,11 @@ use std::time::Duration;
 /// As long as many real ones.
 type Key = [u8; 16];
 
-/// The keys in use. Many: where a key lies is random in each process, and so is what its search costs.
+/// What a caller hashes with. Keyed the same in every process, so that every key lies where it did, and its
+/// search costs the same to the instruction; the stores' own hashes have a new secret each time.
+type CallerHasher = foldhash::fast::FixedState;
+
+/// The keys in use: so many that the luck of where they lie evens out.
 const KEYS: u32 = 51_200;
 /// Requests that are made ready.
 const MOST: u32 = 2 * KEYS;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use ratecell::{Decision, DirectLimiter, Limiter, Policy};
 
-use crate::{Answer, BATCH, Case, FIRST, KEYS, Key, NOW, Requests, both, each, key};
+use crate::{Answer, BATCH, CallerHasher, Case, FIRST, KEYS, Key, NOW, Requests, both, each, key};
 
 fn policy(answer: Answer) -> Policy {
     let (interval, burst) = answer.limit();
@@ -26,13 +26,8 @@ fn by_key(answer: Answer) -> Limiter {
     limiter
 }
 
-/// What a caller hashes with.
-fn hasher() -> foldhash::fast::RandomState {
-    foldhash::fast::RandomState::default()
-}
-
 /// The same by the keys' hashes, and with room for `max_keys`.
-fn by_hash(answer: Answer, hasher: &foldhash::fast::RandomState, max_keys: u32) -> Limiter {
+fn by_hash(answer: Answer, hasher: &CallerHasher, max_keys: u32) -> Limiter {
     let limiter = limiter(answer, max_keys);
     for key in (0..KEYS).map(key) {
         let _ = limiter.check_hash_at(hasher.hash_one(key), 1, FIRST);
@@ -46,14 +41,14 @@ fn own_hash(answer: Answer, requests: &Requests) -> usize {
 }
 
 fn callers_hash(answer: Answer, requests: &Requests) -> usize {
-    let hasher = hasher();
+    let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
     each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
 }
 
 /// Of the decision all is kept, not the answer alone: a compiler leaves out what nobody reads.
 fn whole_decision(answer: Answer, requests: &Requests) -> usize {
-    let hasher = hasher();
+    let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
     each(&requests.known, |key| black_box(limiter.check_hash_at(hasher.hash_one(key), 1, NOW)).is_allowed())
 }
@@ -75,7 +70,7 @@ fn batch_own_hash(answer: Answer, requests: &Requests) -> usize {
 }
 
 fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
-    let hasher = hasher();
+    let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
     batches(&requests.known, |keys, decisions| {
         let mut hashes = [0; BATCH];
@@ -86,7 +81,7 @@ fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
 
 /// New keys: those of the second count, less the first, fill the table from half to three quarters.
 fn insertion(_: Answer, requests: &Requests) -> usize {
-    let hasher = hasher();
+    let hasher = CallerHasher::default();
     let limiter = by_hash(Answer::Allowed, &hasher, 4 * KEYS);
     each(&requests.unseen, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
 }
