@@ -4,8 +4,6 @@ use ratecell::Decision;
 
 use crate::workload::Key;
 
-pub(crate) const BATCH: usize = 32;
-
 /// How decisions follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
@@ -34,14 +32,16 @@ fn wait_for_loads() {
 
 type Run<'s> = Box<dyn Fn(&[Key], Pace) -> usize + Sync + 's>;
 
-/// One way to ask one store.
+/// One way to ask one store, by the name of its row.
 pub(crate) struct Case<'s> {
+    pub(crate) name: &'static str,
     run: Run<'s>,
 }
 
 impl<'s> Case<'s> {
     /// A decision a key. `now` is called once a window, as an event loop reads its clock once a tick.
     pub(crate) fn lone(
+        name: &'static str,
         now: impl Fn() -> u64 + Sync + 's,
         check: impl Fn(&Key, u64) -> bool + Sync + 's,
     ) -> Self {
@@ -56,19 +56,22 @@ impl<'s> Case<'s> {
             }
             allowed
         });
-        Self { run }
+        Self { name, run }
     }
 
-    /// [`BATCH`] keys a call.
-    pub(crate) fn batched(
+    /// `N` keys a call.
+    pub(crate) fn batched<const N: usize>(
+        name: &'static str,
         now: impl Fn() -> u64 + Sync + 's,
-        check: impl Fn(&[Key], u64, &mut [Decision]) + Sync + 's,
+        check: impl Fn(&[Key; N], u64, &mut [Decision]) + Sync + 's,
     ) -> Self {
         let run: Run<'s> = Box::new(move |keys, pace| {
             let now = now();
-            let mut decisions = [Decision::default(); BATCH];
+            let mut decisions = [Decision::default(); N];
             let mut allowed = 0;
-            for batch in keys.chunks_exact(BATCH) {
+            let (batches, rest) = keys.as_chunks();
+            debug_assert!(rest.is_empty(), "windows are whole batches");
+            for batch in batches {
                 check(batch, now, &mut decisions);
                 allowed += decisions.iter().filter(|decision| decision.is_allowed()).count();
                 if pace == Pace::Lone {
@@ -77,7 +80,7 @@ impl<'s> Case<'s> {
             }
             allowed
         });
-        Self { run }
+        Self { name, run }
     }
 
     /// Decides on every key; how many were allowed.

@@ -1,174 +1,175 @@
-//! ratecell beside the `governor` crate and the machine's own floor, in one process.
-//!
-//! `cargo run --release` prints the tables of `docs/BENCHMARKS.md`; `-- --quick` fewer of them, sooner.
+//! ratecell beside its peers and the machine's own floor, in one process.
 //!
 //! ```text
-//! stores ─► contest: cases, each with its peer ─► measure: in turns, over windows of the workload's keys
-//!                                                   │
-//!                            fill: insert storms ───┴─► report
+//! stores ─► contests: cases over workloads ─► measure: in turns ─► results ─► report: tables, figures, plots
+//!                      storm: insertions, in processes of their own ──┘
 //! ```
 
 mod workload;
 mod case;
 mod stores;
-mod contest;
 mod measure;
-mod fill;
+mod results;
+mod contests;
+mod storm;
 mod report;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use case::Pace;
-use contest::Contest;
-use fill::{Filled, Store};
-use measure::{Series, one_thread, two_processors, two_threads};
-use report::{Measured, grouped};
-use stores::{Answer, floor, governor, ratecell};
-use workload::{uniform, unseen, zipf};
+use clap::{Parser, Subcommand};
+use results::Results;
+
+/// Measures ratecell beside its peers and prints the tables of docs/BENCHMARKS.md.
+#[derive(Parser, Debug)]
+struct Arguments {
+    /// Fewer keys and fewer rounds: about a minute.
+    #[arg(long)]
+    quick: bool,
+    /// Only the tables whose title contains this, in either case.
+    #[arg(long, value_name = "PATTERN", default_value = "")]
+    only: String,
+    /// The folder in which BENCHMARKS.md and plots/ are to be brought up to date.
+    #[arg(long, value_name = "FOLDER")]
+    docs: Option<PathBuf>,
+    /// What benches/instructions.sh printed.
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// What benches/ffi printed.
+    #[arg(long, value_name = "FILE")]
+    through_c: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Fills a store in this process: what the insert storms start.
+    #[command(hide = true)]
+    Fill(storm::Filling),
+}
+
+/// Which tables are asked for.
+pub(crate) struct Only(String);
+
+impl Only {
+    pub(crate) fn wants(&self, title: &str) -> bool {
+        title.to_lowercase().contains(&self.0)
+    }
+}
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
+pub(crate) struct Extent {
     /// Turns of every case, on one thread and on two.
     rounds: usize,
     rounds_of_two: usize,
-    /// Fillings of each store.
-    fillings: usize,
     keys: &'static [u32],
+    /// Keys that a table is built for while other numbers of them are in use.
+    filled: u32,
+    /// Stores built for so many keys meet storms, up to this many percent of them, so many times.
+    storms: &'static [(u32, u32, usize)],
 }
 
-const FULL: Extent =
-    Extent { rounds: 61, rounds_of_two: 31, fillings: 3, keys: &[1_000, 1_000_000, 10_000_000] };
-const QUICK: Extent = Extent { rounds: 21, rounds_of_two: 11, fillings: 1, keys: &[1_000, 1_000_000] };
+const FULL: Extent = Extent {
+    rounds: 41,
+    rounds_of_two: 15,
+    keys: &[1, 1_000, 100_000, 1_000_000, 10_000_000],
+    filled: 1_000_000,
+    storms: &[(1_000_000, 400, 3), (10_000_000, 100, 1)],
+};
+const QUICK: Extent = Extent {
+    rounds: 9,
+    rounds_of_two: 5,
+    keys: &[1, 1_000, 100_000, 1_000_000],
+    filled: 100_000,
+    storms: &[(100_000, 400, 1)],
+};
 
-/// Below this a store's memory is lost in the process's own, and a full table is soon all newcomers.
-const MANY_KEYS: u32 = 100_000;
-
-enum Command {
-    Compare(Extent),
-    /// Fill one store in this process: what [`fill::compare`] starts.
-    Fill(Store, u32),
+impl Extent {
+    fn rounds_for(self, _: u32) -> (usize, usize) {
+        (self.rounds, self.rounds_of_two)
+    }
 }
 
-fn command(arguments: &[String]) -> Result<Command, String> {
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Ok(Command::Compare(FULL)),
-        ["--quick"] => Ok(Command::Compare(QUICK)),
-        ["fill", store, keys] => {
-            let store = Store::named(store)
-                .ok_or_else(|| format!("unknown store {store:?}: expected ratecell or governor"))?;
-            let keys = keys.parse().map_err(|_| format!("{keys:?} keys: expected a whole number"))?;
-            Ok(Command::Fill(store, keys))
+/// A number with a comma after each three digits.
+pub(crate) fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
         }
-        [first, ..] => Err(format!("unexpected argument {first:?}: expected --quick or nothing")),
+        text.push(digit);
     }
+    text
 }
 
-fn direct(extent: Extent) {
-    let processors = two_processors();
-    let (mut one, mut two) = (Vec::new(), Vec::new());
-    for answer in Answer::BOTH {
-        let word = floor::Word::default();
-        let ours = ratecell::Direct::charged(answer.of_all());
-        let theirs = governor::Direct::charged(answer.of_all());
-        let contest = Contest::direct(answer, &word, &ours, &theirs);
-        let mut keys = uniform(1);
-        let measured = |series| Measured::new(answer, &contest, series);
-        one.push(measured(one_thread(&contest.cases, &mut keys, extent.rounds, Pace::BackToBack)));
-        if let Some(processors) = processors {
-            two.push(measured(two_threads(&contest.cases, &mut keys, extent.rounds_of_two, processors)));
-        }
-    }
-    report::contest("One limit for everything, one thread", &one);
-    if processors.is_some() {
-        report::contest("One limit for everything, two threads", &two);
-    }
-}
+const KEYS_OF_A_KILOBYTE: u32 = 100_000;
 
-fn keyed(extent: Extent, keys: u32) {
-    let processors = two_processors();
-    let (mut lone, mut back, mut skewed, mut two) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut storms = Vec::new();
-    for answer in Answer::BOTH {
-        let limit = answer.of_keys();
-        let (ours, theirs) = std::thread::scope(|scope| {
-            let ours = scope.spawn(|| ratecell::Keyed::filled(limit, keys));
-            let theirs = governor::Keyed::filled(limit, keys);
-            (ours.join().expect("filling does not panic"), theirs)
-        });
-        let mut memory = [(); 2].map(|()| floor::Memory::of(ours.bytes()));
-        let [load, fetch_add] = memory.each_mut().map(floor::Memory::floor);
-        let contest = Contest::known_keys(&load, &fetch_add, &ours, &theirs);
-        let on_one = |pace, mut order| one_thread(&contest.cases, &mut order, extent.rounds, pace);
-        let measured = |series: Vec<Series>| Measured::new(answer, &contest, series);
-        lone.push(measured(on_one(Pace::Lone, uniform(keys))));
-        back.push(measured(on_one(Pace::BackToBack, uniform(keys))));
-        skewed.push(measured(on_one(Pace::BackToBack, zipf(keys))));
-        if let Some(processors) = processors {
-            let mut order = uniform(keys);
-            two.push(measured(two_threads(&contest.cases, &mut order, extent.rounds_of_two, processors)));
-        }
-        if answer == Answer::Denied && keys >= MANY_KEYS {
-            storms = newcomers(extent, keys, &ours, &theirs);
-        }
-    }
-    let keys = grouped(keys);
-    report::contest(&format!("{keys} keys, each check alone"), &lone);
-    report::contest(&format!("{keys} keys, back to back"), &back);
-    report::contest(&format!("{keys} keys, back to back, Zipf"), &skewed);
-    if processors.is_some() {
-        report::contest(&format!("{keys} keys, back to back, two threads"), &two);
-    }
-    if !storms.is_empty() {
-        report::contest(&format!("{keys} keys held, every request from a new one"), &storms);
-    }
-}
-
-/// Newcomers to stores that hold all the keys they have room for: first all of them live, then, by a
-/// clock set past the limit's interval, all as good as new.
-fn newcomers(extent: Extent, keys: u32, ours: &ratecell::Keyed, theirs: &governor::Keyed) -> Vec<Measured> {
-    let mut order = unseen(keys);
-    let past = Duration::from_secs(3600).as_nanos() as u64;
-    let situations = [("the keys held are live", 0), ("the keys held have expired", past)];
-    let storm = situations.map(|(name, ahead)| {
-        let contest = Contest::unseen_keys(name, ours, theirs, ahead);
-        let series = one_thread(&contest.cases, &mut order, extent.rounds, Pace::BackToBack);
-        Measured::new(Answer::Allowed, &contest, series)
-    });
-    storm.into()
-}
-
-fn compare(extent: Extent) -> Result<(), String> {
-    direct(extent);
-    let many = extent.keys.iter().filter(|keys| **keys >= MANY_KEYS);
-    let fillings: Vec<Vec<Filled>> =
-        many.map(|keys| fill::compare(*keys, extent.fillings)).collect::<Result<_, _>>()?;
-    report::fillings(&fillings.into_iter().flatten().collect::<Vec<_>>());
+fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
+    let mut results = Results::default();
+    let told = |what: &str| eprintln!("{what} ...");
+    told("one limit for everything");
+    contests::direct(extent, only, &mut results);
     for keys in extent.keys {
-        keyed(extent, *keys);
+        told(&format!("{} keys", grouped(*keys)));
+        contests::keyed(extent, only, *keys, &mut results);
     }
-    Ok(())
+    told("tables as full as that");
+    contests::fills(extent, only, extent.filled, &mut results);
+    told("each algorithm");
+    contests::algorithms(extent, only, &mut results);
+    if only.wants(report::STORMS) || only.wants(report::MEMORY) {
+        for (keys, up_to, rounds) in extent.storms {
+            told(&format!("insert storms, {} keys", grouped(*keys)));
+            storm::storms(*keys, *up_to, *rounds, &mut results)?;
+        }
+        storm::long_keys(KEYS_OF_A_KILOBYTE, &mut results)?;
+    }
+    Ok(results)
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let extent = if arguments.quick { QUICK } else { FULL };
+    let read = |path: &Option<PathBuf>| match path {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display())),
+        None => Ok(String::new()),
+    };
+    let (instructions, through_c) = (read(&arguments.instructions)?, read(&arguments.through_c)?);
+    let mut results = compare(extent, &Only(arguments.only.to_lowercase()))?;
+    results.instructions = report::read_instructions(&instructions);
+    report::all(&results, &through_c, arguments.docs.as_deref())?;
+    match &results.strayed()[..] {
+        [] => Ok(()),
+        strayed => Err(format!("decisions of another path than the table's:\n{}", strayed.join("\n"))),
+    }
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = command(&arguments).and_then(|command| match command {
-        Command::Fill(store, keys) => {
-            println!("{}", fill::fill(store, keys));
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Some(Command::Fill(filling)) => {
+            filling.run();
             Ok(())
         }
-        Command::Compare(extent) => {
-            let arguments = if arguments.is_empty() { "" } else { " -- --quick" };
-            report::machine(arguments);
-            compare(extent)
-        }
-    });
+        None => run(&arguments),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");
             ExitCode::from(2)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        assert_eq!([1, 999, 1_000, 12_345_678].map(grouped), ["1", "999", "1,000", "12,345,678"]);
     }
 }

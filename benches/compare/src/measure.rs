@@ -1,6 +1,6 @@
 //! Cases measured in turns, so that whatever else the machine does falls on all of them alike.
 
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::case::{Case, Pace};
 use crate::workload::{Key, Order, window};
 
-/// Keys a case decides on before it is the next one's turn; whole batches.
+/// Keys a case decides on before it is the next one's turn; whole batches of every size.
 const WINDOW: usize = 8_192;
 /// Two threads need longer windows: they must overlap for most of them.
 const WINDOW_OF_TWO: usize = 32_768;
@@ -92,40 +92,65 @@ pub(crate) fn two_processors() -> Option<[usize; 2]> {
     Some([processors.next()?, processors.next()?])
 }
 
-/// Two pinned threads on one store, back to back, wall time: nanoseconds a decision of either thread.
+/// What a case took on two threads, and in the same rounds on one of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Together {
+    /// Nanoseconds a decision of either thread.
+    pub(crate) two: Series,
+    pub(crate) alone: Series,
+}
+
+/// Pinned threads on one store, back to back, wall time.
 pub(crate) fn two_threads(
     cases: &[Case<'_>],
     order: &mut Order,
     rounds: usize,
     processors: [usize; 2],
-) -> Vec<Series> {
-    let mut series = vec![Series::default(); cases.len()];
+) -> Vec<Together> {
+    let mut series = vec![Together::default(); cases.len()];
     for _ in 0..rounds {
         for (case, series) in cases.iter().zip(&mut series) {
-            let windows = processors.map(|processor| (processor, window(order, WINDOW_OF_TWO)));
-            let barrier = Barrier::new(windows.len());
-            let [first, second] = std::thread::scope(|scope| {
-                let running = windows
-                    .each_ref()
-                    .map(|(processor, keys)| scope.spawn(|| pinned(case, keys, *processor, &barrier)));
-                running.map(|thread| thread.join().expect("a case does not panic"))
-            });
-            let took = (first.0 + second.0).as_nanos() as f64;
-            let decisions = 2 * WINDOW_OF_TWO;
-            series.add(took / decisions as f64, first.1 + second.1, decisions);
+            let add = |series: &mut Series, ran: &[Ran]| {
+                let took: Duration = ran.iter().map(|ran| ran.took).sum();
+                let decisions = ran.len() * WINDOW_OF_TWO;
+                let ns = took.as_nanos() as f64 / decisions as f64;
+                series.add(ns, ran.iter().map(|ran| ran.allowed).sum(), decisions);
+            };
+            add(&mut series.alone, &pinned(case, order, processors.get(..1).unwrap_or_default()));
+            add(&mut series.two, &pinned(case, order, &processors));
         }
     }
     series
 }
 
-fn pinned(case: &Case<'_>, keys: &[Key], processor: usize, barrier: &Barrier) -> (Duration, usize) {
-    let mut set = CpuSet::new();
-    set.set(processor);
-    sched_setaffinity(None, &set).expect("a processor that this process was given");
-    barrier.wait();
-    let start = Instant::now();
-    let allowed = case.run(keys, Pace::BackToBack);
-    (start.elapsed(), allowed)
+struct Ran {
+    took: Duration,
+    allowed: usize,
+}
+
+/// A thread on each of `processors`, all beginning at once.
+fn pinned(case: &Case<'_>, order: &mut Order, processors: &[usize]) -> Vec<Ran> {
+    let windows: Vec<_> =
+        processors.iter().map(|processor| (*processor, window(order, WINDOW_OF_TWO))).collect();
+    let waiting = AtomicUsize::new(windows.len());
+    let run = |processor: usize, keys: &[Key]| {
+        let mut set = CpuSet::new();
+        set.set(processor);
+        sched_setaffinity(None, &set).expect("a processor that this process was given");
+        // They meet by spinning: one that slept would wake late by as long as many decisions take.
+        waiting.fetch_sub(1, Ordering::SeqCst);
+        while waiting.load(Ordering::SeqCst) > 0 {
+            std::hint::spin_loop();
+        }
+        let start = Instant::now();
+        let allowed = case.run(keys, Pace::BackToBack);
+        Ran { took: start.elapsed(), allowed }
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> =
+            windows.iter().map(|(processor, keys)| scope.spawn(|| run(*processor, keys))).collect();
+        running.into_iter().map(|thread| thread.join().expect("a case does not panic")).collect()
+    })
 }
 
 #[cfg(test)]
@@ -145,7 +170,8 @@ mod tests {
     #[test]
     fn every_case_has_its_own_keys() {
         let (seen, number) = (std::sync::Mutex::new(Vec::new()), |key: &Key| key.to_vec());
-        let case = || Case::lone(|| 0, |key, _| seen.lock().map(|mut seen| seen.push(number(key))).is_ok());
+        let case =
+            || Case::lone("", || 0, |key, _| seen.lock().map(|mut seen| seen.push(number(key))).is_ok());
         let series = one_thread(&[case(), case()], &mut crate::workload::uniform(1 << 16), 2, Pace::Lone);
         assert_eq!(series[1].allowed(), 1.0);
         let mut seen = seen.into_inner().expect("no case panicked");

@@ -1,121 +1,100 @@
-//! The tables, as Markdown on standard output.
+//! What is printed, and what becomes of docs/BENCHMARKS.md.
 
+use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
-use crate::contest::{Contest, Row};
-use crate::fill::Filled;
-use crate::measure::{Series, Spread};
-use crate::stores::Answer;
+use crate::results::Results;
 
-/// What a contest gave, without the stores.
-pub(crate) struct Measured {
-    answer: Answer,
-    rows: Vec<Row>,
-    floors: Vec<(&'static str, usize)>,
-    series: Vec<Series>,
-}
+mod figures;
+mod plots;
+mod tables;
 
-impl Measured {
-    pub(crate) fn new(answer: Answer, contest: &Contest<'_>, series: Vec<Series>) -> Self {
-        Self { answer, rows: contest.rows.clone(), floors: contest.floors.clone(), series }
-    }
-}
-
-fn nanoseconds(spread: Spread) -> String {
-    let digits = if spread.median < 10.0 { 1 } else { 0 };
-    format!("{:.digits$} [{:.digits$}]", spread.median, spread.best_decile)
-}
-
-fn ratio(spread: Spread) -> String {
-    format!("{:.2} [{:.2}]", spread.median, spread.best_decile)
-}
-
-fn share(ratecell: &Series, governor: &Series) -> String {
-    format!("{:.3} / {:.3}", ratecell.allowed(), governor.allowed())
-}
-
-/// One table: a line for each floor and for each case of ratecell.
-pub(crate) fn contest(title: &str, measured: &[Measured]) {
-    println!("\n### {title}\n");
-    println!("| answer | check | ratecell | governor | ratio | of the floor | share allowed |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for Measured { answer, rows, floors, series } in measured {
-        let answer = match answer {
-            Answer::Allowed => "allowed",
-            Answer::Denied => "denied",
-        };
-        for (name, at) in floors {
-            println!("| {answer} | {name} | {} | | | | |", nanoseconds(series[*at].ns()));
-        }
-        for Row { name, case, peer } in rows {
-            let (case, peer) = (&series[*case], &series[*peer]);
-            let floor = floors.first().map(|(_, at)| ratio(case.over(&series[*at])));
-            println!(
-                "| {answer} | {name} | {} | {} | {} | {} | {} |",
-                nanoseconds(case.ns()),
-                nanoseconds(peer.ns()),
-                ratio(case.over(peer)),
-                floor.unwrap_or_default(),
-                share(case, peer),
-            );
-        }
-    }
-}
-
-pub(crate) fn fillings(fillings: &[Filled]) {
-    println!("\n### An insert storm into an empty store, and the memory it leaves\n");
-    println!("| store | keys | build, ms | ns a key, build included | worst 1,000 keys, µs | bytes a key |");
-    println!("| --- | --- | --- | --- | --- | --- |");
-    for filled in fillings {
-        println!(
-            "| {} | {} | {:.1} | {:.0} | {:.0} | {:.1} |",
-            filled.store.name(),
-            grouped(filled.keys),
-            filled.build_ms,
-            filled.ns_per_key,
-            filled.worst_chunk_us,
-            filled.bytes_per_key,
-        );
-    }
-}
-
-/// A number with a comma after each three digits.
-pub(crate) fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) const STORMS: &str = "An insert storm into an empty store";
+pub(crate) const MEMORY: &str = "Memory";
 
 /// The machine, and how this was run on it.
-pub(crate) fn machine(arguments: &str) {
+fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let models = cpuinfo.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = models.map(|(_, model)| model).next().unwrap_or("unknown");
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = rustix::system::uname();
     let pages = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
-    println!("- processor: {model}, {processors} available");
-    println!("- kernel: {} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy());
-    println!("- transparent huge pages: {}", pages.trim());
-    println!("- command: `cargo run --release{arguments}`");
-    println!(
-        "\nNanoseconds a decision: median [best decile] of the rounds. Ratio: ratecell over governor in"
-    );
-    println!("the same round, below 1 is faster. Of the floor: ratecell over the first floor named.");
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: Vec<&str> = load.split_whitespace().take(2).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| writeln!(text, "- {name}: {value}").expect("a string");
+    line("processor", &format!("{model}, {processors} available"));
+    line("kernel", &format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()));
+    line("transparent huge pages", pages.trim());
+    line("processes running at the end, over 1 and 5 minutes", &load.join(", "));
+    line("extent", if arguments.iter().any(|argument| argument == "--quick") { "`--quick`" } else { "full" });
+    text
+}
+
+/// Cases and their instructions, of the table that benches/instructions.sh prints.
+pub(crate) fn read_instructions(table: &str) -> Vec<(String, f64)> {
+    let row = |line: &str| {
+        let (case, number) = line.strip_prefix("| ")?.strip_suffix(" |")?.rsplit_once(" | ")?;
+        Some((case.to_owned(), number.parse().ok()?))
+    };
+    table.lines().filter_map(row).collect()
+}
+
+/// Prints everything, and where `docs` is given puts it between the marks of its BENCHMARKS.md.
+pub(crate) fn all(results: &Results, through_c: &str, docs: Option<&Path>) -> Result<(), String> {
+    let parts = [
+        ("machine", machine()),
+        ("figures", figures::table_of(results)),
+        ("tables", tables::all(results)),
+        ("instructions", tables::instructions(results)),
+        ("through-c", through_c.to_owned()),
+    ];
+    for (_, text) in &parts {
+        println!("{text}");
+    }
+    let Some(docs) = docs else { return Ok(()) };
+    let path = docs.join("BENCHMARKS.md");
+    let failed = |error| format!("{}: {error}", path.display());
+    let mut text = fs::read_to_string(&path).map_err(failed)?;
+    for (name, part) in &parts {
+        // A part that was not run stays as it was.
+        if !part.trim().is_empty() {
+            text = replaced(&text, name, part).ok_or_else(|| failed(missing(name)))?;
+        }
+    }
+    fs::write(&path, text).map_err(failed)?;
+    plots::all(results, &docs.join("plots"))
+}
+
+fn missing(name: &str) -> std::io::Error {
+    std::io::Error::other(format!("no marks <!-- {name} --> and <!-- /{name} -->"))
+}
+
+/// `text` with what stands between the marks called `name` replaced.
+fn replaced(text: &str, name: &str, part: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (before, rest) = text.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{}\n\n{end}{after}", part.trim()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::*;
 
     #[test]
-    fn digits_are_grouped_by_three() {
-        assert_eq!([1, 999, 1_000, 12_345_678].map(grouped), ["1", "999", "1,000", "12,345,678"]);
+    fn only_what_stands_between_the_marks_is_replaced() {
+        let text = "a\n<!-- x -->\nold\n<!-- /x -->\nb";
+        assert_eq!(replaced(text, "x", "\nnew\n").as_deref(), Some("a\n<!-- x -->\n\nnew\n\n<!-- /x -->\nb"));
+        assert_eq!(replaced(text, "y", "new"), None);
+    }
+
+    #[test]
+    fn instructions_are_read_from_their_table() {
+        let table = "| case | instructions |\n| --- | --- |\n| ratecell, direct, allowed | 38.0 |\n";
+        assert_eq!(read_instructions(table), [("ratecell, direct, allowed".to_owned(), 38.0)]);
     }
 }

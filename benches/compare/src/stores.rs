@@ -1,21 +1,53 @@
 //! What is compared: each store filled with the same keys under the same limit.
+//!
+//! A store's functions make its cases; each is a row of the tables, by the name that is given here.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use crate::workload::Key;
 
 pub(crate) mod floor;
 pub(crate) mod governor;
+pub(crate) mod maps;
+pub(crate) mod pingora;
 pub(crate) mod ratecell;
+pub(crate) mod ratelimit;
+pub(crate) mod throttlecrab;
 
-/// The hash that a caller brings: the fastest that either store is commonly given. Its secret is the
+/// The hash that a caller brings: the fastest that any of the stores is commonly given. Its secret is the
 /// process's own, so a store keyed by it answers the same in every case.
 pub(crate) type CallerHasher = foldhash::fast::RandomState;
 
 #[inline]
 pub(crate) fn caller_hash(hasher: &CallerHasher, key: &Key) -> u64 {
     hasher.hash_one(key)
+}
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A clock that the caller sets, for peers that read one through a trait. It is a thread's own, so that two
+/// threads share nothing by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallerClock;
+
+impl CallerClock {
+    /// Sets the clock to the nanoseconds since the first call, and says them.
+    pub(crate) fn set() -> u64 {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        let now = START.elapsed().as_nanos() as u64;
+        NOW.set(now);
+        now
+    }
+
+    #[inline]
+    pub(crate) fn read() -> u64 {
+        NOW.get()
+    }
 }
 
 /// What is to be measured: requests that all pass, or requests that are all refused.
@@ -27,6 +59,13 @@ pub(crate) enum Answer {
 
 impl Answer {
     pub(crate) const BOTH: [Self; 2] = [Self::Allowed, Self::Denied];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+        }
+    }
 
     /// The limit by which every key that was charged once gives this answer.
     ///

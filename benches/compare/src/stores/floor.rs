@@ -9,6 +9,12 @@ use super::{CallerHasher, caller_hash};
 use crate::case::Case;
 use crate::workload::Key;
 
+pub(crate) const HASH: &str = "floor: hash";
+pub(crate) const LOAD: &str = "floor: hash and one line's load";
+pub(crate) const FETCH_ADD: &str = "floor: hash and one line's fetch_add";
+pub(crate) const WORD_LOAD: &str = "floor: load";
+pub(crate) const WORD_FETCH_ADD: &str = "floor: fetch_add";
+
 const WORDS_PER_LINE: usize = 64 / size_of::<AtomicU64>();
 
 /// Memory of a table's size, on huge pages where the system has them, as ratecell's is.
@@ -48,25 +54,31 @@ impl Floor<'_> {
         &self.words[line * WORDS_PER_LINE]
     }
 
+    /// The loop and the hash alone.
+    pub(crate) fn hash(&self) -> Case<'_> {
+        Case::lone(HASH, || 0, |key, _| caller_hash(&self.hasher, key) < u64::MAX)
+    }
+
     pub(crate) fn load(&self) -> Case<'_> {
-        Case::lone(|| 0, |key, _| self.word(key).load(Ordering::Relaxed) < u64::MAX)
+        Case::lone(LOAD, || 0, |key, _| self.word(key).load(Ordering::Relaxed) < u64::MAX)
     }
 
     pub(crate) fn fetch_add(&self) -> Case<'_> {
-        Case::lone(|| 0, |key, _| self.word(key).fetch_add(1, Ordering::Relaxed) < u64::MAX)
+        Case::lone(FETCH_ADD, || 0, |key, _| self.word(key).fetch_add(1, Ordering::Relaxed) < u64::MAX)
     }
 }
 
-/// One word for everything.
+/// One word for everything, on a line of its own.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Word(AtomicU64);
 
 impl Word {
     pub(crate) fn load(&self) -> Case<'_> {
-        Case::lone(|| 0, |_, _| self.0.load(Ordering::Relaxed) < u64::MAX)
+        Case::lone(WORD_LOAD, || 0, |_, _| self.0.load(Ordering::Relaxed) < u64::MAX)
     }
 
     pub(crate) fn fetch_add(&self) -> Case<'_> {
-        Case::lone(|| 0, |_, _| self.0.fetch_add(1, Ordering::Relaxed) < u64::MAX)
+        Case::lone(WORD_FETCH_ADD, || 0, |_, _| self.0.fetch_add(1, Ordering::Relaxed) < u64::MAX)
     }
 }

@@ -3,8 +3,21 @@
 use ratecell::{DirectLimiter, Limiter, Policy};
 
 use super::{CallerHasher, Limit, caller_hash};
-use crate::case::{BATCH, Case};
+use crate::case::Case;
 use crate::workload::key;
+
+pub(crate) const OWN_CLOCK: &str = "**ratecell**, own clock, own hash";
+pub(crate) const CALLER_CLOCK: &str = "**ratecell**, caller's clock, own hash";
+pub(crate) const CALLER_HASH: &str = "**ratecell**, caller's clock and hash";
+pub(crate) const OWN_CLOCK_BATCH: &str = "**ratecell**, own clock, own hash, batch of 32";
+pub(crate) const BATCH_8: &str = "**ratecell**, caller's clock, own hash, batch of 8";
+pub(crate) const BATCH_32: &str = "**ratecell**, caller's clock, own hash, batch of 32";
+pub(crate) const BATCH_128: &str = "**ratecell**, caller's clock, own hash, batch of 128";
+pub(crate) const HASH_BATCH_8: &str = "**ratecell**, caller's clock and hash, batch of 8";
+pub(crate) const HASH_BATCH_32: &str = "**ratecell**, caller's clock and hash, batch of 32";
+pub(crate) const HASH_BATCH_128: &str = "**ratecell**, caller's clock and hash, batch of 128";
+pub(crate) const DIRECT_OWN_CLOCK: &str = "**ratecell**, own clock";
+pub(crate) const DIRECT_CALLER_CLOCK: &str = "**ratecell**, caller's clock";
 
 fn policy(limit: Limit) -> Policy {
     Policy::gcra(1, limit.interval)
@@ -15,19 +28,79 @@ fn policy(limit: Limit) -> Policy {
 
 /// A limiter with room for `keys`.
 pub(crate) fn limiter(limit: Limit, keys: u32) -> Limiter {
-    Limiter::builder(policy(limit)).max_keys(keys as usize).build().expect("memory for the table")
+    limiter_of(policy(limit), keys)
+}
+
+pub(crate) fn limiter_of(policy: Policy, keys: u32) -> Limiter {
+    Limiter::builder(policy).max_keys(keys as usize).build().expect("memory for the table")
+}
+
+/// A limiter with room for `max_keys` in which `keys` were charged once.
+pub(crate) fn by_key(limit: Limit, max_keys: u32, keys: u32) -> Limiter {
+    let limiter = limiter(limit, max_keys);
+    for key in (0..keys).map(key) {
+        let _ = limiter.check(key);
+    }
+    limiter
+}
+
+/// The same by the caller's hash.
+pub(crate) fn by_hash(policy: Policy, hasher: &CallerHasher, max_keys: u32, keys: u32) -> Limiter {
+    let limiter = limiter_of(policy, max_keys);
+    for key in (0..keys).map(key) {
+        let _ = limiter.check_hash(caller_hash(hasher, &key), 1);
+    }
+    limiter
+}
+
+pub(crate) fn own_clock(limiter: &Limiter) -> Case<'_> {
+    Case::lone(OWN_CLOCK, || 0, |key, _| limiter.check(key).is_allowed())
+}
+
+pub(crate) fn batch_by_key<'s, const N: usize>(name: &'static str, limiter: &'s Limiter) -> Case<'s> {
+    Case::batched::<N>(
+        name,
+        || limiter.now_ns(),
+        |keys, now, decisions| limiter.check_batch_at(keys, now, decisions),
+    )
+}
+
+pub(crate) fn by_caller_hash<'s>(
+    name: &'static str,
+    limiter: &'s Limiter,
+    hasher: &'s CallerHasher,
+) -> Case<'s> {
+    Case::lone(
+        name,
+        || limiter.now_ns(),
+        |key, now| limiter.check_hash_at(caller_hash(hasher, key), 1, now).is_allowed(),
+    )
+}
+
+fn batch_by_hash<'s, const N: usize>(
+    name: &'static str,
+    limiter: &'s Limiter,
+    hasher: &'s CallerHasher,
+) -> Case<'s> {
+    Case::batched::<N>(
+        name,
+        || limiter.now_ns(),
+        |keys, now, decisions| {
+            let hashes = keys.each_ref().map(|key| caller_hash(hasher, key));
+            limiter.check_hash_batch_at(&hashes, now, decisions);
+        },
+    )
 }
 
 /// The keys' limiters, all keys charged once.
 ///
-/// Each case has a table of its own, as each of the peer's has: the second on one table would find the page
-/// table entries of the first in the processor's caches.
+/// Lone checks have a table each, as the peers' have: the second on one table would find the page table
+/// entries of the first in the processor's caches. Batches of several sizes share one; others run between.
 #[derive(Debug)]
 pub(crate) struct Keyed {
     own_clock: Limiter,
-    own_clock_batched: Limiter,
     caller_clock: Limiter,
-    caller_clock_batched: Limiter,
+    batched: Limiter,
     caller_hash: Limiter,
     caller_hash_batched: Limiter,
     hasher: CallerHasher,
@@ -36,25 +109,11 @@ pub(crate) struct Keyed {
 impl Keyed {
     pub(crate) fn filled(limit: Limit, keys: u32) -> Self {
         let hasher = CallerHasher::default();
-        let by_key = || {
-            let limiter = limiter(limit, keys);
-            for key in (0..keys).map(key) {
-                let _ = limiter.check(key);
-            }
-            limiter
-        };
-        let by_hash = || {
-            let limiter = limiter(limit, keys);
-            for key in (0..keys).map(key) {
-                let _ = limiter.check_hash(caller_hash(&hasher, &key), 1);
-            }
-            limiter
-        };
+        let by_hash = || by_hash(policy(limit), &hasher, keys, keys);
         Self {
-            own_clock: by_key(),
-            own_clock_batched: by_key(),
-            caller_clock: by_key(),
-            caller_clock_batched: by_key(),
+            own_clock: by_key(limit, keys, keys),
+            caller_clock: by_key(limit, keys, keys),
+            batched: by_key(limit, keys, keys),
             caller_hash: by_hash(),
             caller_hash_batched: by_hash(),
             hasher,
@@ -66,52 +125,34 @@ impl Keyed {
         self.own_clock.stats().bytes
     }
 
-    pub(crate) fn own_clock(&self) -> Case<'_> {
-        Case::lone(|| 0, |key, _| self.own_clock.check(key).is_allowed())
-    }
-
-    pub(crate) fn own_clock_batched(&self) -> Case<'_> {
-        Case::batched(|| 0, |keys, _, decisions| self.own_clock_batched.check_batch(keys, decisions))
-    }
-
-    pub(crate) fn caller_clock(&self) -> Case<'_> {
-        self.ahead(0)
-    }
-
-    /// By a clock that runs `ahead` nanoseconds before the one that the table was filled by.
-    pub(crate) fn ahead(&self, ahead: u64) -> Case<'_> {
+    pub(crate) fn lone(&self) -> [Case<'_>; 3] {
         let limiter = &self.caller_clock;
-        Case::lone(move || limiter.now_ns() + ahead, |key, now| limiter.check_at(key, 1, now).is_allowed())
+        let by_clock = |key: &_, now| limiter.check_at(key, 1, now).is_allowed();
+        [
+            own_clock(&self.own_clock),
+            Case::lone(CALLER_CLOCK, || limiter.now_ns(), by_clock),
+            by_caller_hash(CALLER_HASH, &self.caller_hash, &self.hasher),
+        ]
     }
 
-    pub(crate) fn caller_clock_batched(&self) -> Case<'_> {
-        let limiter = &self.caller_clock_batched;
-        Case::batched(
-            || limiter.now_ns(),
-            |keys, now, decisions| limiter.check_batch_at(keys, now, decisions),
-        )
+    pub(crate) fn batches(&self) -> [Case<'_>; 4] {
+        let limiter = &self.batched;
+        let own_clock = |keys: &[_; 32], _, decisions: &mut [_]| limiter.check_batch(keys, decisions);
+        [
+            batch_by_key::<8>(BATCH_8, limiter),
+            batch_by_key::<32>(BATCH_32, limiter),
+            batch_by_key::<128>(BATCH_128, limiter),
+            Case::batched(OWN_CLOCK_BATCH, || 0, own_clock),
+        ]
     }
 
-    pub(crate) fn caller_hash(&self) -> Case<'_> {
-        let limiter = &self.caller_hash;
-        Case::lone(
-            || limiter.now_ns(),
-            |key, now| limiter.check_hash_at(caller_hash(&self.hasher, key), 1, now).is_allowed(),
-        )
-    }
-
-    pub(crate) fn caller_hash_batched(&self) -> Case<'_> {
-        let limiter = &self.caller_hash_batched;
-        Case::batched(
-            || limiter.now_ns(),
-            |keys, now, decisions| {
-                let mut hashes = [0; BATCH];
-                for (hash, key) in hashes.iter_mut().zip(keys) {
-                    *hash = caller_hash(&self.hasher, key);
-                }
-                limiter.check_hash_batch_at(&hashes, now, decisions);
-            },
-        )
+    pub(crate) fn hash_batches(&self) -> [Case<'_>; 3] {
+        let (limiter, hasher) = (&self.caller_hash_batched, &self.hasher);
+        [
+            batch_by_hash::<8>(HASH_BATCH_8, limiter, hasher),
+            batch_by_hash::<32>(HASH_BATCH_32, limiter, hasher),
+            batch_by_hash::<128>(HASH_BATCH_128, limiter, hasher),
+        ]
     }
 }
 
@@ -127,10 +168,10 @@ impl Direct {
     }
 
     pub(crate) fn own_clock(&self) -> Case<'_> {
-        Case::lone(|| 0, |_, _| self.0.check().is_allowed())
+        Case::lone(DIRECT_OWN_CLOCK, || 0, |_, _| self.0.check().is_allowed())
     }
 
     pub(crate) fn caller_clock(&self) -> Case<'_> {
-        Case::lone(|| self.0.now_ns(), |_, now| self.0.check_at(1, now).is_allowed())
+        Case::lone(DIRECT_CALLER_CLOCK, || self.0.now_ns(), |_, now| self.0.check_at(1, now).is_allowed())
     }
 }

@@ -1,0 +1,313 @@
+//! The figures aimed at, and whether this run met them.
+
+use crate::contests::{ALONE, BACK_TO_BACK, DIRECT, LONE, TWO, table};
+use crate::results::Results;
+use crate::stores::{Answer, floor, governor, maps, ratecell};
+use crate::storm;
+
+/// A bound on a number.
+#[derive(Clone, Copy)]
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+use Bound::{AtLeast, AtMost};
+
+impl Bound {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            AtMost(bound) => value <= bound,
+            AtLeast(bound) => value >= bound,
+        }
+    }
+}
+
+/// A number that was measured at some place.
+type Found = (f64, String);
+
+/// Of several numbers the one furthest from the bound's good side: what is aimed at is met everywhere or not.
+fn worst(bound: Bound, found: impl IntoIterator<Item = Option<Found>>) -> Option<Found> {
+    let by = |a: &Found, b: &Found| match bound {
+        AtMost(_) => a.0.total_cmp(&b.0),
+        AtLeast(_) => b.0.total_cmp(&a.0),
+    };
+    found.into_iter().flatten().max_by(by)
+}
+
+/// One demand: what the number is, the bound, and what was found.
+struct Demand {
+    what: &'static str,
+    bound: Bound,
+    found: Option<Found>,
+}
+
+fn demand(what: &'static str, bound: Bound, found: impl IntoIterator<Item = Option<Found>>) -> Demand {
+    Demand { what, bound, found: worst(bound, found) }
+}
+
+struct Figure {
+    path: &'static str,
+    figure: &'static str,
+    demands: Vec<Demand>,
+}
+
+impl Figure {
+    fn line(&self) -> String {
+        let values: Vec<String> = self.demands.iter().map(Demand::value).collect();
+        let met =
+            self.demands.iter().map(|demand| demand.found.as_ref().map(|(v, _)| demand.bound.holds(*v)));
+        let met = met.collect::<Option<Vec<bool>>>().map(|met| !met.contains(&false));
+        let met = match met {
+            Some(true) => "met",
+            Some(false) => "**not met**",
+            None => "not measured",
+        };
+        format!("| {} | {} | {} | {met} |\n", self.path, self.figure, values.join("; "))
+    }
+}
+
+impl Demand {
+    fn value(&self) -> String {
+        let Self { what, found, .. } = self;
+        match found {
+            Some((value, place)) => {
+                let digits = if *value < 10.0 { 2 } else { 1 };
+                let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+                format!("{value:.digits$}{what}{place}")
+            }
+            None => format!("–{what}"),
+        }
+    }
+}
+
+impl Results {
+    /// Row `of` over row `to` of one answer's table.
+    fn over(&self, title: &str, answer: Answer, column: &str, of: &str, to: &str) -> Option<Found> {
+        let ratio = self.column(&table(title, answer), column)?.ratio(of, to)?;
+        Some((ratio.median, format!("{column}, {}", answer.name())))
+    }
+
+    /// The same over all these keys and both answers.
+    fn over_all<'r>(
+        &'r self,
+        titles: &'r [&'r str],
+        columns: &'r [&'r str],
+        of: &'r str,
+        to: &'r str,
+    ) -> impl Iterator<Item = Option<Found>> + 'r {
+        titles.iter().flat_map(move |title| {
+            columns.iter().flat_map(move |column| {
+                Answer::BOTH.map(|answer| {
+                    let (ratio, place) = self.over(title, answer, column, of, to)?;
+                    let pace = if *title == LONE { "alone" } else { "back to back" };
+                    Some((ratio, format!("{place}, {pace}")))
+                })
+            })
+        })
+    }
+
+    /// What a decision costs each of two threads over what it costs one of them alone.
+    fn of_two(&self, title: &str, answer: Answer, column: &str, row: &str) -> Option<f64> {
+        let title = table(title, answer);
+        let alone = self.column(&format!("{title}{ALONE}"), column)?.row(row)?;
+        Some(self.column(&title, column)?.row(row)?.over(alone).median)
+    }
+
+    /// How `row` gains by a second thread, over how bare reads do.
+    fn scaling(&self, answer: Answer, column: &str, row: &str) -> Option<Found> {
+        let of_two = |row| self.of_two(TWO, answer, column, row);
+        Some((of_two(floor::LOAD)? / of_two(row)?, format!("{column}, {}", answer.name())))
+    }
+
+    fn bytes(&self, key_len: usize) -> impl Iterator<Item = Option<Found>> {
+        let ours = self
+            .memory
+            .iter()
+            .filter(move |memory| memory.store == storm::RATECELL && memory.key_len == key_len);
+        ours.map(|memory| Some((memory.bytes_per_key, crate::grouped(memory.keys))))
+    }
+
+    /// The worst insertion of the best run.
+    fn worst_insertion(&self) -> impl Iterator<Item = Option<Found>> {
+        let ours = self.storms.iter().filter(|storm| storm.store == storm::RATECELL);
+        ours.flat_map(|storm| {
+            storm.parts.iter().map(|part| {
+                Some((
+                    part.least_and_most().0,
+                    format!("{} keys, to {} %", crate::grouped(storm.keys), part.percent),
+                ))
+            })
+        })
+    }
+
+    fn insertion(&self) -> impl Iterator<Item = Option<Found>> {
+        let of = |store: &'static str| self.storms.iter().filter(move |storm| storm.store == store);
+        of(storm::RATECELL).flat_map(move |ours| {
+            let theirs = of(storm::GOVERNOR).find(|theirs| theirs.keys == ours.keys);
+            ours.parts.iter().enumerate().map(move |(at, part)| {
+                let theirs = theirs?.parts.get(at)?;
+                let ratios =
+                    part.ns_per_key.iter().zip(&theirs.ns_per_key).map(|(ours, theirs)| ours / theirs);
+                let ratio = crate::measure::Spread::of(ratios.collect()).median;
+                Some((ratio, format!("{} keys, to {} %", crate::grouped(ours.keys), part.percent)))
+            })
+        })
+    }
+
+    fn count(&self, case: &str) -> [Option<Found>; 1] {
+        [self.instructions.iter().find(|(name, _)| name == case).map(|(_, count)| (*count, String::new()))]
+    }
+}
+
+/// Keys that fit the processor's caches, and keys that do not.
+const IN_CACHE: [&str; 2] = ["1,000", "100,000"];
+const MILLION: &str = "1,000,000";
+const TEN_MILLION: &str = "10,000,000";
+
+fn hot(results: &Results) -> [Figure; 3] {
+    let (allowed, denied) = (Answer::Allowed, Answer::Denied);
+    let (ours, theirs) = (ratecell::DIRECT_CALLER_CLOCK, governor::DIRECT_CALLER_CLOCK);
+    let direct =
+        |column, to| results.over(DIRECT, allowed, column, ours, to).map(|found| (found.0, String::new()));
+    let keyed = |to| {
+        let found = results.over(TWO, allowed, "1", ratecell::CALLER_HASH, to);
+        found.map(|(ratio, _)| (ratio, "of a table".to_owned()))
+    };
+    let of_two = [
+        results.of_two(DIRECT, denied, "2 threads", ours).map(|ratio| (ratio, "DirectLimiter".to_owned())),
+        results.of_two(TWO, denied, "1", ratecell::CALLER_HASH).map(|ratio| (ratio, "of a table".to_owned())),
+    ];
+    [
+        Figure {
+            path: "`DirectLimiter`, allowed, caller's clock, 1 thread",
+            figure: "at most 1.5 times a bare fetch_add",
+            demands: vec![demand("", AtMost(1.5), [direct("1 thread", floor::WORD_FETCH_ADD)])],
+        },
+        Figure {
+            path: "one hot key, allowed, 2 threads",
+            figure: "at most 2 times contended fetch_add, and at most half of governor",
+            demands: vec![
+                demand(
+                    " of fetch_add",
+                    AtMost(2.0),
+                    [direct("2 threads", floor::WORD_FETCH_ADD), keyed(floor::FETCH_ADD)],
+                ),
+                demand(
+                    " of governor",
+                    AtMost(0.5),
+                    [direct("2 threads", theirs), keyed(governor::CALLER_HASH)],
+                ),
+            ],
+        },
+        Figure {
+            path: "one hot key, denied, 2 threads",
+            figure: "per-thread cost at most 1.1 times that of 1 thread; no store, no read-modify-write",
+            demands: vec![demand(" of one thread", AtMost(1.1), of_two)],
+        },
+    ]
+}
+
+fn keyed(results: &Results) -> [Figure; 6] {
+    let (ours, governor) = (ratecell::CALLER_CLOCK, governor::OWN_CLOCK);
+    let in_cache = |of, to| results.over_all(&[LONE, BACK_TO_BACK], &IN_CACHE, of, to);
+    let lone = |columns, of, to| results.over_all(&[LONE], columns, of, to);
+    let large = [MILLION, TEN_MILLION];
+    let scaling =
+        large.iter().flat_map(|keys| Answer::BOTH.map(|answer| results.scaling(answer, keys, ours)));
+    [
+        Figure {
+            path: "keyed in cache (1k to 100k), default keyed hash, own clock",
+            figure: "at most 0.8 of governor's default",
+            demands: vec![demand("", AtMost(0.8), in_cache(ratecell::OWN_CLOCK, governor))],
+        },
+        Figure {
+            path: "keyed in cache, the caller's hash and clock",
+            figure: "at most 0.45 of governor's default, and not behind `Mutex<hashbrown>` with the same hash",
+            demands: vec![
+                demand(" of governor", AtMost(0.45), in_cache(ratecell::CALLER_HASH, governor)),
+                demand(" of the Mutex", AtMost(1.0), in_cache(ratecell::CALLER_HASH, maps::MUTEX)),
+            ],
+        },
+        Figure {
+            path: "keyed, 1M uniform, lone check, fenced, caller's clock",
+            figure: "at most 0.55 of governor's default",
+            demands: vec![demand("", AtMost(0.55), lone(&[MILLION], ours, governor))],
+        },
+        Figure {
+            path: "keyed, 10M uniform, lone check, fenced, caller's clock",
+            figure: "at most 1.3 times (one random cache-line read + the hash); at most 0.45 of governor",
+            demands: vec![
+                demand(" of the read", AtMost(1.3), lone(&[TEN_MILLION], ours, floor::LOAD)),
+                demand(" of governor", AtMost(0.45), lone(&[TEN_MILLION], ours, governor)),
+            ],
+        },
+        Figure {
+            path: "keyed, 1M and 10M, batch of 32",
+            figure: "at most 0.15 of governor per decision; at most 0.35 of one random cache-line read",
+            demands: vec![
+                demand(" of governor", AtMost(0.15), lone(&large, ratecell::BATCH_32, governor)),
+                demand(" of the read", AtMost(0.35), lone(&large, ratecell::BATCH_32, floor::LOAD)),
+            ],
+        },
+        Figure {
+            path: "2 threads, uniform keys",
+            figure: "scales at least 0.9 of how bare random line reads scale in the same run",
+            demands: vec![demand("", AtLeast(0.9), scaling)],
+        },
+    ]
+}
+
+fn memory_and_instructions(results: &Results) -> [Figure; 3] {
+    [
+        Figure {
+            path: "memory",
+            figure: "at most 26 bytes per key at the advertised capacity, 16-byte or 1 kB keys alike",
+            demands: vec![
+                demand(" at 16 bytes", AtMost(26.0), results.bytes(16)),
+                demand(" at 1 kB", AtMost(26.0), results.bytes(1024)),
+            ],
+        },
+        Figure {
+            path: "insert storm, any fill",
+            figure: "no single operation above 10 µs CPU after construction; at least as fast as governor's insert",
+            demands: vec![
+                demand(" µs", AtMost(10.0), results.worst_insertion()),
+                demand(" of governor", AtMost(1.0), results.insertion()),
+            ],
+        },
+        Figure {
+            path: "instructions per keyed decision (callgrind, 16-byte keys, caller's hash)",
+            figure: "at most 90 allowed, 80 denied",
+            demands: vec![
+                demand(" allowed", AtMost(90.0), results.count("ratecell, caller's hash, allowed")),
+                demand(" denied", AtMost(80.0), results.count("ratecell, caller's hash, denied")),
+            ],
+        },
+    ]
+}
+
+pub(super) fn table_of(results: &Results) -> String {
+    let figures = hot(results).into_iter().chain(keyed(results)).chain(memory_and_instructions(results));
+    let head = "| path | figure | this run | |\n| --- | --- | --- | --- |\n".to_owned();
+    figures.fold(head, |text, figure| text + &figure.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_met_by_its_worst_place_or_not_at_all() {
+        let found = |value: f64| Some((value, String::new()));
+        let line = |bound, found: Vec<Option<Found>>| {
+            Figure { path: "p", figure: "f", demands: vec![demand(" x", bound, found)] }.line()
+        };
+        assert_eq!(
+            line(AtMost(0.5), vec![found(0.4), None, found(0.6)]),
+            "| p | f | 0.60 x | **not met** |\n"
+        );
+        assert_eq!(line(AtLeast(0.5), vec![found(0.6), found(0.9)]), "| p | f | 0.60 x | met |\n");
+        assert_eq!(line(AtMost(0.5), vec![None]), "| p | f | – x | not measured |\n");
+    }
+}
