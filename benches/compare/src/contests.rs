@@ -129,10 +129,11 @@ pub(crate) fn keyed(extent: Extent, only: &Only, keys: u32, results: &mut Result
 
         let contest = Contest { cases, answer, baseline: governor::OWN_CLOCK };
         let name = grouped(keys);
-        let (rounds, rounds_of_two) = extent.rounds_for(keys);
-        let one =
-            |title, mut order, pace| contest.one(&table(title, answer), &name, &mut order, rounds, pace);
-        let two = |title, mut order| contest.two(&table(title, answer), &name, &mut order, rounds_of_two);
+        let one = |title, mut order, pace| {
+            contest.one(&table(title, answer), &name, &mut order, extent.rounds, pace)
+        };
+        let two =
+            |title, mut order| contest.two(&table(title, answer), &name, &mut order, extent.rounds_of_two);
         let [lone, back_to_back, skewed, together, skewed_together] = wanted;
         let columns = &mut results.columns;
         columns.extend(lone.then(|| one(LONE, uniform(keys), Pace::Lone)));

@@ -65,7 +65,7 @@ pub(crate) struct Extent {
     rounds: usize,
     rounds_of_two: usize,
     keys: &'static [u32],
-    /// Keys that a table is built for while other numbers of them are in use.
+    /// Keys that a table is built for while other numbers of them are in use; and keys of a kilobyte.
     filled: u32,
     /// Stores built for so many keys meet storms, up to this many percent of them, so many times.
     storms: &'static [(u32, u32, usize)],
@@ -76,21 +76,15 @@ const FULL: Extent = Extent {
     rounds_of_two: 15,
     keys: &[1, 1_000, 100_000, 1_000_000, 10_000_000],
     filled: 1_000_000,
-    storms: &[(1_000_000, 400, 3), (10_000_000, 100, 1)],
+    storms: &[(1_000_000, 400, 3), (10_000_000, 100, 2)],
 };
 const QUICK: Extent = Extent {
     rounds: 9,
     rounds_of_two: 5,
     keys: &[1, 1_000, 100_000, 1_000_000],
     filled: 100_000,
-    storms: &[(100_000, 400, 1)],
+    storms: &[(100_000, 400, 3)],
 };
-
-impl Extent {
-    fn rounds_for(self, _: u32) -> (usize, usize) {
-        (self.rounds, self.rounds_of_two)
-    }
-}
 
 /// A number with a comma after each three digits.
 pub(crate) fn grouped(number: u32) -> String {
@@ -104,8 +98,6 @@ pub(crate) fn grouped(number: u32) -> String {
     }
     text
 }
-
-const KEYS_OF_A_KILOBYTE: u32 = 100_000;
 
 fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
     let mut results = Results::default();
@@ -125,7 +117,7 @@ fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
             told(&format!("insert storms, {} keys", grouped(*keys)));
             storm::storms(*keys, *up_to, *rounds, &mut results)?;
         }
-        storm::long_keys(KEYS_OF_A_KILOBYTE, &mut results)?;
+        storm::long_keys(extent.filled, &mut results)?;
     }
     Ok(results)
 }
@@ -149,10 +141,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
-        Some(Command::Fill(filling)) => {
-            filling.run();
-            Ok(())
-        }
+        Some(Command::Fill(filling)) => filling.run(),
         None => run(&arguments),
     };
     match outcome {

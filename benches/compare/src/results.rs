@@ -31,9 +31,10 @@ pub(crate) struct Part {
     pub(crate) percent: u32,
     /// A value a run: insertions timed by the thousand.
     pub(crate) ns_per_key: Vec<f64>,
-    /// Insertions timed one by one: a value a run.
-    pub(crate) typical_us: f64,
-    pub(crate) worst_us: Vec<f64>,
+    /// Insertions timed one by one: the median, the worst that recurs in every run, the worst seen in any.
+    pub(crate) median_us: f64,
+    pub(crate) worst_us: f64,
+    pub(crate) worst_once_us: f64,
 }
 
 /// Resident memory for each key that a store holds.
@@ -97,14 +98,5 @@ impl Column {
     /// Row `of` over row `to`, round by round.
     pub(crate) fn ratio(&self, of: &str, to: &str) -> Option<Spread> {
         Some(self.row(of)?.over(self.row(to)?))
-    }
-}
-
-impl Part {
-    /// The worst insertion of the best run, which is the store's own, and of the worst, in which the machine
-    /// may have stood still as well.
-    pub(crate) fn least_and_most(&self) -> (f64, f64) {
-        let worst = &self.worst_us;
-        (worst.iter().copied().fold(f64::INFINITY, f64::min), worst.iter().copied().fold(0.0, f64::max))
     }
 }

@@ -17,9 +17,9 @@ pub(crate) mod ratecell;
 pub(crate) mod ratelimit;
 pub(crate) mod throttlecrab;
 
-/// The hash that a caller brings: the fastest that any of the stores is commonly given. Its secret is the
-/// process's own, so a store keyed by it answers the same in every case.
-pub(crate) type CallerHasher = foldhash::fast::RandomState;
+/// The hash that a caller brings: the fastest that any of the stores is commonly given. It is keyed the same in
+/// every process, so that each run finds every key where the last one did.
+pub(crate) type CallerHasher = foldhash::fast::FixedState;
 
 #[inline]
 pub(crate) fn caller_hash(hasher: &CallerHasher, key: &Key) -> u64 {

@@ -1,18 +1,22 @@
 //! An insert storm: a store that starts empty and meets no key twice. Each runs in a process of its own, so
 //! that the memory it takes can be told from all other.
+//!
+//! All by the caller's hash, keyed the same in every process: the nth insertion is the same work each time. What
+//! it takes in every run is the store's own; what it took in one may be the machine's.
 
-use std::fmt;
-use std::hash::Hash;
-use std::process::Command;
-use std::str::FromStr;
+use std::hash::{BuildHasher, Hash};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use zerocopy::IntoBytes;
 
 use crate::measure::{Spread, thread_cpu_time};
 use crate::results::{Memory, Part, Results, Storm};
 use crate::stores::maps::{self, Map};
-use crate::stores::{Answer, CallerClock, governor, pingora, ratecell, throttlecrab};
+use crate::stores::{Answer, CallerClock, CallerHasher, governor, pingora, ratecell, throttlecrab};
 use crate::workload::{Key, key};
 
 /// Insertions that are timed together, where they are not timed one by one.
@@ -92,40 +96,30 @@ struct Filled {
     build_ns: u64,
     /// Resident once as many keys as it was built for are in.
     bytes: u64,
-    parts: Vec<Timed>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Timed {
-    ns_per_key: f64,
-    /// Of one insertion; 0 where they are timed together.
-    median_ns: u64,
-    worst_ns: u64,
-}
-
-impl fmt::Display for Filled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.build_ns, self.bytes)?;
-        self.parts
-            .iter()
-            .try_for_each(|part| write!(f, " {} {} {}", part.ns_per_key, part.median_ns, part.worst_ns))
-    }
+    /// Nanoseconds a key in each part.
+    parts: Vec<f64>,
+    /// Nanoseconds of each insertion; none where they are timed together.
+    singles: Vec<u32>,
 }
 
 impl Filled {
-    fn parse(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let (head, rest) = words.split_at_checked(2)?;
-        let (parts, []) = rest.as_chunks::<3>() else { return None };
-        fn number<T: FromStr>(word: &str) -> Option<T> {
-            word.parse().ok()
-        }
-        let part = |[ns_per_key, median, worst]: &[&str; 3]| {
-            let (median_ns, worst_ns) = (number(median)?, number(worst)?);
-            Some(Timed { ns_per_key: number(ns_per_key)?, median_ns, worst_ns })
-        };
-        let parts = parts.iter().map(part).collect::<Option<_>>()?;
-        Some(Self { build_ns: number(head[0])?, bytes: number(head[1])?, parts })
+    /// A line of text, and the singles as they are.
+    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        write!(to, "{} {}", self.build_ns, self.bytes)?;
+        self.parts.iter().try_for_each(|ns| write!(to, " {ns}"))?;
+        writeln!(to)?;
+        to.write_all(self.singles.as_bytes())
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let (text, singles) = (str::from_utf8(bytes.get(..end)?).ok()?, bytes.get(end + 1..)?);
+        let mut words = text.split(' ');
+        let (build_ns, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let parts = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let (singles, []) = singles.as_chunks() else { return None };
+        let singles = singles.iter().map(|single| u32::from_ne_bytes(*single)).collect();
+        Some(Self { build_ns, bytes, parts, singles })
     }
 }
 
@@ -149,13 +143,18 @@ impl Filling {
         build: impl FnOnce() -> L,
         insert: impl Fn(&L, &K) -> bool,
     ) -> Filled {
+        // What keys take in the making is taken before.
+        drop((0..CHUNK).map(&make).collect::<Vec<_>>());
+        let mut filled = Filled::default();
+        filled.singles.reserve(if self.singles { self.end_of(self.up_to) as usize } else { 0 });
         let before = resident();
         let (limiter, build) = timed(build);
-        let mut filled = Filled { build_ns: build.as_nanos() as u64, ..Filled::default() };
+        filled.build_ns = build.as_nanos() as u64;
         let mut first = 0;
-        for percent in PARTS.into_iter().filter(|percent| *percent <= self.up_to) {
-            let end = (u64::from(self.keys) * u64::from(percent) / 100) as u32;
-            filled.parts.push(self.part(first..end, &make, |key| insert(&limiter, key)));
+        for percent in self.parts() {
+            let end = self.end_of(percent);
+            let took = self.part(first..end, &make, |key| insert(&limiter, key), &mut filled.singles);
+            filled.parts.push(took.as_nanos() as f64 / f64::from(end - first));
             first = end;
             if percent == 100 {
                 filled.bytes = resident().saturating_sub(before);
@@ -164,14 +163,22 @@ impl Filling {
         filled
     }
 
+    fn parts(self) -> impl Iterator<Item = u32> {
+        PARTS.into_iter().filter(move |percent| *percent <= self.up_to)
+    }
+
+    /// The keys that have come when a part ends.
+    fn end_of(self, percent: u32) -> u32 {
+        (u64::from(self.keys) * u64::from(percent) / 100) as u32
+    }
+
     fn part<K>(
         self,
-        numbers: std::ops::Range<u32>,
+        numbers: Range<u32>,
         make: impl Fn(u32) -> K,
         insert: impl Fn(&K) -> bool,
-    ) -> Timed {
-        let mut singles = Histogram::<u64>::new(3).expect("3 significant digits are not too many");
-        let count = numbers.len();
+        singles: &mut Vec<u32>,
+    ) -> Duration {
         let (mut total, mut allowed) = (Duration::ZERO, 0);
         for first in numbers.clone().step_by(CHUNK as usize) {
             let chunk: Vec<K> = (first..numbers.end.min(first + CHUNK)).map(&make).collect();
@@ -180,8 +187,7 @@ impl Filling {
                     let (is_allowed, took) = timed(|| insert(key));
                     allowed += usize::from(is_allowed);
                     total += took;
-                    // It grows as it must.
-                    let _ = singles.record(took.as_nanos() as u64);
+                    singles.push(took.as_nanos().try_into().unwrap_or(u32::MAX));
                 }
             } else {
                 let (number, took) = timed(|| chunk.iter().filter(|key| insert(key)).count());
@@ -189,9 +195,8 @@ impl Filling {
                 total += took;
             }
         }
-        assert_eq!(allowed, count, "a new key was refused");
-        let ns_per_key = total.as_nanos() as f64 / count as f64;
-        Timed { ns_per_key, median_ns: singles.value_at_quantile(0.5), worst_ns: singles.max() }
+        assert_eq!(allowed, numbers.len(), "a new key was refused");
+        total
     }
 
     fn fill<K: Hash + Eq + Clone + AsRef<[u8]> + Send + Sync>(self, make: impl Fn(u32) -> K) -> Filled {
@@ -200,11 +205,13 @@ impl Filling {
         match self.store {
             Store::Nothing => self.insert_all(make, || (), |(), _| true),
             Store::Ratecell => {
-                let build = || ratecell::limiter(limit, keys);
-                self.insert_all(make, build, |limiter, key| limiter.check(key).is_allowed())
+                let build = || (ratecell::limiter(limit, keys), CallerHasher::default());
+                self.insert_all(make, build, |(limiter, hasher), key| {
+                    limiter.check_hash_at(hasher.hash_one(key), 1, now).is_allowed()
+                })
             }
             Store::Governor => {
-                let build = || governor::limiter(limit);
+                let build = || governor::sharded::<K, CallerHasher>(limit);
                 self.insert_all(make, build, |limiter, key| limiter.check_key(key).is_ok())
             }
             Store::Papaya => self.insert_into(make, || maps::Papaya::new(limit, keys), now),
@@ -232,11 +239,11 @@ impl Filling {
         self.insert_all(make, build, |map, key| map.check(key, now))
     }
 
-    /// Fills a store in this process, and prints what it took.
-    pub(crate) fn run(self) {
+    /// Fills a store in this process, and says on its output what it took.
+    pub(crate) fn run(self) -> Result<(), String> {
         let long = |number| -> Box<[u8]> { key(number).repeat(self.key_len / size_of::<Key>()).into() };
         let filled = if self.key_len == size_of::<Key>() { self.fill(key) } else { self.fill(long) };
-        println!("{filled}");
+        filled.write(&mut io::stdout().lock()).map_err(|error| format!("what it took: {error}"))
     }
 
     /// Fills it in a process of its own.
@@ -245,38 +252,69 @@ impl Filling {
         let numbers = [self.keys.to_string(), self.key_len.to_string(), self.up_to.to_string()];
         let mut command = Command::new(program);
         command.arg("fill").arg(self.store.argument()).args(numbers);
-        command.args(self.singles.then_some("--singles"));
+        command.args(self.singles.then_some("--singles")).stderr(Stdio::inherit());
         let output = command.output().map_err(|error| format!("a process for {self:?}: {error}"))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        Filled::parse(&text)
-            .ok_or_else(|| format!("{self:?}: expected numbers, got {text:?} ({})", output.status))
+        let filled = output.status.success().then(|| Filled::read(&output.stdout)).flatten();
+        filled.ok_or_else(|| format!("{self:?}: expected numbers ({})", output.status))
+    }
+}
+
+/// Insertions one by one, over several runs.
+#[derive(Default)]
+struct Singles {
+    /// The least that the nth took in any run.
+    least: Vec<u32>,
+    /// The most that any took in any run.
+    most: Vec<u32>,
+}
+
+impl Singles {
+    fn add(&mut self, singles: Vec<u32>) {
+        if self.least.is_empty() {
+            (self.least, self.most) = (singles.clone(), singles);
+            return;
+        }
+        for (at, single) in singles.into_iter().enumerate() {
+            self.least[at] = self.least[at].min(single);
+            self.most[at] = self.most[at].max(single);
+        }
+    }
+
+    /// The median of those that recur, the worst of them, and the worst that was seen at all; µs.
+    fn of(&self, numbers: Range<usize>) -> [f64; 3] {
+        let mut recurring = Histogram::<u64>::new(3).expect("3 significant digits are not too many");
+        for single in &self.least[numbers.clone()] {
+            // It grows as it must.
+            let _ = recurring.record(u64::from(*single));
+        }
+        let once = self.most[numbers].iter().max().copied().unwrap_or_default();
+        let ns = [recurring.value_at_quantile(0.5), recurring.max(), u64::from(once)];
+        ns.map(|ns| ns as f64 / 1e3)
     }
 }
 
 /// How a store is filled: `rounds` times timed by the thousand and `rounds` times one by one.
 pub(crate) fn storms(keys: u32, up_to: u32, rounds: usize, results: &mut Results) -> Result<(), String> {
-    let mut fillings = Store::ALL.map(|store| (store, Vec::new(), Vec::new()));
+    let mut fillings = Store::ALL.map(|store| (store, Vec::new(), Singles::default()));
     for _ in 0..rounds {
-        for (store, chunks, singles) in &mut fillings {
+        for (store, together, singles) in &mut fillings {
             let filling = Filling { store: *store, keys, key_len: size_of::<Key>(), up_to, singles: false };
-            chunks.push(filling.apart()?);
-            singles.push(Filling { singles: true, ..filling }.apart()?);
+            together.push(filling.apart()?);
+            singles.add(Filling { singles: true, ..filling }.apart()?.singles);
         }
     }
-    for (store, chunks, singles) in fillings {
+    for (store, together, singles) in fillings {
+        let filling = Filling { store, keys, key_len: size_of::<Key>(), up_to, singles: true };
+        let mut first = 0;
         let part = |(at, percent): (usize, u32)| {
-            let of = |filled: &[Filled], value: fn(&Timed) -> f64| -> Vec<f64> {
-                filled.iter().filter_map(|filled| filled.parts.get(at).map(value)).collect()
-            };
-            Part {
-                percent,
-                ns_per_key: of(&chunks, |timed| timed.ns_per_key),
-                typical_us: Spread::of(of(&singles, |timed| timed.median_ns as f64 / 1e3)).median,
-                worst_us: of(&singles, |timed| timed.worst_ns as f64 / 1e3),
-            }
+            let end = filling.end_of(percent) as usize;
+            let [median_us, worst_us, worst_once_us] = singles.of(first..end);
+            first = end;
+            let ns_per_key = together.iter().filter_map(|filled| filled.parts.get(at).copied()).collect();
+            Part { percent, ns_per_key, median_us, worst_us, worst_once_us }
         };
-        let parts = PARTS.into_iter().filter(|percent| *percent <= up_to).enumerate().map(part).collect();
-        let build_ms = chunks.iter().map(|filled| filled.build_ns as f64 / 1e6).collect();
+        let parts = filling.parts().enumerate().map(part).collect();
+        let build_ms = together.iter().map(|filled| filled.build_ns as f64 / 1e6).collect();
         results.storms.push(Storm {
             store: store.name(),
             keys,
@@ -284,7 +322,7 @@ pub(crate) fn storms(keys: u32, up_to: u32, rounds: usize, results: &mut Results
             parts,
         });
         if store != Store::Nothing {
-            results.memory.push(memory(store, keys, size_of::<Key>(), &chunks));
+            results.memory.push(memory(store, keys, size_of::<Key>(), &together));
         }
     }
     Ok(())
@@ -310,9 +348,18 @@ mod tests {
 
     #[test]
     fn a_filling_survives_its_pipe() {
-        let part = Timed { ns_per_key: 2.5, median_ns: 3, worst_ns: 4 };
-        let filled = Filled { build_ns: 1, bytes: 20, parts: vec![part, part] };
-        assert_eq!(Filled::parse(&filled.to_string()), Some(filled));
-        assert_eq!(Filled::parse("1 20 300"), None);
+        let filled = Filled { build_ns: 1, bytes: 20, parts: vec![2.5, 3.0], singles: vec![10, u32::MAX] };
+        let mut pipe = Vec::new();
+        filled.write(&mut pipe).expect("room");
+        assert_eq!(Filled::read(&pipe), Some(filled));
+        assert_eq!(Filled::read(b"1 20 2.5"), None);
+    }
+
+    #[test]
+    fn what_one_run_alone_saw_is_not_the_stores_own() {
+        let mut singles = Singles::default();
+        singles.add(vec![1_000, 9_000, 1_000]);
+        singles.add(vec![1_000, 8_000, 90_000]);
+        assert_eq!(singles.of(0..3), [1.0, 8.0, 90.0]);
     }
 }

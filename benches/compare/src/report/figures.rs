@@ -128,15 +128,12 @@ impl Results {
         ours.map(|memory| Some((memory.bytes_per_key, crate::grouped(memory.keys))))
     }
 
-    /// The worst insertion of the best run.
+    /// The worst insertion that recurs.
     fn worst_insertion(&self) -> impl Iterator<Item = Option<Found>> {
         let ours = self.storms.iter().filter(|storm| storm.store == storm::RATECELL);
         ours.flat_map(|storm| {
             storm.parts.iter().map(|part| {
-                Some((
-                    part.least_and_most().0,
-                    format!("{} keys, to {} %", crate::grouped(storm.keys), part.percent),
-                ))
+                Some((part.worst_us, format!("{} keys, to {} %", crate::grouped(storm.keys), part.percent)))
             })
         })
     }

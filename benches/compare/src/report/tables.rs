@@ -83,16 +83,15 @@ fn storms(text: &mut String, results: &Results) {
             line(text, [storm.store.to_owned(), format!("{:.1}", storm.build_ms)].into_iter().chain(ns));
         }
         columns.remove(1);
-        header(text, &format!("{title}: one insertion, µs: the median, the worst of each run"), &columns);
+        header(
+            text,
+            &format!("{title}: one insertion, µs: median / worst in every run / worst in any"),
+            &columns,
+        );
         for storm in &storms {
             let worst = storm.parts.iter().map(|part| {
-                let (least, most) = part.least_and_most();
-                let worst = if part.worst_us.len() > 1 {
-                    format!("{} to {}", short(least), short(most))
-                } else {
-                    short(most)
-                };
-                format!("{}, {worst}", short(part.typical_us))
+                let numbers = [part.median_us, part.worst_us, part.worst_once_us];
+                numbers.map(short).join(" / ")
             });
             line(text, [storm.store.to_owned()].into_iter().chain(worst));
         }

@@ -43,11 +43,14 @@ fn quota(limit: Limit) -> Quota {
 }
 
 /// A limiter with everything as it is by default.
-pub(crate) fn limiter<K: Hash + Eq + Clone>(limit: Limit) -> Sharded<K, DefaultHasher, DefaultClock> {
+fn limiter(limit: Limit) -> Sharded<Key, DefaultHasher, DefaultClock> {
     RateLimiter::dashmap(quota(limit))
 }
 
-fn sharded<S: BuildHasher + Clone + Default>(limit: Limit) -> Sharded<Key, S, CallerClock> {
+/// A limiter by the caller's clock.
+pub(crate) fn sharded<K: Hash + Eq + Clone, S: BuildHasher + Clone + Default>(
+    limit: Limit,
+) -> Sharded<K, S, CallerClock> {
     RateLimiter::dashmap_with_clock_and_hasher(quota(limit), CallerClock, S::default())
 }
 
