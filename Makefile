@@ -17,11 +17,9 @@ lint:
 loom:
 	ci/loom.sh
 
-# Beside governor, in one run; then the C libraries beside the Rust call.
+# Beside its peers: brings docs/BENCHMARKS.md up to date, in under 15 minutes. `make bench ARGS=--quick` prints.
 bench:
-	cargo run --release --manifest-path benches/compare/Cargo.toml
-	ci/capi.sh target/capi-dist
-	cargo run --release --manifest-path benches/ffi/Cargo.toml
+	benches/run.sh $(ARGS)
 
 # The C library: PREFIX, LIBDIR, INCLUDEDIR and DESTDIR as usual.
 install:
