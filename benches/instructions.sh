@@ -6,11 +6,11 @@
 # Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
 # counts, less the loop's, is what the decisions took. The caller's clock everywhere.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/instructions"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v valgrind >/dev/null || { echo 'missing: valgrind (Debian: valgrind)' >&2; exit 1; }
-target="${CARGO_TARGET_DIR:-$PWD/target}"
-cargo build --release --quiet --target-dir "$target"
+target="${CARGO_TARGET_DIR:-target/instructions}"
+cargo build --release --quiet --manifest-path benches/instructions/Cargo.toml --target-dir "$target"
 program="$target/release/ratecell-instructions"
 
 few=51200

@@ -91,7 +91,7 @@ pub(crate) fn grouped(number: u32) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use zerocopy::IntoBytes;
 
@@ -24,13 +25,14 @@ const CHUNK: u32 = 1_000;
 /// How full the store is when a part of the storm ends, of the keys that it was built for.
 const PARTS: [u32; 4] = [50, 75, 100, 400];
 
-/// The stores that can be filled, by the names that the process is asked for. Those that can be told how many
-/// keys will come are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+/// The stores that can be filled, by the names that the process is asked for. They are told how many keys will
+/// come, but for governor by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Store {
     Nothing,
     Ratecell,
     Governor,
+    GovernorSized,
     Papaya,
     Scc,
     Sharded,
@@ -42,12 +44,14 @@ pub(crate) enum Store {
 pub(crate) const NOTHING: &str = "nothing: the clock itself";
 pub(crate) const RATECELL: &str = "**ratecell**";
 pub(crate) const GOVERNOR: &str = "governor";
+pub(crate) const GOVERNOR_SIZED: &str = "governor with a DashMap of that capacity";
 
 impl Store {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Nothing,
         Self::Ratecell,
         Self::Governor,
+        Self::GovernorSized,
         Self::Papaya,
         Self::Scc,
         Self::Sharded,
@@ -57,7 +61,7 @@ impl Store {
     ];
 
     fn argument(self) -> String {
-        format!("{self:?}").to_lowercase()
+        self.to_possible_value().expect("no store is skipped").get_name().to_owned()
     }
 
     fn name(self) -> &'static str {
@@ -65,6 +69,7 @@ impl Store {
             Self::Nothing => NOTHING,
             Self::Ratecell => RATECELL,
             Self::Governor => GOVERNOR,
+            Self::GovernorSized => GOVERNOR_SIZED,
             Self::Papaya => maps::PAPAYA,
             Self::Scc => maps::SCC,
             Self::Sharded => maps::SHARDED,
@@ -214,6 +219,10 @@ impl Filling {
                 let build = || governor::sharded::<K, CallerHasher>(limit);
                 self.insert_all(make, build, |limiter, key| limiter.check_key(key).is_ok())
             }
+            Store::GovernorSized => {
+                let build = || governor::sized::<K, CallerHasher>(limit, keys);
+                self.insert_all(make, build, |limiter, key| limiter.check_key(key).is_ok())
+            }
             Store::Papaya => self.insert_into(make, || maps::Papaya::new(limit, keys), now),
             Store::Scc => self.insert_into(make, || maps::Scc::new(limit, keys), now),
             Store::Sharded => self.insert_into(make, || maps::Sharded::new(limit, keys), now),
@@ -287,8 +296,9 @@ impl Singles {
             // It grows as it must.
             let _ = recurring.record(u64::from(*single));
         }
-        let once = self.most[numbers].iter().max().copied().unwrap_or_default();
-        let ns = [recurring.value_at_quantile(0.5), recurring.max(), u64::from(once)];
+        let most = |singles: &[u32]| u64::from(singles.iter().max().copied().unwrap_or_default());
+        let worst = [most(&self.least[numbers.clone()]), most(&self.most[numbers])];
+        let ns = [recurring.value_at_quantile(0.5), worst[0], worst[1]];
         ns.map(|ns| ns as f64 / 1e3)
     }
 }

@@ -1,6 +1,7 @@
 //! The figures aimed at, and whether this run met them.
 
 use crate::contests::{ALONE, BACK_TO_BACK, DIRECT, LONE, TWO, table};
+use crate::measure::Spread;
 use crate::results::Results;
 use crate::stores::{Answer, floor, governor, maps, ratecell};
 use crate::storm;
@@ -138,16 +139,19 @@ impl Results {
         })
     }
 
+    /// An insertion over governor's, whichever way that is built.
     fn insertion(&self) -> impl Iterator<Item = Option<Found>> {
         let of = |store: &'static str| self.storms.iter().filter(move |storm| storm.store == store);
         of(storm::RATECELL).flat_map(move |ours| {
-            let theirs = of(storm::GOVERNOR).find(|theirs| theirs.keys == ours.keys);
-            ours.parts.iter().enumerate().map(move |(at, part)| {
-                let theirs = theirs?.parts.get(at)?;
-                let ratios =
-                    part.ns_per_key.iter().zip(&theirs.ns_per_key).map(|(ours, theirs)| ours / theirs);
-                let ratio = crate::measure::Spread::of(ratios.collect()).median;
-                Some((ratio, format!("{} keys, to {} %", crate::grouped(ours.keys), part.percent)))
+            let theirs = [storm::GOVERNOR, storm::GOVERNOR_SIZED]
+                .map(|store| of(store).find(|theirs| theirs.keys == ours.keys));
+            theirs.into_iter().flat_map(move |theirs| {
+                ours.parts.iter().enumerate().map(move |(at, part)| {
+                    let theirs = theirs?.parts.get(at)?;
+                    let runs = part.ns_per_key.iter().zip(&theirs.ns_per_key);
+                    let ratio = Spread::of(runs.map(|(ours, theirs)| ours / theirs).collect()).median;
+                    Some((ratio, format!("{} keys, to {} %", crate::grouped(ours.keys), part.percent)))
+                })
             })
         })
     }

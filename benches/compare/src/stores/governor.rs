@@ -5,6 +5,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
+use dashmap::DashMap;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
@@ -54,7 +55,16 @@ pub(crate) fn sharded<K: Hash + Eq + Clone, S: BuildHasher + Clone + Default>(
     RateLimiter::dashmap_with_clock_and_hasher(quota(limit), CallerClock, S::default())
 }
 
-/// The keys' limiters, all keys charged once. None can be told how many will come.
+/// The same with room for `keys` from the beginning, which takes a store made by hand.
+pub(crate) fn sized<K: Hash + Eq + Clone, S: BuildHasher + Clone + Default>(
+    limit: Limit,
+    keys: u32,
+) -> Sharded<K, S, CallerClock> {
+    let store = DashMap::with_capacity_and_hasher(keys as usize, S::default());
+    RateLimiter::new(quota(limit), store, CallerClock)
+}
+
+/// The keys' limiters, all keys charged once.
 #[derive(Debug)]
 pub(crate) struct Keyed {
     own_clock: Sharded<Key, DefaultHasher, DefaultClock>,
