@@ -1,13 +1,13 @@
 //! Which cases meet, over which keys.
 
 use crate::case::{Case, Pace};
-use crate::measure::{one_thread, two_processors, two_threads};
+use crate::measure::{Series, one_thread, two_processors, two_threads};
 use crate::results::{Column, Results};
 use crate::stores::floor::{Floor, Memory, Word};
 use crate::stores::{
     Answer, CallerHasher, governor, maps, maps::Map, pingora, ratecell, ratelimit, throttlecrab,
 };
-use crate::workload::{Order, key, uniform, zipf};
+use crate::workload::{Key, Order, key, uniform, unseen, zipf};
 use crate::{Extent, Only, grouped};
 
 pub(crate) const DIRECT: &str = "One limit for everything";
@@ -18,6 +18,7 @@ pub(crate) const TWO: &str = "Uniform keys, two threads";
 pub(crate) const ZIPF_TWO: &str = "Zipf keys, two threads";
 pub(crate) const ALGORITHMS: &str = "Each algorithm, 100,000 keys";
 pub(crate) const FILLS: &str = "A table as full as that";
+pub(crate) const NEWCOMERS: &str = "A full table and every request of a new key";
 /// What the threads of the tables of two threads take by themselves.
 pub(crate) const ALONE: &str = ", one of them alone";
 
@@ -34,7 +35,7 @@ struct Contest<'s> {
 }
 
 impl Contest<'_> {
-    fn column(&self, table: &str, name: &str, series: Vec<crate::measure::Series>) -> Column {
+    fn column(&self, table: &str, name: &str, series: Vec<Series>) -> Column {
         let rows = self.cases.iter().map(|case| case.name).zip(series).collect();
         let (table, name) = (table.to_owned(), name.to_owned());
         Column { table, name, answer: self.answer, rows, baseline: self.baseline, hidden: false }
@@ -85,7 +86,7 @@ pub(crate) fn direct(extent: Extent, only: &Only, results: &mut Results) {
 }
 
 /// A map with all its keys charged once.
-fn charged<M: Map<crate::workload::Key>>(map: M, keys: u32) -> M {
+fn charged<M: Map<Key>>(map: M, keys: u32) -> M {
     let now = crate::stores::CallerClock::set();
     for key in (0..keys).map(key) {
         map.check(&key, now);
@@ -178,9 +179,30 @@ pub(crate) fn fills(extent: Extent, only: &Only, max_keys: u32, results: &mut Re
     }
 }
 
+/// Newcomers to stores that hold all the keys that a table was built for: first all of them live, then, by a
+/// clock set past the limit's interval, all as good as new.
+pub(crate) fn newcomers(extent: Extent, only: &Only, keys: u32, results: &mut Results) {
+    const HOUR: u64 = 3600 * 1_000_000_000;
+    let answer = Answer::Allowed;
+    let table = table(&format!("{NEWCOMERS}, built for {} keys", grouped(keys)), answer);
+    if !only.wants(&table) {
+        return;
+    }
+    let limit = answer.of_keys();
+    let hasher = CallerHasher::default();
+    let ours = ratecell::by_hash(ratecell::policy(limit), &hasher, keys, keys);
+    let theirs = governor::Pair::filled(limit, keys);
+    let order = &mut unseen(keys);
+    for (name, ahead) in [("the others live", 0), ("the others expired", HOUR)] {
+        let cases = vec![ratecell::ahead(ratecell::CALLER_HASH, &ours, &hasher, ahead), theirs.ahead(ahead)];
+        let contest = Contest { cases, answer, baseline: governor::CALLER_HASH };
+        results.columns.push(contest.one(&table, name, order, extent.rounds, Pace::BackToBack));
+    }
+}
+
 /// The policies of each algorithm, with what they are called and by which every key that was charged once is
 /// allowed, or denied.
-const POLICIES: [(&str, &str, &str); 9] = [
+const POLICIES: [(&str, &str, &str); 10] = [
     ("gcra", "gcra 1/10m burst=1000000", "gcra 1/10m"),
     ("token_bucket", "token_bucket 1/10m capacity=1000000", "token_bucket 1/10m capacity=1"),
     (
@@ -191,6 +213,7 @@ const POLICIES: [(&str, &str, &str); 9] = [
     ("leaky_meter", "leaky_meter 1/10m capacity=1000000", "leaky_meter 1/10m capacity=1"),
     ("leaky_queue", "leaky_queue 1/10m queue=1000000", "leaky_queue 1/10m queue=0"),
     ("sliding_window", "sliding_window 1000000/1h", "sliding_window 1/1h"),
+    ("sliding_window, strict", "sliding_window 1000000/1h strict=true", "sliding_window 1/1h strict=true"),
     ("sliding_log", "sliding_log 5000/1h", "sliding_log 1/1h"),
     ("fixed_window", "fixed_window 1000000/1d", "fixed_window 1/1d"),
     (

@@ -110,6 +110,7 @@ fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
     }
     told("tables as full as that");
     contests::fills(extent, only, extent.filled, &mut results);
+    contests::newcomers(extent, only, extent.filled, &mut results);
     told("each algorithm");
     contests::algorithms(extent, only, &mut results);
     if only.wants(report::STORMS) || only.wants(report::MEMORY) {

@@ -38,8 +38,13 @@ pub(crate) struct CallerClock;
 impl CallerClock {
     /// Sets the clock to the nanoseconds since the first call, and says them.
     pub(crate) fn set() -> u64 {
+        Self::set_ahead(0)
+    }
+
+    /// The same with `ahead` nanoseconds more.
+    pub(crate) fn set_ahead(ahead: u64) -> u64 {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        let now = START.elapsed().as_nanos() as u64;
+        let now = START.elapsed().as_nanos() as u64 + ahead;
         NOW.set(now);
         now
     }

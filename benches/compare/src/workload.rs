@@ -46,6 +46,11 @@ pub(crate) fn zipf(keys: u32) -> Order {
     Box::new(SmallRng::seed_from_u64(1).sample_iter(ranks).map(|rank| rank as u32 - 1))
 }
 
+/// Keys never seen, from number `first` on.
+pub(crate) fn unseen(first: u32) -> Order {
+    Box::new(first..)
+}
+
 pub(crate) fn window(order: &mut Order, len: usize) -> Window {
     order.take(len).map(key).collect()
 }

@@ -142,6 +142,12 @@ impl Pair {
             Case::lone(CALLER_HASH, CallerClock::set, |key, _| self.caller_hash.check_key(key).is_ok()),
         ]
     }
+
+    /// By a clock that runs `ahead` nanoseconds before the one that the store was filled by.
+    pub(crate) fn ahead(&self, ahead: u64) -> Case<'_> {
+        let now = move || CallerClock::set_ahead(ahead);
+        Case::lone(CALLER_HASH, now, |key, _| self.caller_hash.check_key(key).is_ok())
+    }
 }
 
 /// The limiters of everything, charged once.

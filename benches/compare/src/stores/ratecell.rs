@@ -19,7 +19,7 @@ pub(crate) const HASH_BATCH_128: &str = "**ratecell**, caller's clock and hash, 
 pub(crate) const DIRECT_OWN_CLOCK: &str = "**ratecell**, own clock";
 pub(crate) const DIRECT_CALLER_CLOCK: &str = "**ratecell**, caller's clock";
 
-fn policy(limit: Limit) -> Policy {
+pub(crate) fn policy(limit: Limit) -> Policy {
     Policy::gcra(1, limit.interval)
         .burst(limit.burst)
         .build()
@@ -70,9 +70,19 @@ pub(crate) fn by_caller_hash<'s>(
     limiter: &'s Limiter,
     hasher: &'s CallerHasher,
 ) -> Case<'s> {
+    ahead(name, limiter, hasher, 0)
+}
+
+/// By a clock that runs `ahead` nanoseconds before the limiter's.
+pub(crate) fn ahead<'s>(
+    name: &'static str,
+    limiter: &'s Limiter,
+    hasher: &'s CallerHasher,
+    ahead: u64,
+) -> Case<'s> {
     Case::lone(
         name,
-        || limiter.now_ns(),
+        move || limiter.now_ns() + ahead,
         |key, now| limiter.check_hash_at(caller_hash(hasher, key), 1, now).is_allowed(),
     )
 }
