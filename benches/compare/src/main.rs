@@ -130,13 +130,16 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         None => Ok(String::new()),
     };
     let (instructions, through_c) = (read(&arguments.instructions)?, read(&arguments.through_c)?);
+    let machine = report::machine();
     let mut results = compare(extent, &Only(arguments.only.to_lowercase()))?;
     results.instructions = report::read_instructions(&instructions);
-    report::all(&results, &through_c, arguments.docs.as_deref())?;
-    match &results.strayed()[..] {
-        [] => Ok(()),
-        strayed => Err(format!("decisions of another path than the table's:\n{}", strayed.join("\n"))),
+    let strayed = results.strayed();
+    let docs = arguments.docs.as_deref().filter(|_| strayed.is_empty());
+    report::all(&results, &machine, &through_c, docs)?;
+    if strayed.is_empty() {
+        return Ok(());
     }
+    Err(format!("decisions of another path than the table's, nothing written:\n{}", strayed.join("\n")))
 }
 
 fn main() -> ExitCode {

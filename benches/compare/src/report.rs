@@ -13,8 +13,8 @@ mod tables;
 pub(crate) const STORMS: &str = "An insert storm into an empty store";
 pub(crate) const MEMORY: &str = "Memory";
 
-/// The machine, and how this was run on it.
-fn machine() -> String {
+/// The machine, and how busy it is before anything is measured.
+pub(crate) fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let models = cpuinfo.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = models.map(|(_, model)| model).next().unwrap_or("unknown");
@@ -29,7 +29,7 @@ fn machine() -> String {
     line("processor", &format!("{model}, {processors} available"));
     line("kernel", &format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()));
     line("transparent huge pages", pages.trim());
-    line("processes running at the end, over 1 and 5 minutes", &load.join(", "));
+    line("load before, over 1 and 5 minutes", &load.join(", "));
     line("extent", if arguments.iter().any(|argument| argument == "--quick") { "`--quick`" } else { "full" });
     text
 }
@@ -44,9 +44,14 @@ pub(crate) fn read_instructions(table: &str) -> Vec<(String, f64)> {
 }
 
 /// Prints everything, and where `docs` is given puts it between the marks of its BENCHMARKS.md.
-pub(crate) fn all(results: &Results, through_c: &str, docs: Option<&Path>) -> Result<(), String> {
+pub(crate) fn all(
+    results: &Results,
+    machine: &str,
+    through_c: &str,
+    docs: Option<&Path>,
+) -> Result<(), String> {
     let parts = [
-        ("machine", machine()),
+        ("machine", machine.to_owned()),
         ("figures", figures::table_of(results)),
         ("tables", tables::all(results)),
         ("instructions", tables::instructions(results)),
