@@ -30,7 +30,7 @@ struct Arguments {
     #[arg(long, value_name = "PATTERN", default_value = "")]
     only: String,
     /// The folder in which BENCHMARKS.md and plots/ are to be brought up to date.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "only")]
     docs: Option<PathBuf>,
     /// What benches/instructions.sh printed.
     #[arg(long, value_name = "FILE")]
