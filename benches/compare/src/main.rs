@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use results::Results;
+use storm::Store;
 
 /// Measures ratecell beside its peers and prints the tables of docs/BENCHMARKS.md.
 #[derive(Parser, Debug)]
@@ -67,8 +68,7 @@ pub(crate) struct Extent {
     keys: &'static [u32],
     /// Keys that a table is built for while other numbers of them are in use; and keys of a kilobyte.
     filled: u32,
-    /// Stores built for so many keys meet storms, up to this many percent of them, so many times.
-    storms: &'static [(u32, u32, usize)],
+    storms: &'static [storm::Extent],
 }
 
 const FULL: Extent = Extent {
@@ -76,14 +76,17 @@ const FULL: Extent = Extent {
     rounds_of_two: 15,
     keys: &[1, 1_000, 100_000, 1_000_000, 10_000_000],
     filled: 1_000_000,
-    storms: &[(1_000_000, 400, 3), (10_000_000, 100, 2)],
+    storms: &[
+        storm::Extent { stores: Store::ALL, keys: 1_000_000, up_to: 400, rounds: 3 },
+        storm::Extent { stores: Store::FEW, keys: 10_000_000, up_to: 100, rounds: 2 },
+    ],
 };
 const QUICK: Extent = Extent {
     rounds: 9,
     rounds_of_two: 5,
     keys: &[1, 1_000, 100_000, 1_000_000],
     filled: 100_000,
-    storms: &[(100_000, 400, 3)],
+    storms: &[storm::Extent { stores: Store::ALL, keys: 100_000, up_to: 400, rounds: 3 }],
 };
 
 /// A number with a comma after each three digits.
@@ -114,9 +117,9 @@ fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
     told("each algorithm");
     contests::algorithms(extent, only, &mut results);
     if only.wants(report::STORMS) || only.wants(report::MEMORY) {
-        for (keys, up_to, rounds) in extent.storms {
-            told(&format!("insert storms, {} keys", grouped(*keys)));
-            storm::storms(*keys, *up_to, *rounds, &mut results)?;
+        for storms in extent.storms {
+            told(&format!("insert storms, {} keys", grouped(storms.keys)));
+            storm::storms(*storms, &mut results)?;
         }
         storm::long_keys(extent.filled, &mut results)?;
     }

@@ -47,7 +47,7 @@ pub(crate) const GOVERNOR: &str = "governor";
 pub(crate) const GOVERNOR_SIZED: &str = "governor with a DashMap of that capacity";
 
 impl Store {
-    const ALL: [Self; 10] = [
+    pub(crate) const ALL: &[Self] = &[
         Self::Nothing,
         Self::Ratecell,
         Self::Governor,
@@ -59,6 +59,9 @@ impl Store {
         Self::Throttlecrab,
         Self::Pingora,
     ];
+
+    /// Those that the figures are about.
+    pub(crate) const FEW: &[Self] = &[Self::Nothing, Self::Ratecell, Self::Governor, Self::GovernorSized];
 
     fn argument(self) -> String {
         self.to_possible_value().expect("no store is skipped").get_name().to_owned()
@@ -303,9 +306,20 @@ impl Singles {
     }
 }
 
-/// How a store is filled: `rounds` times timed by the thousand and `rounds` times one by one.
-pub(crate) fn storms(keys: u32, up_to: u32, rounds: usize, results: &mut Results) -> Result<(), String> {
-    let mut fillings = Store::ALL.map(|store| (store, Vec::new(), Singles::default()));
+/// A storm's stores, what they are built for, how far beyond they are filled, and how often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) stores: &'static [Store],
+    pub(crate) keys: u32,
+    /// In percent of the keys: the end of a part.
+    pub(crate) up_to: u32,
+    pub(crate) rounds: usize,
+}
+
+/// How each store is filled: `rounds` times timed by the thousand and `rounds` times one by one.
+pub(crate) fn storms(extent: Extent, results: &mut Results) -> Result<(), String> {
+    let Extent { stores, keys, up_to, rounds } = extent;
+    let mut fillings: Vec<_> = stores.iter().map(|store| (*store, Vec::new(), Singles::default())).collect();
     for _ in 0..rounds {
         for (store, together, singles) in &mut fillings {
             let filling = Filling { store: *store, keys, key_len: size_of::<Key>(), up_to, singles: false };
@@ -340,7 +354,7 @@ pub(crate) fn storms(keys: u32, up_to: u32, rounds: usize, results: &mut Results
 
 /// What keys of 1 kB take.
 pub(crate) fn long_keys(keys: u32, results: &mut Results) -> Result<(), String> {
-    for store in Store::ALL.into_iter().filter(|store| *store != Store::Nothing) {
+    for store in Store::ALL.iter().copied().filter(|store| *store != Store::Nothing) {
         let filling = Filling { store, keys, key_len: 1024, up_to: 100, singles: false };
         results.memory.push(memory(store, keys, filling.key_len, &[filling.apart()?]));
     }
