@@ -1,0 +1,80 @@
+package ratecell
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// InfDuration is a time that never comes: the RetryAfter of what can never be allowed. A time of more than 292
+// years, which a [time.Duration] cannot tell, is InfDuration as well. It equals that of golang.org/x/time/rate.
+const InfDuration time.Duration = math.MaxInt64
+
+// Outcome is the kind of an answer.
+type Outcome int
+
+const (
+	// Closed: the limiter is closed, and nothing was decided. The Outcome of the zero Decision.
+	Closed Outcome = iota
+	// Allowed: the request may go; its cost was charged.
+	Allowed
+	// Denied: not now; RetryAfter says when. Nothing was charged.
+	Denied
+	// Never: the cost exceeds the capacity: the request can never go. Nothing was charged.
+	Never
+	// ClockRange: the time is past what the policy's state can tell, some hundred years for most. Nothing
+	// was charged.
+	ClockRange
+)
+
+// String is the outcome's name in lower case, such as "allowed".
+func (o Outcome) String() string {
+	switch o {
+	case Closed:
+		return "closed"
+	case Allowed:
+		return "allowed"
+	case Denied:
+		return "denied"
+	case Never:
+		return "never"
+	case ClockRange:
+		return "clock range"
+	}
+	return "Outcome(" + strconv.Itoa(int(o)) + ")"
+}
+
+// Decision is the answer to one request. It is plain data. The zero Decision allows nothing.
+type Decision struct {
+	// Allowed is whether the request may go: Outcome == Allowed.
+	Allowed bool
+	// Outcome is the kind of the answer.
+	Outcome Outcome
+	// Limit is the most units that can pass at one instant; of several layers, that of Layer.
+	Limit uint64
+	// Remaining is the units that would be allowed at this same instant, after this decision.
+	Remaining uint64
+	// RetryAfter is the time until the same cost would be allowed, with no other traffic on the key: 1 ns
+	// earlier it is still denied. 0 if it was allowed, InfDuration if it never can be.
+	RetryAfter time.Duration
+	// ResetAfter is the time until the key is as good as never used.
+	ResetAfter time.Duration
+	// Delay is how long to hold the allowed request before it goes on: 0 except for a leaky_queue.
+	Delay time.Duration
+	// Layer is which of the policy's layers has the least remaining, from 0: the one to name to who was
+	// refused.
+	Layer int
+}
+
+// Err is nil where a decision was made, whatever it is, and [ErrClosed] where none was.
+func (d Decision) Err() error {
+	if d.Outcome == Closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// undecided is the answer of a limiter that is closed: not now, and not later.
+func undecided() Decision {
+	return Decision{RetryAfter: InfDuration}
+}

@@ -1,0 +1,51 @@
+// Package ratecell decides "may this key do this now?" inside the process that asks: exactly, without a
+// lock, in memory that never grows, alone or together with every other process that opens the same file,
+// in whatever language it is written.
+//
+//	limiter, err := ratecell.New("100/s burst=200", ratecell.MaxKeys(1_000_000))
+//	if err != nil { … }
+//	if limiter.Allow("user:42") {
+//		// serve it
+//	}
+//
+// # Policies
+//
+// A policy is text:
+//
+//	100/s                                     GCRA, 100 at once
+//	10/s burst=50                             GCRA, 50 at once
+//	token_bucket 5/10s capacity=10 mode=interval
+//	leaky_queue 10/s queue=20                 tells the admitted how long to wait
+//	sliding_window 1000/1m                    two weighted windows; strict=true for the estimate itself
+//	sliding_log 5/1h                          exact, 8 bytes a unit
+//	fixed_window 5000/1h                      aligned to UTC; offset=30m, or start=first
+//	10/s burst=20 & sliding_window 1000/1h    layers: all or none
+//
+// Rates are exact fractions: 3 a second is 3 in every second, for ever. An error of [New] says what is wrong
+// with a policy, where, and what was expected.
+//
+// # Decisions
+//
+// A refusal is an answer and not an error: every [Decision] tells the limit, what remains, and when the same
+// request passes, exact to the nanosecond. Every request that is decided has a twin that takes the time, such
+// as [Limiter.CheckAt], for tests, replays and cached clocks; that time is nanoseconds since any instant, as
+// long as all who share the limiter mean the same one. The limiter's own is [Limiter.Now], since
+// [Limiter.Epoch].
+//
+// # Keys
+//
+// A key is any bytes, and no bytes are a key like any other. Keys are read during the call, neither copied
+// nor kept: the table holds a keyed hash of each, of which nobody outside can make two collide.
+//
+// # Memory
+//
+// About 25 bytes a key, all taken when a limiter is made, outside the heap of Go: the garbage collector does
+// not see it. A check allocates nothing. When all places are in use, keys that have nothing left to remember
+// are reused, which changes no decision; then [WhenFull] decides.
+//
+// # Goroutines and processes
+//
+// Any number of goroutines may call any method of one [Limiter] at once, Close among them. Any number of
+// processes may share one file through [Open]. Together they admit exactly what the policy allows; a process
+// killed at any instruction blocks nobody. After a fork without exec, a limiter of [New] is the child's own.
+package ratecell

@@ -1,0 +1,3 @@
+module github.com/ratecell/ratecell/bindings/go
+
+go 1.19

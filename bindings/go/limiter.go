@@ -1,0 +1,148 @@
+package ratecell
+
+/*
+#include <ratecell.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// Limiter limits keys by a policy. [New], [Open] and [Limiter.WithPolicy] make one; the zero Limiter is a
+// closed one. Any number of goroutines may call any of its methods at once. It must not be copied.
+type Limiter struct {
+	native atomic.Pointer[native] // nil: closed
+	policy string
+}
+
+// New makes a limiter whose keys are this process's alone, with all its memory.
+//
+// The error says what is wrong with the policy or an option, or that there is no memory.
+func New(policy string, options ...Option) (*Limiter, error) {
+	if err := text("policy", policy); err != nil {
+		return nil, err
+	}
+	config, err := configured(options)
+	if err != nil {
+		return nil, err
+	}
+	cPolicy := C.CString(policy)
+	defer C.free(unsafe.Pointer(cPolicy))
+	var limiter *C.ratecell_limiter
+	if status := C.ratecell_limiter_new(cPolicy, &config, &limiter); status < 0 {
+		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
+			return C.ratecell_policy_explain(cPolicy, buffer, len)
+		})
+	}
+	return newLimiter(limiter), nil
+}
+
+// Open makes a limiter whose keys are in a file, which it makes if there is none. All that open the same file
+// limit together, in any process and any language, each by its own rate; the algorithm and the windows are the
+// file's, and so is the secret of its hash.
+//
+// A new file can be read and written by its owner alone. It outlives the processes and a restart of the
+// machine. A file that is anything else is refused and left as it is, and so is a sliding_log, which cannot be
+// shared. Nobody may shorten the file while it is used.
+func Open(path, policy string, options ...Option) (*Limiter, error) {
+	if err := text("path", path); err != nil {
+		return nil, err
+	}
+	if err := text("policy", policy); err != nil {
+		return nil, err
+	}
+	config, err := configured(options)
+	if err != nil {
+		return nil, err
+	}
+	cPath, cPolicy := C.CString(path), C.CString(policy)
+	defer C.free(unsafe.Pointer(cPath))
+	defer C.free(unsafe.Pointer(cPolicy))
+	var limiter *C.ratecell_limiter
+	if status := C.ratecell_limiter_open(cPath, cPolicy, &config, &limiter); status < 0 {
+		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
+			if explanation := C.ratecell_policy_explain(cPolicy, buffer, len); explanation != 0 {
+				return explanation
+			}
+			return C.ratecell_file_explain(cPath, cPolicy, &config, buffer, len)
+		})
+	}
+	return newLimiter(limiter), nil
+}
+
+// WithPolicy makes another limiter on the same keys, with another rate, burst, capacity or limit: a tier, or a
+// new setting of a server that goes on. The algorithm and the windows stay. The two are closed each on its
+// own, in any order.
+func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
+	if err := text("policy", policy); err != nil {
+		return nil, err
+	}
+	n := l.native.Load()
+	if n == nil {
+		return nil, ErrClosed
+	}
+	cPolicy := C.CString(policy)
+	defer C.free(unsafe.Pointer(cPolicy))
+	var other *C.ratecell_limiter
+	status := C.ratecell_limiter_with_policy(n.limiter, cPolicy, &other)
+	runtime.KeepAlive(n)
+	if status < 0 {
+		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
+			return C.ratecell_policy_explain(cPolicy, buffer, len)
+		})
+	}
+	return newLimiter(other), nil
+}
+
+func newLimiter(limiter *C.ratecell_limiter) *Limiter {
+	l := new(Limiter)
+	buffer := make([]byte, C.ratecell_limiter_policy(limiter, nil, 0)+1)
+	C.ratecell_limiter_policy(limiter, (*C.char)(unsafe.Pointer(&buffer[0])), C.size_t(len(buffer)))
+	l.policy = string(buffer[:len(buffer)-1])
+	l.native.Store(newNative(limiter))
+	return l
+}
+
+// Policy is the policy's text, with one space between its words, the shortest periods and its options in one
+// order. It is told of a closed limiter too.
+func (l *Limiter) Policy() string {
+	return l.policy
+}
+
+// Now is the limiter's own time, in nanoseconds since its epoch, by CLOCK_MONOTONIC: what CheckAt and its like
+// take. 0 of a closed limiter.
+func (l *Limiter) Now() uint64 {
+	n := l.native.Load()
+	if n == nil {
+		return 0
+	}
+	return n.now()
+}
+
+// Epoch is the zero of the limiter's own time: the Monday 00:00 UTC before it, or its file, was made, to which
+// the windows of aligned policies keep. The zero Time of a closed limiter.
+func (l *Limiter) Epoch() time.Time {
+	n := l.native.Load()
+	if n == nil {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(n.epoch())).UTC()
+}
+
+// Close ends the limiter: from here on it allows nothing, and what waits in Wait returns [ErrClosed]. Calls
+// under way go on as if they had come before. A file stays as it is. It may be called more than once, and
+// always returns nil.
+//
+// The memory is given back by the garbage collection that finds no call under way, as it is of a limiter that
+// was never closed and that nothing refers to any more. The runtime makes one every two minutes at least.
+func (l *Limiter) Close() error {
+	if n := l.native.Swap(nil); n != nil {
+		close(n.closed)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package ratecell
+
+import (
+	"net/http"
+	"time"
+)
+
+// MiddlewareOption is one setting of [Middleware].
+type MiddlewareOption func(*middleware)
+
+// PolicyName sets the name by which clients know the policy in the fields RateLimit and RateLimit-Policy, as
+// [Limiter.SetHeaders] has it. Without it each layer is named by its own text. Middleware panics if it is not
+// printable ASCII.
+func PolicyName(name string) MiddlewareOption {
+	return func(m *middleware) {
+		field, err := newFieldName(name)
+		if err != nil {
+			panic(err)
+		}
+		m.name = field
+	}
+}
+
+// CostFunc sets what a request costs, 1 without it. A cost of 0 is let through and charges nothing.
+func CostFunc(cost func(*http.Request) uint32) MiddlewareOption {
+	return func(m *middleware) { m.cost = cost }
+}
+
+// OnRefused sets what answers a request that is refused. The fields are already in the response's header, its
+// status is still to be written. Without it the answer is 429 Too Many Requests, or 503 Service Unavailable
+// where the decision is not about the client: Closed, ClockRange.
+func OnRefused(refused func(http.ResponseWriter, *http.Request, Decision)) MiddlewareOption {
+	return func(m *middleware) { m.refused = refused }
+}
+
+type middleware struct {
+	limiter *Limiter
+	key     KeyFunc
+	name    fieldName
+	policy  string // the value of RateLimit-Policy
+	cost    func(*http.Request) uint32
+	refused func(http.ResponseWriter, *http.Request, Decision)
+}
+
+// Middleware limits the requests that a handler gets: those that the limiter allows go on, with the fields
+// RateLimit and RateLimit-Policy in their responses; the others are answered 429, with Retry-After beside them.
+//
+//	http.Handle("/", ratecell.Middleware(limiter, ratecell.ByRemoteAddr())(handler))
+//
+// The key function says who is limited. A request whose key is empty is not limited, and has no fields: it skips
+// the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile.
+//
+// Middleware panics, as http.Handle does, if the limiter or the key function is nil, or a setting is wrong.
+func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func(http.Handler) http.Handler {
+	if limiter == nil {
+		panic("ratecell: Middleware: the limiter is nil")
+	}
+	if key == nil {
+		panic("ratecell: Middleware: the key function is nil")
+	}
+	m := &middleware{
+		limiter: limiter,
+		key:     key,
+		cost:    func(*http.Request) uint32 { return 1 },
+		refused: refused,
+	}
+	for _, option := range options {
+		option(m)
+	}
+	// Of a closed limiter there is none, and no request will need one.
+	m.policy, _ = limiter.policyField(m.name)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+	}
+}
+
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	key := m.key(r)
+	if key == "" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	d := m.limiter.Check(key, m.cost(r))
+	// The fields are help for the client: a limiter closed since has none, and its decision stands.
+	_ = m.limiter.setHeaders(w.Header(), m.name, m.policy, d)
+	if !d.Allowed {
+		m.refused(w, r, d)
+		return
+	}
+	if d.Delay > 0 && !hold(r, d.Delay) {
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+// hold sleeps, and tells whether the client is still there.
+func hold(r *http.Request, delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func refused(w http.ResponseWriter, _ *http.Request, d Decision) {
+	status := http.StatusTooManyRequests
+	if d.Outcome == Closed || d.Outcome == ClockRange {
+		status = http.StatusServiceUnavailable
+	}
+	http.Error(w, http.StatusText(status), status)
+}

@@ -1,0 +1,201 @@
+package ratecell
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/lib
+#cgo linux LDFLAGS: -L${SRCDIR}/lib -l:libratecell.a -lpthread -ldl
+#cgo !linux LDFLAGS: -L${SRCDIR}/lib -lratecell
+
+#if defined(__has_include)
+#if !__has_include(<ratecell.h>)
+#error "ratecell's C library is not here: run `make go` in ratecell's folder, or `make install` (see README.md)"
+#endif
+#endif
+#include <ratecell.h>
+#include <stdlib.h>
+
+// Keys are char pointers here: to a void pointer cgo would add a check at run time of what else stands in
+// the memory that it points to.
+
+static int32_t go_check(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+                        ratecell_decision *decision) {
+    return ratecell_limiter_check(limiter, key, len, cost, decision);
+}
+
+static int32_t go_check_at(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+                           uint64_t now_ns, ratecell_decision *decision) {
+    return ratecell_limiter_check_at(limiter, key, len, cost, now_ns, decision);
+}
+
+static int32_t go_charge(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+                         ratecell_decision *decision) {
+    return ratecell_limiter_charge(limiter, key, len, cost, decision);
+}
+
+static int32_t go_charge_at(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+                            uint64_t now_ns, ratecell_decision *decision) {
+    return ratecell_limiter_charge_at(limiter, key, len, cost, now_ns, decision);
+}
+
+static int32_t go_forget(const ratecell_limiter *limiter, const char *key, size_t len) {
+    return ratecell_limiter_forget(limiter, key, len);
+}
+
+enum { GO_CHUNK = 64 };
+
+// Decides n requests whose keys follow each other in `keys`. Go's memory that C is given may hold no pointers
+// of Go, so the requests, which are pointers, are made here.
+static int32_t go_batch(const ratecell_limiter *limiter, const char *keys, const size_t *lens,
+                        const uint32_t *costs, size_t n, const uint64_t *now_ns, ratecell_decision *decisions) {
+    ratecell_request requests[GO_CHUNK];
+    uint64_t now = 0;
+    int32_t status = 0;
+    if (now_ns != NULL) {
+        now = *now_ns;
+    } else {
+        status = ratecell_limiter_now(limiter, &now);
+    }
+    for (size_t done = 0; done < n && status >= 0; done += GO_CHUNK) {
+        size_t count = n - done < GO_CHUNK ? n - done : GO_CHUNK;
+        for (size_t i = 0; i < count; i++) {
+            requests[i].key = keys;
+            requests[i].key_len = lens[done + i];
+            requests[i].cost = costs != NULL ? costs[done + i] : 1;
+            requests[i].reserved = 0;
+            keys += lens[done + i];
+        }
+        status = ratecell_limiter_check_batch(limiter, requests, count, now, decisions + done);
+    }
+    return status;
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// native is a limiter of the C library. It is freed when nothing refers to it any more, so that a call under
+// way holds it by holding a pointer to it, and counts nothing.
+type native struct {
+	limiter *C.ratecell_limiter
+	closed  chan struct{} // closed by Close
+}
+
+func newNative(limiter *C.ratecell_limiter) *native {
+	n := &native{limiter: limiter, closed: make(chan struct{})}
+	runtime.SetFinalizer(n, func(n *native) { C.ratecell_limiter_free(n.limiter) })
+	return n
+}
+
+// hidden returns p, and hides from the compiler that it is p, which would otherwise move what it points to to
+// the heap: the C library keeps no pointer after a call, and calls nothing of Go's.
+//
+//go:nosplit
+func hidden(p unsafe.Pointer) unsafe.Pointer {
+	address := uintptr(p)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// bytesOf returns where the bytes of a string are: the first word of its header.
+func bytesOf(s string) *C.char {
+	return (*C.char)(hidden(*(*unsafe.Pointer)(unsafe.Pointer(&s))))
+}
+
+// stringOf returns the string that has these bytes, which must not change while it is used.
+func stringOf(b []byte) string {
+	return *(*string)(unsafe.Pointer(&b))
+}
+
+func hiddenDecision(d *C.ratecell_decision) *C.ratecell_decision {
+	return (*C.ratecell_decision)(hidden(unsafe.Pointer(d)))
+}
+
+func (n *native) check(key string, cost uint32) Decision {
+	var d C.ratecell_decision
+	status := C.go_check(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	return fromC(status, &d)
+}
+
+func (n *native) checkAt(key string, cost uint32, nowNs uint64) Decision {
+	var d C.ratecell_decision
+	status := C.go_check_at(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+		C.uint64_t(nowNs), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	return fromC(status, &d)
+}
+
+func (n *native) charge(key string, cost uint32) Decision {
+	var d C.ratecell_decision
+	status := C.go_charge(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	return fromC(status, &d)
+}
+
+func (n *native) chargeAt(key string, cost uint32, nowNs uint64) Decision {
+	var d C.ratecell_decision
+	status := C.go_charge_at(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+		C.uint64_t(nowNs), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	return fromC(status, &d)
+}
+
+func (n *native) forget(key string) bool {
+	status := C.go_forget(n.limiter, bytesOf(key), C.size_t(len(key)))
+	runtime.KeepAlive(n)
+	return status == 0
+}
+
+func (n *native) now() uint64 {
+	var now C.uint64_t
+	C.ratecell_limiter_now(n.limiter, (*C.uint64_t)(hidden(unsafe.Pointer(&now))))
+	runtime.KeepAlive(n)
+	return uint64(now)
+}
+
+func (n *native) epoch() uint64 {
+	var epoch C.uint64_t
+	C.ratecell_limiter_epoch(n.limiter, &epoch)
+	runtime.KeepAlive(n)
+	return uint64(epoch)
+}
+
+// batch is what a batch needs beside the caller's slices, used again by later ones.
+type batch struct {
+	keys      []byte
+	lens      []C.size_t
+	decisions []C.ratecell_decision
+}
+
+// decide decides len(b.lens) requests; costs nil is 1 each, nowNs nil the limiter's own clock.
+func (b *batch) decide(n *native, costs []uint32, nowNs *uint64) error {
+	if len(b.lens) == 0 {
+		return nil
+	}
+	for len(b.decisions) < len(b.lens) {
+		b.decisions = append(b.decisions[:cap(b.decisions)], C.ratecell_decision{})
+	}
+	var cost *C.uint32_t
+	if len(costs) > 0 {
+		cost = (*C.uint32_t)(hidden(unsafe.Pointer(&costs[0])))
+	}
+	status := C.go_batch(n.limiter, bytesOf(stringOf(b.keys)), &b.lens[0], cost, C.size_t(len(b.lens)),
+		(*C.uint64_t)(hidden(unsafe.Pointer(nowNs))), &b.decisions[0])
+	runtime.KeepAlive(n)
+	if status < 0 {
+		return statusError(status)
+	}
+	return nil
+}
+
+func (b *batch) add(key string) {
+	b.keys = append(b.keys, key...)
+	b.lens = append(b.lens, C.size_t(len(key)))
+}
+
+func (b *batch) tell(decisions []Decision) {
+	for i := range decisions {
+		decisions[i] = fromC(C.int32_t(b.decisions[i].outcome), &b.decisions[i])
+	}
+}

@@ -1,0 +1,75 @@
+package ratecell
+
+/*
+#include <ratecell.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Option is one setting of [New] and [Open].
+type Option func(*config) error
+
+type config struct {
+	maxKeys uint64
+	full    uint64
+}
+
+// MaxKeys sets the keys that have room at once, 1 or more. Each layer of the policy takes about 25 bytes a key.
+// Without it there is room for 100,000, or in a file that is there, for as many as it has; a file made for
+// another number is refused.
+func MaxKeys(n int) Option {
+	return func(c *config) error {
+		if n < 1 {
+			return fmt.Errorf("ratecell: MaxKeys(%d): expected 1 or more", n)
+		}
+		c.maxKeys = uint64(n)
+		return nil
+	}
+}
+
+// Full is what becomes of a new key when all places for it are in use, by keys that still have something to
+// remember.
+type Full int
+
+const (
+	// FullEvict: the key with the least left to remember goes; what it is forgiven is counted in Stats. The
+	// only answer by which more may pass than the policy allows, and no more than that count. The default.
+	FullEvict Full = C.RATECELL_FULL_EVICT
+	// FullShare: the newcomer is charged to a state that all newcomers there share, until it has drained.
+	// May deny too much, never allows too much.
+	FullShare Full = C.RATECELL_FULL_SHARE
+	// FullDeny: the newcomer is denied, until a place may come free.
+	FullDeny Full = C.RATECELL_FULL_DENY
+	// FullAllow: the newcomer is allowed, and not charged.
+	FullAllow Full = C.RATECELL_FULL_ALLOW
+)
+
+// WhenFull sets what becomes of a new key for which there is no room. A file that is there keeps its own,
+// and is refused if it has another than one that is named here other than FullEvict.
+func WhenFull(full Full) Option {
+	return func(c *config) error {
+		if full < FullEvict || full > FullAllow {
+			return fmt.Errorf("ratecell: WhenFull(%d): expected FullEvict, FullShare, FullDeny or FullAllow", full)
+		}
+		c.full = uint64(full)
+		return nil
+	}
+}
+
+func configured(options []Option) (C.ratecell_config, error) {
+	var c config
+	for _, option := range options {
+		if err := option(&c); err != nil {
+			return C.ratecell_config{}, err
+		}
+	}
+	return C.ratecell_config{
+		size:      C.size_t(unsafe.Sizeof(C.ratecell_config{})),
+		max_keys:  C.uint64_t(c.maxKeys),
+		when_full: C.uint64_t(c.full),
+	}, nil
+}

@@ -1,0 +1,249 @@
+package ratecell
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// More keys than any section has: a limiter that evicts is not the one that the vectors describe.
+const vectorKeys = 4096
+
+// What a JSON line of the vectors holds that is no request.
+type vectorLine struct {
+	Vectors  int `json:"ratecell_vectors"`
+	Section  string
+	Policy   json.RawMessage
+	Error    string
+	Resolved *struct {
+		Capacity uint64
+		MaxNowNs uint64 `json:"max_now_ns"`
+		Layers   []struct {
+			Capacity uint64
+			MaxNowNs uint64 `json:"max_now_ns"`
+		}
+	}
+}
+
+type replay struct {
+	t              *testing.T
+	at             string // file:line
+	passed, failed int
+	unsaid         int // policies that text cannot say
+}
+
+// The published decisions, whose format vectors/README.md describes: every row through this binding.
+func TestVectors(t *testing.T) {
+	const dir = "../../vectors"
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skipf("%s has no vectors: they are in ratecell's own repository", dir)
+	}
+	r := &replay{t: t}
+	for _, file := range files {
+		r.file(file)
+	}
+	t.Logf("%d of them policies that text cannot say", r.unsaid)
+	t.Logf("%d passed, %d failed", r.passed, r.failed)
+	if r.failed > 0 || r.passed == 0 {
+		t.Fail()
+	}
+}
+
+func (r *replay) stated(holds bool, line []byte, got any) {
+	if holds {
+		r.passed++
+		return
+	}
+	r.failed++
+	if r.failed <= 20 {
+		r.t.Errorf("%s: expected %s, got %v", r.at, line, got)
+	}
+}
+
+func (r *replay) file(path string) {
+	file, err := os.Open(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer file.Close()
+	var limiter *Limiter
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for number := 1; lines.Scan(); number++ {
+		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
+		line := lines.Bytes()
+		if line[0] == '[' {
+			r.request(limiter, line)
+			continue
+		}
+		var said vectorLine
+		if err := json.Unmarshal(line, &said); err != nil {
+			r.t.Fatalf("%s: %v", r.at, err)
+		}
+		switch {
+		case number == 1:
+			if said.Vectors != 1 {
+				r.t.Fatalf("%s: not a file of vectors of version 1", r.at)
+			}
+		case said.Section != "":
+			r.end(limiter)
+			limiter, err = New(policyText(r.t, said.Policy), MaxKeys(vectorKeys))
+			if err != nil {
+				r.t.Fatalf("%s: %v", r.at, err)
+			}
+			if said.Resolved != nil && !resolvedSo(limiter, &said) {
+				r.t.Errorf("%s: the policy does not resolve as stated", r.at)
+			}
+		default:
+			r.construct(&said, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.end(limiter)
+}
+
+// end checks that no key of the section was without room.
+func (r *replay) end(limiter *Limiter) {
+	if limiter == nil {
+		return
+	}
+	stats, err := limiter.StatsAt(0)
+	if err != nil || stats.Evicted+stats.Shared+stats.DeniedFull+stats.AllowedFull > 0 {
+		r.t.Fatalf("%s: the section that ends here had keys without room: %+v, %v", r.at, stats, err)
+	}
+	limiter.Close()
+}
+
+func (r *replay) request(limiter *Limiter, line []byte) {
+	var row []json.RawMessage
+	if err := json.Unmarshal(line, &row); err != nil || limiter == nil || len(row) < 7 || len(row) > 8 {
+		r.t.Fatalf("%s: not a row of a section: %s, %v", r.at, line, err)
+	}
+	var key string
+	var nowNs, remaining, resetNs, delayNs uint64
+	var cost uint32
+	var code int
+	var retryNs *uint64
+	columns := []any{&nowNs, &key, &cost, &code, &remaining, &retryNs, &resetNs, &delayNs}
+	for i, value := range row {
+		if err := json.Unmarshal(value, columns[i]); err != nil {
+			r.t.Fatalf("%s: column %d: %v", r.at, i, err)
+		}
+	}
+	outcomes := []Outcome{Denied, Allowed, Never, ClockRange}
+	got := limiter.CheckAt(key, cost, nowNs)
+	want := Decision{
+		Allowed:    code == 1,
+		Outcome:    outcomes[code],
+		Limit:      got.Limit, // the vectors have no column for it,
+		Layer:      got.Layer, // nor for it
+		Remaining:  remaining,
+		RetryAfter: InfDuration,
+		ResetAfter: r.time(resetNs),
+		Delay:      r.time(delayNs),
+	}
+	if retryNs != nil {
+		want.RetryAfter = r.time(*retryNs)
+	}
+	r.stated(got == want, line, got)
+}
+
+// time is a duration of the vectors, none of which is beyond what Go can tell.
+func (r *replay) time(ns uint64) time.Duration {
+	if ns >= uint64(InfDuration) {
+		r.t.Fatalf("%s: %d ns is no time.Duration", r.at, ns)
+	}
+	return time.Duration(ns)
+}
+
+var vectorErrors = map[string]int{
+	"zero_limit": -11, "zero_period": -12, "zero_capacity": -13, "bad_type": -14, "bad_offset": -15,
+	"range": -16, "precision": -17, "unknown_algorithm": -18, "bad_layers": -19,
+}
+
+// construct is a line of construct.jsonl: a policy, with its error or with how it resolves.
+func (r *replay) construct(said *vectorLine, line []byte) {
+	policy := policyText(r.t, said.Policy)
+	limiter, err := New(policy, MaxKeys(vectorKeys))
+	if said.Error == "" {
+		r.stated(err == nil && resolvedSo(limiter, said), line, err)
+		return
+	}
+	want := vectorErrors[said.Error]
+	if policy == "" {
+		// No layers, and a layer that is layers, are no text at all, and so an error of syntax.
+		r.unsaid++
+		want = -10
+	}
+	refused, ok := err.(*Error)
+	r.stated(ok && refused.Status == want && limiter == nil, line, err)
+}
+
+// resolvedSo is whether a policy resolved as stated, as far as decisions tell: its capacity, and the last
+// instant it can tell.
+func resolvedSo(limiter *Limiter, said *vectorLine) bool {
+	capacity, last := said.Resolved.Capacity, said.Resolved.MaxNowNs
+	for i, layer := range said.Resolved.Layers {
+		if i == 0 || layer.Capacity < capacity {
+			capacity = layer.Capacity
+		}
+		if i == 0 || layer.MaxNowNs < last {
+			last = layer.MaxNowNs
+		}
+	}
+	d := limiter.PeekAt("resolved", last)
+	return d.Allowed && d.Remaining == capacity &&
+		(last+1 == 0 || limiter.PeekAt("resolved", last+1).Outcome == ClockRange)
+}
+
+// policyText is a policy in JSON as text, by its fields' names: `algorithm LIMIT/PERIODns option=value`.
+func policyText(t *testing.T, policy json.RawMessage) string {
+	var layers struct{ Layers []json.RawMessage }
+	if err := json.Unmarshal(policy, &layers); err != nil {
+		t.Fatalf("%s: %v", policy, err)
+	}
+	if layers.Layers != nil {
+		var texts []string
+		for _, layer := range layers.Layers {
+			if text := policyText(t, layer); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		return strings.Join(texts, " & ")
+	}
+	fields := json.NewDecoder(strings.NewReader(string(policy)))
+	fields.UseNumber()
+	var values map[string]any
+	if err := fields.Decode(&values); err != nil {
+		t.Fatalf("%s: %v", policy, err)
+	}
+	var algorithm, limit, period, options string
+	for name, value := range values {
+		switch name {
+		case "algorithm":
+			algorithm = fmt.Sprint(value)
+		case "limit", "refill", "leak":
+			limit = fmt.Sprint(value)
+		case "period_ns", "interval_ns", "window_ns":
+			period = fmt.Sprintf("/%vns", value)
+		default:
+			if plain := strings.TrimSuffix(name, "_ns"); plain != name {
+				options += fmt.Sprintf(" %s=%vns", plain, value)
+			} else {
+				options += fmt.Sprintf(" %s=%v", name, value)
+			}
+		}
+	}
+	return algorithm + " " + limit + period + options
+}
