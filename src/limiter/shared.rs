@@ -103,6 +103,7 @@ impl LimiterBuilder {
     /// Whether [`open`](Self::open) would find in the file what it needs; nothing is made of a file without.
     #[cfg(feature = "capi")]
     pub(crate) fn would_open(&self, path: &Path) -> Result<(), BuildError> {
+        self.wide()?; // what `open` refuses before it looks at the file
         self.fitted(&region::file::inspect(path)?).map(|_| ())
     }
 
