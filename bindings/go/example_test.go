@@ -1,0 +1,137 @@
+package ratecell_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"time"
+
+	ratecell "github.com/ratecell/ratecell/bindings/go"
+)
+
+func Example() {
+	limiter, err := ratecell.New("2/1h", ratecell.MaxKeys(1_000_000))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer limiter.Close()
+	for i := 0; i < 3; i++ {
+		fmt.Println(limiter.Allow("user:42"))
+	}
+	// Output:
+	// true
+	// true
+	// false
+}
+
+func ExampleNew_error() {
+	_, err := ratecell.New("100 a second")
+	fmt.Println(err)
+	// Output:
+	// ratecell: syntax at column 1: `100`: expected LIMIT/PERIOD, such as 100/s or 5000/1h
+}
+
+func ExampleOpen() {
+	path := filepath.Join(os.TempDir(), fmt.Sprint("ratecell-example-", os.Getpid()))
+	defer os.Remove(path)
+	// Two processes would do the same, and so would a program in C, Rust or Python.
+	one, err := ratecell.Open(path, "10/1h", ratecell.MaxKeys(1000))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer one.Close()
+	other, err := ratecell.Open(path, "10/1h")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer other.Close()
+	fmt.Println(one.AllowN("user:42", 7), other.Check("user:42", 4).Remaining)
+	// Output:
+	// true 3
+}
+
+func ExampleLimiter_CheckAt() {
+	limiter, _ := ratecell.New("10/s burst=20")
+	defer limiter.Close()
+	now := uint64(time.Hour) // since any instant
+	fmt.Println(limiter.CheckAt("user:42", 20, now).Allowed)
+	d := limiter.CheckAt("user:42", 5, now)
+	fmt.Println(d.Outcome, d.Remaining, d.RetryAfter, d.ResetAfter)
+	fmt.Println(limiter.CheckAt("user:42", 5, now+uint64(d.RetryAfter)-1).Allowed)
+	fmt.Println(limiter.CheckAt("user:42", 5, now+uint64(d.RetryAfter)).Allowed)
+	// Output:
+	// true
+	// denied 0 500ms 2s
+	// false
+	// true
+}
+
+func ExampleLimiter_CheckBatch() {
+	limiter, _ := ratecell.New("2/1h")
+	defer limiter.Close()
+	keys := []string{"red", "blue", "red", "red"}
+	decisions := make([]ratecell.Decision, len(keys))
+	if err := limiter.CheckBatch(keys, decisions); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, d := range decisions {
+		fmt.Println(keys[i], d.Outcome)
+	}
+	// Output:
+	// red allowed
+	// blue allowed
+	// red allowed
+	// red denied
+}
+
+func ExampleLimiter_Wait() {
+	limiter, _ := ratecell.New("1/1h")
+	defer limiter.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	fmt.Println(limiter.Wait(ctx, "user:42", 1))
+	// It would take an hour: known at once, and nothing is taken.
+	err := limiter.Wait(ctx, "user:42", 1)
+	fmt.Println(errors.Is(err, ratecell.ErrWouldExceedDeadline))
+	// Output:
+	// <nil>
+	// true
+}
+
+func ExampleLimiter_WithPolicy() {
+	free, _ := ratecell.New("100/1h burst=10")
+	defer free.Close()
+	paid, err := free.WithPolicy("100/1h burst=100")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer paid.Close()
+	free.AllowN("user:42", 10)
+	fmt.Println(free.Allow("user:42"), paid.Allow("user:42"))
+	// Output:
+	// false true
+}
+
+func ExampleMiddleware() {
+	limiter, _ := ratecell.New("1/1h")
+	defer limiter.Close()
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	handler := ratecell.Middleware(limiter, ratecell.ByRemoteAddr(), ratecell.PolicyName("address"))(hello)
+	for i := 0; i < 2; i++ {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		fmt.Println(w.Code, w.Header().Get("RateLimit-Policy"))
+	}
+	// Output:
+	// 200 "address";q=1;w=3600
+	// 429 "address";q=1;w=3600
+}

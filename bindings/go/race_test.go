@@ -1,0 +1,5 @@
+//go:build race
+
+package ratecell
+
+const raceDetector = true
