@@ -1,6 +1,6 @@
 # The two commands of the README, and the pieces of the second.
 
-.PHONY: demo test lint loom bench install uninstall nginx nginx-demo nginx-install
+.PHONY: demo test lint loom bench install uninstall go nginx nginx-demo nginx-install
 
 # Replays an access log: `make demo LOG=/var/log/nginx/access.log`, or a made-up one.
 demo:
@@ -20,6 +20,10 @@ loom:
 # Beside its peers: brings docs/BENCHMARKS.md up to date, in under 15 minutes. `make bench ARGS=--quick` prints.
 bench:
 	benches/run.sh $(ARGS)
+
+# The C library, put where the Go binding of this folder finds it.
+go:
+	ci/go.sh --library
 
 # The C library: PREFIX, LIBDIR, INCLUDEDIR and DESTDIR as usual.
 install:

@@ -30,6 +30,8 @@ needs() {
 }
 for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
     nginx nginx-dev python3; do needs "$package"; done
+# Any Go since Debian's.
+command -v go >/dev/null || needs golang
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$(id -u)" -eq 0 ] || root=(sudo)

@@ -5,46 +5,50 @@ package ratecell
 #cgo linux LDFLAGS: -L${SRCDIR}/lib -l:libratecell.a -lpthread -ldl
 #cgo !linux LDFLAGS: -L${SRCDIR}/lib -lratecell
 
-#if defined(__has_include)
-#if !__has_include(<ratecell.h>)
-#error "ratecell's C library is not here: run `make go` in ratecell's folder, or `make install` (see README.md)"
-#endif
-#endif
-#include <ratecell.h>
+#include "library.h"
 #include <stdlib.h>
 
-// Keys are char pointers here: to a void pointer cgo would add a check at run time of what else stands in
-// the memory that it points to.
+// Of a pointer to void, or to a struct that the header does not show, cgo checks at each call what else is in the
+// memory that it points to. So keys are of char here, and a limiter, which is C's own memory, is a number.
+typedef uintptr_t go_limiter;
 
-static int32_t go_check(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+static inline const ratecell_limiter *limiter_of(go_limiter limiter) {
+    return (const ratecell_limiter *)limiter;
+}
+
+static int32_t go_check(go_limiter limiter, const char *key, size_t len, uint32_t cost,
                         ratecell_decision *decision) {
-    return ratecell_limiter_check(limiter, key, len, cost, decision);
+    return ratecell_limiter_check(limiter_of(limiter), key, len, cost, decision);
 }
 
-static int32_t go_check_at(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+static int32_t go_check_at(go_limiter limiter, const char *key, size_t len, uint32_t cost,
                            uint64_t now_ns, ratecell_decision *decision) {
-    return ratecell_limiter_check_at(limiter, key, len, cost, now_ns, decision);
+    return ratecell_limiter_check_at(limiter_of(limiter), key, len, cost, now_ns, decision);
 }
 
-static int32_t go_charge(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+static int32_t go_charge(go_limiter limiter, const char *key, size_t len, uint32_t cost,
                          ratecell_decision *decision) {
-    return ratecell_limiter_charge(limiter, key, len, cost, decision);
+    return ratecell_limiter_charge(limiter_of(limiter), key, len, cost, decision);
 }
 
-static int32_t go_charge_at(const ratecell_limiter *limiter, const char *key, size_t len, uint32_t cost,
+static int32_t go_charge_at(go_limiter limiter, const char *key, size_t len, uint32_t cost,
                             uint64_t now_ns, ratecell_decision *decision) {
-    return ratecell_limiter_charge_at(limiter, key, len, cost, now_ns, decision);
+    return ratecell_limiter_charge_at(limiter_of(limiter), key, len, cost, now_ns, decision);
 }
 
-static int32_t go_forget(const ratecell_limiter *limiter, const char *key, size_t len) {
-    return ratecell_limiter_forget(limiter, key, len);
+static int32_t go_forget(go_limiter limiter, const char *key, size_t len) {
+    return ratecell_limiter_forget(limiter_of(limiter), key, len);
+}
+
+static int32_t go_now(go_limiter limiter, uint64_t *now_ns) {
+    return ratecell_limiter_now(limiter_of(limiter), now_ns);
 }
 
 enum { GO_CHUNK = 64 };
 
 // Decides n requests whose keys follow each other in `keys`. Go's memory that C is given may hold no pointers
 // of Go, so the requests, which are pointers, are made here.
-static int32_t go_batch(const ratecell_limiter *limiter, const char *keys, const size_t *lens,
+static int32_t go_batch(go_limiter limiter, const char *keys, const size_t *lens,
                         const uint32_t *costs, size_t n, const uint64_t *now_ns, ratecell_decision *decisions) {
     ratecell_request requests[GO_CHUNK];
     uint64_t now = 0;
@@ -52,7 +56,7 @@ static int32_t go_batch(const ratecell_limiter *limiter, const char *keys, const
     if (now_ns != NULL) {
         now = *now_ns;
     } else {
-        status = ratecell_limiter_now(limiter, &now);
+        status = ratecell_limiter_now(limiter_of(limiter), &now);
     }
     for (size_t done = 0; done < n && status >= 0; done += GO_CHUNK) {
         size_t count = n - done < GO_CHUNK ? n - done : GO_CHUNK;
@@ -63,7 +67,7 @@ static int32_t go_batch(const ratecell_limiter *limiter, const char *keys, const
             requests[i].reserved = 0;
             keys += lens[done + i];
         }
-        status = ratecell_limiter_check_batch(limiter, requests, count, now, decisions + done);
+        status = ratecell_limiter_check_batch(limiter_of(limiter), requests, count, now, decisions + done);
     }
     return status;
 }
@@ -86,6 +90,10 @@ func newNative(limiter *C.ratecell_limiter) *native {
 	n := &native{limiter: limiter, closed: make(chan struct{})}
 	runtime.SetFinalizer(n, func(n *native) { C.ratecell_limiter_free(n.limiter) })
 	return n
+}
+
+func (n *native) handle() C.go_limiter {
+	return C.go_limiter(uintptr(unsafe.Pointer(n.limiter)))
 }
 
 // hidden returns p, and hides from the compiler that it is p, which would otherwise move what it points to to
@@ -113,14 +121,14 @@ func hiddenDecision(d *C.ratecell_decision) *C.ratecell_decision {
 
 func (n *native) check(key string, cost uint32) Decision {
 	var d C.ratecell_decision
-	status := C.go_check(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
+	status := C.go_check(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	return fromC(status, &d)
 }
 
 func (n *native) checkAt(key string, cost uint32, nowNs uint64) Decision {
 	var d C.ratecell_decision
-	status := C.go_check_at(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+	status := C.go_check_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
 		C.uint64_t(nowNs), hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	return fromC(status, &d)
@@ -128,28 +136,28 @@ func (n *native) checkAt(key string, cost uint32, nowNs uint64) Decision {
 
 func (n *native) charge(key string, cost uint32) Decision {
 	var d C.ratecell_decision
-	status := C.go_charge(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
+	status := C.go_charge(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	return fromC(status, &d)
 }
 
 func (n *native) chargeAt(key string, cost uint32, nowNs uint64) Decision {
 	var d C.ratecell_decision
-	status := C.go_charge_at(n.limiter, bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+	status := C.go_charge_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
 		C.uint64_t(nowNs), hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	return fromC(status, &d)
 }
 
 func (n *native) forget(key string) bool {
-	status := C.go_forget(n.limiter, bytesOf(key), C.size_t(len(key)))
+	status := C.go_forget(n.handle(), bytesOf(key), C.size_t(len(key)))
 	runtime.KeepAlive(n)
 	return status == 0
 }
 
 func (n *native) now() uint64 {
 	var now C.uint64_t
-	C.ratecell_limiter_now(n.limiter, (*C.uint64_t)(hidden(unsafe.Pointer(&now))))
+	C.go_now(n.handle(), (*C.uint64_t)(hidden(unsafe.Pointer(&now))))
 	runtime.KeepAlive(n)
 	return uint64(now)
 }
@@ -180,7 +188,7 @@ func (b *batch) decide(n *native, costs []uint32, nowNs *uint64) error {
 	if len(costs) > 0 {
 		cost = (*C.uint32_t)(hidden(unsafe.Pointer(&costs[0])))
 	}
-	status := C.go_batch(n.limiter, bytesOf(stringOf(b.keys)), &b.lens[0], cost, C.size_t(len(b.lens)),
+	status := C.go_batch(n.handle(), bytesOf(stringOf(b.keys)), &b.lens[0], cost, C.size_t(len(b.lens)),
 		(*C.uint64_t)(hidden(unsafe.Pointer(nowNs))), &b.decisions[0])
 	runtime.KeepAlive(n)
 	if status < 0 {

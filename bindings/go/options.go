@@ -1,7 +1,7 @@
 package ratecell
 
 /*
-#include <ratecell.h>
+#include "library.h"
 */
 import "C"
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The Go binding: the C library that it links, and every check.
+#
+#   ci/go.sh --library    only the C library, put where the binding finds it (`make go`)
+#   ci/go.sh              that; then format, vet, tests, vectors, the race detector, fuzzing, a program that links
+#                         nothing at run time, the README's program in a module of its own, the benchmark
+source "$(dirname "$0")/lib.sh"
+
+here="$PWD/bindings/go"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+ci/capi.sh "$work/capi"
+install -D -m 644 -t "$here/lib" "$work/capi/libratecell.a" include/ratecell.h
+[ "${1:-}" != --library ] || exit 0
+
+command -v go >/dev/null || { echo "missing: go (Debian: golang)" >&2; exit 1; }
+# A package's cgo is built again when its own sources change, but not when the library does.
+export GOCACHE="${CARGO_TARGET_DIR:-$PWD/target}/go-cache" GOFLAGS="-buildvcs=false"
+mkdir -p "$GOCACHE"
+GOCACHE="$(cd "$GOCACHE" && pwd)"
+sum="$(sha256sum "$here"/lib/*)"
+if [ "$sum" != "$(cat "$GOCACHE/library" 2>/dev/null)" ]; then
+    go clean -cache
+    echo "$sum" >"$GOCACHE/library"
+fi
+cd "$here"
+echo "-- $(go version)"
+unformatted="$(gofmt -l .)"
+[ -z "$unformatted" ] || { printf 'gofmt would change: %s\n' "$unformatted" >&2; exit 1; }
+go vet ./...
+
+echo "-- tests"
+go test -count 1 -v ./... >"$work/tests" 2>&1 || { grep -v '^=== \|^--- PASS' "$work/tests" >&2; exit 1; }
+echo "$(grep -c '^--- PASS' "$work/tests") passed, $(grep -c '^--- SKIP' "$work/tests" || true) skipped"
+grep -E ' [0-9]{6,} passed, 0 failed$' "$work/tests" || { echo "the vectors were not replayed" >&2; exit 1; }
+echo "-- race detector"
+go test -count 1 -race ./...
+echo "-- fuzz"
+for target in FuzzRemoteAddr FuzzForwardedFor; do
+    go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ_TIME:-10s}" . >"$work/fuzz" 2>&1 || { cat "$work/fuzz" >&2; exit 1; }
+    grep '^fuzz: elapsed' "$work/fuzz" | tail -n 1
+done
+
+echo "-- a program with all that it needs"
+go build -o "$work/server" ./examples/server
+if readelf -d "$work/server" | grep ratecell; then
+    echo "the program needs a library of ratecell's at run time" >&2
+    exit 1
+fi
+go build -o "$work/static" -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' ./examples/server
+readelf -d "$work/static" | grep -q 'no dynamic section' || { readelf -d "$work/static" >&2; exit 1; }
+if "$work/static" -policy '2 a day' 2>"$work/refused"; then exit 1; fi
+grep 'expected LIMIT/PERIOD' "$work/refused"
+
+echo "-- the README's program, with the library where make install puts it"
+install -D -m 644 -t "$work/prefix/lib" lib/libratecell.a
+install -D -m 644 -t "$work/prefix/include" lib/ratecell.h
+cp -r "$here" "$work/module"
+rm -r "$work/module/lib"
+mkdir "$work/user"
+sed -n '/^```go$/,/^```$/p' README.md | sed '1d; /^```$/,$d' >"$work/user/main.go"
+cd "$work/user"
+go mod init example.com/user 2>/dev/null
+go mod edit -require github.com/ratecell/ratecell/bindings/go@v0.0.0 \
+    -replace github.com/ratecell/ratecell/bindings/go="$work/module"
+if go build -o program . 2>"$work/missing"; then
+    echo "it was built without the library: is one installed?"
+else
+    grep -q 'make install' "$work/missing" || { cat "$work/missing" >&2; exit 1; }
+fi
+CGO_CFLAGS="-I$work/prefix/include" CGO_LDFLAGS="-L$work/prefix/lib" go build -o program .
+./program >"$work/printed"
+sed -n '/^```text$/,/^```$/p' "$here/README.md" | sed '1d; /^```$/,$d' | diff - "$work/printed"
+
+echo "-- benchmark"
+cd "$here/bench"
+if go list -m all >/dev/null 2>&1; then
+    go vet ./...
+    go run . -rounds 3 -ops 3200 | sed -n '2,7p'
+else
+    echo "not built: its peer asks for a newer Go"
+fi
