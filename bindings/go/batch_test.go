@@ -89,6 +89,13 @@ func TestBatchOfWrongLengths(t *testing.T) {
 	}
 }
 
+func BenchmarkAllow(b *testing.B) {
+	limiter := newTest(b, "1000000/s")
+	for i := 0; i < b.N; i++ {
+		limiter.Allow("user:42")
+	}
+}
+
 func BenchmarkCheck(b *testing.B) {
 	limiter := newTest(b, "1000000/s")
 	for i := 0; i < b.N; i++ {

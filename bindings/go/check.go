@@ -2,13 +2,14 @@ package ratecell
 
 // Allow decides one unit of a key now, and charges it if it is allowed. It is false of a closed limiter.
 func (l *Limiter) Allow(key string) bool {
-	return l.Check(key, 1).Allowed
+	return l.AllowN(key, 1)
 }
 
 // AllowN decides cost units of a key now, all of them or none, and charges them if they are allowed. A cost of
 // 0 asks and charges nothing. It is false of a closed limiter.
 func (l *Limiter) AllowN(key string, cost uint32) bool {
-	return l.Check(key, cost).Allowed
+	n := l.native.Load()
+	return n != nil && n.allow(key, cost)
 }
 
 // Check decides cost units of a key now, all of them or none, and charges them if they are allowed. A cost of 0

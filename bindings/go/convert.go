@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// fromC is a decision of the C library. An error of a call whose arguments are right by their types can only
-// be a limiter that is none.
-func fromC(status C.int32_t, d *C.ratecell_decision) Decision {
+// set makes d a decision of the C library. An error of a call whose arguments are right by their types can only be
+// a limiter that is none.
+func (d *Decision) set(status C.int32_t, c *C.ratecell_decision) {
 	if status < 0 {
-		return undecided()
+		*d = undecided()
+		return
 	}
-	return Decision{
-		Allowed:    status == C.RATECELL_ALLOWED,
-		Outcome:    Outcome(status) + Allowed,
-		Limit:      uint64(d.limit),
-		Remaining:  uint64(d.remaining),
-		RetryAfter: duration(d.retry_after_ns),
-		ResetAfter: duration(d.reset_after_ns),
-		Delay:      duration(d.delay_ns),
-		Layer:      int(d.layer),
-	}
+	// Field by field: a whole Decision would be made elsewhere first, and copied.
+	d.Allowed = status == C.RATECELL_ALLOWED
+	d.Outcome = Outcome(status) + Allowed
+	d.Limit = uint64(c.limit)
+	d.Remaining = uint64(c.remaining)
+	d.RetryAfter = duration(c.retry_after_ns)
+	d.ResetAfter = duration(c.reset_after_ns)
+	d.Delay = duration(c.delay_ns)
+	d.Layer = int(c.layer)
 }
 
 func (d *Decision) toC() C.ratecell_decision {

@@ -11,7 +11,7 @@ import (
 const InfDuration time.Duration = math.MaxInt64
 
 // Outcome is the kind of an answer.
-type Outcome int
+type Outcome int32
 
 const (
 	// Closed: the limiter is closed, and nothing was decided. The Outcome of the zero Decision.

@@ -119,34 +119,44 @@ func hiddenDecision(d *C.ratecell_decision) *C.ratecell_decision {
 	return (*C.ratecell_decision)(hidden(unsafe.Pointer(d)))
 }
 
-func (n *native) check(key string, cost uint32) Decision {
+func (n *native) allow(key string, cost uint32) bool {
+	status := C.go_check(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), nil)
+	runtime.KeepAlive(n)
+	return status == C.RATECELL_ALLOWED
+}
+
+func (n *native) check(key string, cost uint32) (decision Decision) {
 	var d C.ratecell_decision
 	status := C.go_check(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
 	runtime.KeepAlive(n)
-	return fromC(status, &d)
+	decision.set(status, &d)
+	return decision
 }
 
-func (n *native) checkAt(key string, cost uint32, nowNs uint64) Decision {
+func (n *native) checkAt(key string, cost uint32, nowNs uint64) (decision Decision) {
 	var d C.ratecell_decision
 	status := C.go_check_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
 		C.uint64_t(nowNs), hiddenDecision(&d))
 	runtime.KeepAlive(n)
-	return fromC(status, &d)
+	decision.set(status, &d)
+	return decision
 }
 
-func (n *native) charge(key string, cost uint32) Decision {
+func (n *native) charge(key string, cost uint32) (decision Decision) {
 	var d C.ratecell_decision
 	status := C.go_charge(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
 	runtime.KeepAlive(n)
-	return fromC(status, &d)
+	decision.set(status, &d)
+	return decision
 }
 
-func (n *native) chargeAt(key string, cost uint32, nowNs uint64) Decision {
+func (n *native) chargeAt(key string, cost uint32, nowNs uint64) (decision Decision) {
 	var d C.ratecell_decision
 	status := C.go_charge_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
 		C.uint64_t(nowNs), hiddenDecision(&d))
 	runtime.KeepAlive(n)
-	return fromC(status, &d)
+	decision.set(status, &d)
+	return decision
 }
 
 func (n *native) forget(key string) bool {
@@ -204,6 +214,7 @@ func (b *batch) add(key string) {
 
 func (b *batch) tell(decisions []Decision) {
 	for i := range decisions {
-		decisions[i] = fromC(C.int32_t(b.decisions[i].outcome), &b.decisions[i])
+		d := &b.decisions[i]
+		decisions[i].set(C.int32_t(d.outcome), d)
 	}
 }
