@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use ratecell::{BuildError, Limiter, LimiterBuilder, Policy, RegionError, RegionField};
+use rustix::fs::{FlockOperation, flock};
 
 fn builder() -> LimiterBuilder {
     Limiter::builder("3/h".parse::<Policy>().expect("a policy")).max_keys(1_000)
@@ -132,6 +133,15 @@ fn many_may_come_first() {
         });
         assert_eq!(allowed, 3);
     }
+}
+
+#[test]
+fn who_has_made_a_file_does_not_keep_its_lock() {
+    let scratch = Scratch::new("lock");
+    let made = builder().open(&scratch.0).expect("made");
+    flock(scratch.file(), FlockOperation::NonBlockingLockExclusive)
+        .expect("whoever came second waits for it");
+    drop(made);
 }
 
 const CLOCK: u64 = 48 * 8;

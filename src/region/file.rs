@@ -31,14 +31,14 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
     };
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let mut file = regular(options.open(path)).map_err(|error| refused("be opened", &error))?;
+    let file = regular(options.open(path)).map_err(|error| refused("be opened", &error))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
-    lock(&file).map_err(|error| refused("be locked", &error))?;
-    if is_blank(&mut file).map_err(|error| refused("be read", &error))? {
+    let _locked = Locked::new(&file).map_err(|error| refused("be locked", &error))?;
+    if is_blank(&file).map_err(|error| refused("be read", &error))? {
         let len = size(&terms)?;
-        reserve(&mut file, len).map_err(|error| refused("be made as large as it must be", &error))?;
+        reserve(&file, len).map_err(|error| refused("be made as large as it must be", &error))?;
         let memory = Memory::of_file(&file, len)?;
         let header = init(&memory, terms)?;
         return Ok((memory, header));
@@ -117,20 +117,33 @@ fn whole(file: &File, words: &Words) -> Result<Header, RegionError> {
     Ok(header)
 }
 
-fn lock(file: &File) -> io::Result<()> {
-    let started = Instant::now();
-    loop {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
-                sleep(Duration::from_millis(1));
+/// The lock of a file, while this lives. It is given back by name: a mapping keeps what was opened open, and so
+/// locked, for as long as the limiter lives.
+struct Locked<'f>(&'f File);
+
+impl<'f> Locked<'f> {
+    fn new(file: &'f File) -> io::Result<Self> {
+        let started = Instant::now();
+        loop {
+            match flock(file, FlockOperation::NonBlockingLockExclusive) {
+                Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
+                    sleep(Duration::from_millis(1));
+                }
+                result => return Ok(result.map(|()| Self(file))?),
             }
-            result => return Ok(result?),
         }
     }
 }
 
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // It is held, so nothing is left to refuse.
+        let _ = flock(self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Whether a file holds nothing: no byte, or zeros, as one killed before it wrote a header leaves them.
-fn is_blank(file: &mut File) -> io::Result<bool> {
+fn is_blank(mut file: &File) -> io::Result<bool> {
     let mut chunk = [0; 1 << 16];
     file.rewind()?;
     loop {
@@ -143,8 +156,8 @@ fn is_blank(file: &mut File) -> io::Result<bool> {
 }
 
 /// Has the file system set the bytes aside: where they are missing later, a store would kill the process.
-fn reserve(file: &mut File, len: usize) -> io::Result<()> {
+fn reserve(mut file: &File, len: usize) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
-    io::copy(&mut io::repeat(0).take(len as u64), file).map(|_| ())
+    io::copy(&mut io::repeat(0).take(len as u64), &mut file).map(|_| ())
 }
