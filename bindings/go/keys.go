@@ -30,7 +30,8 @@ func ByRemoteAddr() KeyFunc {
 
 // ByForwardedFor keys requests by the address that the outermost of so many trusted proxies saw, in the same
 // form as [ByRemoteAddr]. Each proxy appends the address of its peer to X-Forwarded-For, so the client's is that
-// many from the right; what stands to the left of it is the client's own claim, and is not looked at.
+// many from the right; what stands to the left of it is the client's own claim, and is not looked at. Nobody but
+// the proxies may be able to connect to the server: who can, writes the whole field.
 //
 // A request that has fewer addresses, or no address there, did not come through all proxies: its key is that
 // of its peer. ByForwardedFor panics if trustedHops is below 1.

@@ -48,8 +48,8 @@ const (
 	FullAllow Full = C.RATECELL_FULL_ALLOW
 )
 
-// WhenFull sets what becomes of a new key for which there is no room. A file that is there keeps its own,
-// and is refused if it has another than one that is named here other than FullEvict.
+// WhenFull sets what becomes of a new key for which there is no room. A file that is there keeps what it was made
+// with: FullEvict, as the default, takes whatever that is; any other must be the same.
 func WhenFull(full Full) Option {
 	return func(c *config) error {
 		if full < FullEvict || full > FullAllow {

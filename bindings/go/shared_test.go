@@ -49,7 +49,7 @@ func hammer(path, policy, key, times string) error {
 	return nil
 }
 
-// process is one that has opened the file and waits to begin.
+// process is one that opens the file, and waits to begin.
 type process struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -71,11 +71,15 @@ func start(t *testing.T, name string, args ...string) *process {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{command, stdin, bufio.NewReader(stdout)}
+	return &process{command, stdin, bufio.NewReader(stdout)}
+}
+
+// ready waits until the process has opened the file.
+func (p *process) ready(t *testing.T) {
+	t.Helper()
 	if line, err := p.stdout.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%s: %q, %v, expected that it is ready", name, line, err)
+		t.Fatalf("%s: %q, %v, expected that it is ready", p.command.Path, line, err)
 	}
-	return p
 }
 
 // admitted is what the process got.
@@ -104,20 +108,24 @@ func TestProcessesOfTwoLanguagesShareAFile(t *testing.T) {
 		"-Llib", "-l:libratecell.a", "-lpthread", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	limiter, err := Open(path, policy, MaxKeys(1000))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer limiter.Close()
 	args := []string{path, policy, "k", strconv.Itoa(sharedAsks)}
 	test, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	// All open the file at once, and whoever comes first makes it.
 	processes := []*process{
 		start(t, program, args...),
 		start(t, test, append([]string{"hammer"}, args...)...),
 		start(t, test, append([]string{"hammer"}, args...)...),
+	}
+	limiter, err := Open(path, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer limiter.Close()
+	for _, p := range processes {
+		p.ready(t)
 	}
 	for _, p := range processes {
 		p.stdin.Close()

@@ -37,14 +37,9 @@ func serve(addr, file, policy string, hops int) error {
 		return err
 	}
 	defer limiter.Close()
-	key := ratecell.ByRemoteAddr()
-	if hops > 0 {
-		key = ratecell.ByForwardedFor(hops)
-	}
-	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	server := &http.Server{
 		Addr:              addr,
-		Handler:           ratecell.Middleware(limiter, key, ratecell.PolicyName("address"))(hello),
+		Handler:           limited(limiter, hops),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 
@@ -60,6 +55,16 @@ func serve(addr, file, policy string, hops int) error {
 		return err
 	}
 	return <-done
+}
+
+// limited greets whom the limiter allows.
+func limited(limiter *ratecell.Limiter, hops int) http.Handler {
+	key := ratecell.ByRemoteAddr()
+	if hops > 0 {
+		key = ratecell.ByForwardedFor(hops)
+	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	return ratecell.Middleware(limiter, key, ratecell.PolicyName("address"))(hello)
 }
 
 func open(file, policy string) (*ratecell.Limiter, error) {
