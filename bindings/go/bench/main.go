@@ -25,11 +25,11 @@ const (
 	batchWidth = 32
 )
 
-// A contender decides count requests, whose keys are keys[order[from]], keys[order[from+1]] and so on, and tells
-// how many were admitted.
+// A contender decides count requests, whose keys are keys[from], keys[from+1] and so on round and round, and
+// tells how many were admitted.
 type contender struct {
 	name string
-	run  func(keys []string, order []uint32, from, count int) int
+	run  func(keys []string, from, count int) int
 }
 
 // mapped is x/time/rate with keys.
@@ -55,11 +55,11 @@ func contenders(keys int) []contender {
 		log.Fatal(err)
 	}
 	peer := &mapped{limiters: make(map[string]*rate.Limiter, keys)}
-	each := func(allow func(string) bool) func([]string, []uint32, int, int) int {
-		return func(keys []string, order []uint32, from, count int) int {
+	each := func(allow func(string) bool) func([]string, int, int) int {
+		return func(keys []string, from, count int) int {
 			admitted := 0
 			for i := 0; i < count; i++ {
-				if allow(keys[order[(from+i)%len(order)]]) {
+				if allow(keys[(from+i)%len(keys)]) {
 					admitted++
 				}
 			}
@@ -69,13 +69,13 @@ func contenders(keys int) []contender {
 	return []contender{
 		{"x/time/rate, map, mutex", each(peer.allow)},
 		{"ratecell Allow", each(limiter.Allow)},
-		{"ratecell CheckBatch of 32", func(keys []string, order []uint32, from, count int) int {
+		{"ratecell CheckBatch of 32", func(keys []string, from, count int) int {
 			var batch [batchWidth]string
 			var decisions [batchWidth]ratecell.Decision
 			admitted := 0
 			for done := 0; done < count; done += batchWidth {
 				for i := range batch {
-					batch[i] = keys[order[(from+done+i)%len(order)]]
+					batch[i] = keys[(from+done+i)%len(keys)]
 				}
 				if err := limiter.CheckBatch(batch[:], decisions[:]); err != nil {
 					log.Fatal(err)
@@ -93,7 +93,7 @@ func contenders(keys int) []contender {
 }
 
 // measure is the wall time in ns a decision of one round: each goroutine makes ops of them.
-func measure(c contender, keys []string, order []uint32, goroutines, round, ops int) (ns, admitted float64) {
+func measure(c contender, keys []string, goroutines, round, ops int) (ns, admitted float64) {
 	var all sync.WaitGroup
 	sums := make([]int, goroutines)
 	started := time.Now()
@@ -101,7 +101,7 @@ func measure(c contender, keys []string, order []uint32, goroutines, round, ops 
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			sums[g] = c.run(keys, order, (round*goroutines+g)*ops, ops)
+			sums[g] = c.run(keys, (round*goroutines+g)*ops, ops)
 		}()
 	}
 	all.Wait()
@@ -128,23 +128,23 @@ func main() {
 	fmt.Printf("%s, %s/%s, GOMAXPROCS %d; %d rounds of %d decisions a goroutine; medians\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), *rounds, *ops)
 	for _, count := range []int{1_000, 1_000_000} {
-		keys, order := workload(count)
+		keys, other := workload(count)
 		field := contenders(count)
 		for _, c := range field { // every key is known before the first round
-			c.run(keys, order, 0, len(order))
+			c.run(other, 0, len(other))
 		}
 		for _, goroutines := range []int{1, 2} {
-			report(field, keys, order, goroutines, *rounds, *ops)
+			report(field, keys, goroutines, *rounds, *ops)
 		}
 	}
 }
 
-func report(field []contender, keys []string, order []uint32, goroutines, rounds, ops int) {
+func report(field []contender, keys []string, goroutines, rounds, ops int) {
 	times, admitted := make([][]float64, len(field)), make([]float64, len(field))
 	for round := 0; round < rounds; round++ {
 		for i := range field {
 			c := (i + round) % len(field)
-			ns, share := measure(field[c], keys, order, goroutines, round, ops)
+			ns, share := measure(field[c], keys, goroutines, round, ops)
 			times[c] = append(times[c], ns)
 			admitted[c] += share / float64(rounds)
 		}

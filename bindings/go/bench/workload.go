@@ -15,13 +15,16 @@ func nothing(string) bool {
 	return C.nothing(nil, 0) != 0
 }
 
-// workload is so many keys, and an order in which each comes once, and then again: no cache and no predictor
-// knows the next.
-func workload(count int) (keys []string, order []uint32) {
-	keys, order = make([]string, count), make([]uint32, count)
-	for i, at := range rand.New(rand.NewSource(1)).Perm(count) {
-		keys[i] = fmt.Sprintf("user:%08d", i)
-		order[i] = uint32(at)
+// workload is so many keys, in the order in which they are asked for and in another in which they are made known.
+// They lie in memory in the first, as what a server has just read does: what misses the caches is the state of a
+// key and not the key, and no contender has its states in the order in which they are asked for.
+func workload(count int) (keys, other []string) {
+	random := rand.New(rand.NewSource(1))
+	keys = make([]string, count)
+	for i, number := range random.Perm(count) {
+		keys[i] = fmt.Sprintf("user:%08d", number)
 	}
-	return keys, order
+	other = append(other, keys...)
+	random.Shuffle(count, func(i, j int) { other[i], other[j] = other[j], other[i] })
+	return keys, other
 }
