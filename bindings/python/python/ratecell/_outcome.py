@@ -1,0 +1,39 @@
+"""How a request was decided, and the exception of a denial where a return value has no place."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ratecell._native import Decision
+
+
+class Outcome(enum.IntEnum):
+    """How a request was decided; the numbers are those of the C library."""
+
+    ALLOWED = 0
+    """It may go; its cost was charged."""
+    DENIED = 1
+    """Not now; nothing was charged."""
+    NEVER = 2
+    """Its cost exceeds the capacity: it can never go."""
+    CLOCK_RANGE = 3
+    """The time is past what the policy can tell."""
+
+
+class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
+    """What a function under `Limiter.limit` raises instead of being called.
+
+    `decision` is the denial and `key` whose it was.
+    """
+
+    def __init__(self, key: str | bytes, decision: Decision) -> None:
+        super().__init__(key, decision)
+        self.key = key
+        self.decision = decision
+
+    def __str__(self) -> str:
+        after = self.decision.retry_after
+        when = "can never be allowed" if after is None else f"retry after {after:.9g} s"
+        return f"rate limit exceeded for {self.key!r}: {when}"

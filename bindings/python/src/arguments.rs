@@ -1,0 +1,116 @@
+//! Arguments of one value, each with the message that says what was wrong with it.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyString};
+use ratecell::WhenFull;
+
+/// A key's bytes, where the Python object has them: a `str` is its UTF-8.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'a>(pub(crate) &'a [u8]);
+
+impl AsRef<[u8]> for Key<'_> {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            Ok(Self(object.extract::<&str>()?.as_bytes()))
+        } else if object.is_instance_of::<PyBytes>() {
+            Ok(Self(object.extract()?))
+        } else {
+            Err(wrong_type(object, "str or bytes"))
+        }
+    }
+}
+
+/// Units, from 0 to 2^32-1.
+#[derive(Clone, Copy)]
+pub(crate) struct Cost(pub(crate) u32);
+
+impl<'py> FromPyObject<'_, 'py> for Cost {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
+            Ok(cost) => Ok(Self(cost)),
+            Err(_) => Err(not_a_number(object, "4294967295")),
+        }
+    }
+}
+
+/// Nanoseconds since an epoch, from 0 to 2^64-1.
+#[derive(Clone, Copy)]
+pub(crate) struct Now(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for Now {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
+            Ok(now) => Ok(Self(now)),
+            Err(_) => Err(not_a_number(object, "18446744073709551615")),
+        }
+    }
+}
+
+/// A number of keys, or of bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
+            Ok(count) => Ok(Self(count)),
+            Err(_) => Err(not_a_number(object, "18446744073709551615")),
+        }
+    }
+}
+
+/// `when_full`, by its name.
+pub(crate) struct Full(pub(crate) WhenFull);
+
+impl<'py> FromPyObject<'_, 'py> for Full {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        const EXPECTED: &str = "'evict', 'share', 'deny' or 'allow'";
+        let Ok(name) = object.cast::<PyString>() else { return Err(wrong_type(object, EXPECTED)) };
+        match name.to_str()? {
+            "evict" => Ok(Self(WhenFull::Evict)),
+            "share" => Ok(Self(WhenFull::Share)),
+            "deny" => Ok(Self(WhenFull::Deny)),
+            "allow" => Ok(Self(WhenFull::Allow)),
+            other => Err(PyValueError::new_err(format!("when_full is '{other}': expected {EXPECTED}"))),
+        }
+    }
+}
+
+/// The error of an argument whose type is not as `expected`; PyO3 says which argument.
+#[cold]
+pub(crate) fn wrong_type(object: Borrowed<'_, '_, PyAny>, expected: &str) -> PyErr {
+    let held = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("{held} given: expected {expected}"))
+}
+
+/// The error of an argument that is no whole number from 0 to `most`.
+#[cold]
+fn not_a_number(object: Borrowed<'_, '_, PyAny>, most: &str) -> PyErr {
+    if object.is_instance_of::<PyInt>() {
+        let given = object.str().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+        PyValueError::new_err(format!("{given} given: expected 0 to {most}"))
+    } else {
+        wrong_type(object, &format!("int, 0 to {most}"))
+    }
+}

@@ -1,0 +1,32 @@
+//! What the core refuses, as Python's exceptions.
+
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use ratecell::{BuildError, RegionError};
+
+pyo3::create_exception!(
+    ratecell,
+    PolicyError,
+    PyValueError,
+    "A policy that is refused: a ValueError with `code`, the stable name of what is wrong with it, and `column`, \
+     where in its text, counted in bytes from 1, or None."
+);
+
+pub(crate) fn of_policy(py: Python<'_>, error: &ratecell::PolicyError) -> PyErr {
+    let exception = PolicyError::new_err(error.to_string());
+    let value = exception.value(py);
+    let described = value.setattr("code", error.kind().code()).and(value.setattr("column", error.column()));
+    described.err().unwrap_or(exception)
+}
+
+pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        BuildError::Policy(error) => of_policy(py, error),
+        BuildError::OutOfMemory { .. } => PyMemoryError::new_err(text),
+        BuildError::NoRandomness { .. } | BuildError::Region(RegionError::File { .. }) => {
+            PyOSError::new_err(text)
+        }
+        _ => PyValueError::new_err(text),
+    }
+}

@@ -1,0 +1,52 @@
+//! Limiters that cross a fork: one in a file goes on as one, one in memory falls apart into two.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pyo3::exceptions::PyRuntimeWarning;
+use pyo3::prelude::*;
+
+/// How many forks lie between this process and the one that imported the module. Only the only thread of a
+/// new process writes it, so Relaxed suffices.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+const WARNING: &core::ffi::CStr =
+    c"a limiter in memory was used across a fork: from here on each process has a limit of its own; \
+      expected Limiter(..., path=FILE), which processes share, or one that is made after the fork";
+
+/// Has `os.fork` count.
+pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
+    let forked = pyo3::types::PyCFunction::new_closure(py, None, None, |_, _| {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    })?;
+    let hook = pyo3::types::PyDict::new(py);
+    hook.set_item("after_in_child", forked)?;
+    py.import("os")?.call_method("register_at_fork", (), Some(&hook))?;
+    Ok(())
+}
+
+/// The process that a limiter was last used in.
+pub(crate) struct Home(AtomicU32);
+
+impl Home {
+    pub(crate) fn here() -> Self {
+        Self(AtomicU32::new(FORKS.load(Ordering::Relaxed)))
+    }
+
+    /// That of a limiter beside this one, on the same memory.
+    pub(crate) fn same(&self) -> Self {
+        Self(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
+
+    /// Whether a fork came since. Relaxed: a process has one count for all its life.
+    #[inline]
+    pub(crate) fn left(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != FORKS.load(Ordering::Relaxed)
+    }
+
+    /// Warns that a limiter in memory is used after a fork, the first time in each process.
+    #[cold]
+    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), WARNING, 1)
+    }
+}

@@ -1,0 +1,27 @@
+//! `check_all`: several limiters at once.
+
+use pyo3::prelude::*;
+use ratecell::{Claim, Decision as Told};
+
+use crate::arguments::{Cost, Key, Now};
+use crate::decisions::Decisions;
+use crate::limiter::Limiter;
+
+/// Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with what each
+/// says by itself.
+#[pyfunction]
+pub(crate) fn check_all(
+    py: Python<'_>,
+    claims: Vec<(PyRef<'_, Limiter>, Bound<'_, PyAny>, Cost, Option<Now>)>,
+) -> PyResult<Decisions> {
+    let claims = claims.iter().map(|(limiter, key, cost, now)| {
+        let limiter = limiter.here(py)?;
+        let Key(key) = key.as_borrowed().extract()?;
+        let now_ns = now.map_or_else(|| limiter.now_ns(), |Now(now)| now);
+        Ok(Claim { limiter, key, cost: cost.0, now_ns })
+    });
+    let claims = claims.collect::<PyResult<Vec<_>>>()?;
+    let mut decisions = vec![Told::default(); claims.len()];
+    ratecell::Limiter::check_all(&claims, &mut decisions);
+    Ok(Decisions(decisions))
+}

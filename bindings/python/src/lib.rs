@@ -1,0 +1,40 @@
+//! `ratecell._native`: what the Python package `ratecell` is made of.
+//!
+//! Each module is one Python class or one kind of argument; the package's own Python adds what waits and what
+//! speaks HTTP.
+
+use pyo3::prelude::*;
+
+mod arguments;
+mod errors;
+mod decision;
+mod decisions;
+mod keys;
+mod stats;
+mod forks;
+mod limiter;
+mod joint;
+
+/// The extension module.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::decision::Decision;
+    #[pymodule_export]
+    use crate::decisions::Decisions;
+    #[pymodule_export]
+    use crate::errors::PolicyError;
+    #[pymodule_export]
+    use crate::joint::check_all;
+    #[pymodule_export]
+    use crate::limiter::Limiter;
+    #[pymodule_export]
+    use crate::stats::Stats;
+
+    use super::{Bound, PyModule, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::forks::watch(module.py())
+    }
+}

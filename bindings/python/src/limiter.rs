@@ -1,0 +1,225 @@
+//! `Limiter`: the calls that decide.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use pyo3::prelude::*;
+use ratecell::headers::{Field, Headers};
+use ratecell::{Decision as Told, Policy};
+
+use crate::arguments::{Cost, Count, Full, Key, Now};
+use crate::decision::Decision;
+use crate::decisions::Decisions;
+use crate::errors;
+use crate::forks::Home;
+use crate::keys::Keys;
+use crate::stats::Stats;
+
+/// Keys from which on a batch lets the interpreter go: under a tenth of a millisecond, other threads wait less
+/// than this one would to be let in again.
+const WORTH_LETTING_GO: usize = 4096;
+
+/// The limiter without what waits, which is Python.
+#[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
+pub(crate) struct Limiter {
+    core: ratecell::Limiter,
+    /// Where it is in memory of its own process; `None` of one in a file.
+    home: Option<Home>,
+}
+
+impl Limiter {
+    /// The limiter within, once it is known to be where it was made.
+    #[inline]
+    pub(crate) fn here(&self, py: Python<'_>) -> PyResult<&ratecell::Limiter> {
+        match &self.home {
+            Some(home) if home.left() => home.warn(py)?,
+            _ => {}
+        }
+        Ok(&self.core)
+    }
+
+    fn decide_many(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        cost: Cost,
+        now: Option<Now>,
+        width: Option<Count>,
+    ) -> PyResult<Decisions> {
+        let py = keys.py();
+        let keys = Keys::of(keys, width.map(|Count(width)| width))?;
+        let keys = keys.slices()?;
+        let core = self.here(py)?;
+        let decide = || {
+            let now = now.map_or_else(|| core.now_ns(), |Now(now)| now);
+            let Cost(cost) = cost;
+            if cost == 1 {
+                let mut decisions = vec![Told::default(); keys.len()];
+                core.check_batch_at(&keys, now, &mut decisions);
+                decisions
+            } else {
+                keys.iter().map(|key| core.check_at(key, cost, now)).collect()
+            }
+        };
+        Ok(Decisions(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+    }
+}
+
+fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
+    policy.parse().map_err(|error| errors::of_policy(py, &error))
+}
+
+#[pymethods]
+impl Limiter {
+    #[new]
+    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, _beside=None))]
+    fn new(
+        py: Python<'_>,
+        policy: &str,
+        max_keys: Option<Count>,
+        when_full: Option<Full>,
+        path: Option<PathBuf>,
+        _beside: Option<PyRef<'_, Self>>,
+    ) -> PyResult<Self> {
+        let policy = parse(py, policy)?;
+        if let Some(beside) = _beside {
+            let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
+            return Ok(Self { core, home: beside.home.as_ref().map(Home::same) });
+        }
+        let mut builder = ratecell::Limiter::builder(policy);
+        if let Some(Count(max_keys)) = max_keys {
+            builder = builder.max_keys(max_keys);
+        }
+        if let Some(Full(when_full)) = when_full {
+            builder = builder.when_full(when_full);
+        }
+        let home = path.is_none().then(Home::here);
+        // Taking and zeroing the memory, or waiting for who makes the file.
+        let core = py.detach(|| match path {
+            Some(path) => builder.open(path),
+            None => builder.build(),
+        });
+        Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, home })
+    }
+
+    /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
+    #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
+    fn check(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Decision> {
+        Ok(self.here(py)?.check_n(key, cost.0).into())
+    }
+
+    /// Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as long as all
+    /// who use the limiter use one.
+    fn check_at(&self, py: Python<'_>, key: Key<'_>, cost: Cost, now_ns: Now) -> PyResult<Decision> {
+        Ok(self.here(py)?.check_at(key, cost.0, now_ns.0).into())
+    }
+
+    /// Decides `cost` units of each of `keys` at one instant, in their order.
+    ///
+    /// `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type `S` or of two
+    /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes.
+    #[pyo3(signature = (keys, cost=Cost(1), *, width=None), text_signature = "($self, keys, cost=1, *, width=None)")]
+    fn check_many(&self, keys: &Bound<'_, PyAny>, cost: Cost, width: Option<Count>) -> PyResult<Decisions> {
+        self.decide_many(keys, cost, None, width)
+    }
+
+    /// `check_many` at `now_ns`.
+    #[pyo3(signature = (keys, cost, now_ns, *, width=None))]
+    fn check_many_at(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        cost: Cost,
+        now_ns: Now,
+        width: Option<Count>,
+    ) -> PyResult<Decisions> {
+        self.decide_many(keys, cost, Some(now_ns), width)
+    }
+
+    /// What a check of `key` would see now, without charging it.
+    fn peek(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Decision> {
+        Ok(self.here(py)?.peek(key).into())
+    }
+
+    /// `peek` at `now_ns`.
+    fn peek_at(&self, py: Python<'_>, key: Key<'_>, now_ns: Now) -> PyResult<Decision> {
+        Ok(self.here(py)?.peek_at(key, now_ns.0).into())
+    }
+
+    /// Charges `cost` units of `key` that have been spent already, whether or not they would be allowed: as many
+    /// as there is room for. The decision is what a peek sees afterwards.
+    #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
+    fn charge(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Decision> {
+        Ok(self.here(py)?.charge(key, cost.0).into())
+    }
+
+    /// `charge` at `now_ns`.
+    fn charge_at(&self, py: Python<'_>, key: Key<'_>, cost: Cost, now_ns: Now) -> PyResult<Decision> {
+        Ok(self.here(py)?.charge_at(key, cost.0, now_ns.0).into())
+    }
+
+    /// Makes `key` as if never seen; says whether there was anything to forget.
+    fn forget(&self, py: Python<'_>, key: Key<'_>) -> PyResult<bool> {
+        Ok(self.here(py)?.forget(key))
+    }
+
+    /// What the limiter holds now and what has happened to it. Walks the whole table: tens of milliseconds for
+    /// ten million keys, in which other threads run.
+    fn stats(&self, py: Python<'_>) -> Stats {
+        Stats(py.detach(|| self.core.stats()))
+    }
+
+    /// `stats` at `now_ns`.
+    fn stats_at(&self, py: Python<'_>, now_ns: Now) -> Stats {
+        Stats(py.detach(|| self.core.stats_at(now_ns.0)))
+    }
+
+    /// The HTTP fields that tell a client this decision, as (name, value): RateLimit-Policy, RateLimit and, of a
+    /// denial, Retry-After. `name` is what the policy is called there, by default its own text; `legacy` adds
+    /// the older X-RateLimit-Limit, -Remaining and -Reset, which is in seconds from now.
+    #[pyo3(signature = (decision, name=None, *, legacy=false))]
+    fn headers(
+        &self,
+        decision: &Decision,
+        name: Option<&str>,
+        legacy: bool,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let mut headers = Headers::new(self.core.policy());
+        if let Some(name) = name {
+            headers = headers.named(name).map_err(|error| {
+                pyo3::exceptions::PyValueError::new_err(error.to_string())
+            })?;
+        }
+        let fields = [Field::RateLimitPolicy, Field::RateLimit, Field::RetryAfter].into_iter();
+        let older = [Field::XRateLimitLimit, Field::XRateLimitRemaining, Field::XRateLimitReset];
+        let fields = fields.chain(older.into_iter().filter(|_| legacy));
+        Ok(headers.all(fields, &decision.told).map(|(name, value)| (name, value.to_string())).collect())
+    }
+
+    /// The policy, as text that makes the same one.
+    #[getter]
+    fn policy(&self) -> String {
+        self.core.policy().to_string()
+    }
+
+    /// The most units that can pass at one instant: the least capacity of the layers.
+    #[getter]
+    fn capacity(&self) -> u64 {
+        self.core.policy().capacity()
+    }
+
+    /// The last `now_ns` that can be decided.
+    #[getter]
+    fn max_now_ns(&self) -> u64 {
+        self.core.policy().max_now_ns()
+    }
+
+    /// Nanoseconds since `epoch`, by the limiter's clock: CLOCK_MONOTONIC.
+    fn now_ns(&self) -> u64 {
+        self.core.now_ns()
+    }
+
+    /// The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made.
+    #[getter]
+    fn epoch(&self) -> SystemTime {
+        self.core.epoch()
+    }
+}

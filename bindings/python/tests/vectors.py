@@ -1,0 +1,147 @@
+"""Replays the published decisions, whose format vectors/README.md describes, through the package.
+
+    python vectors.py DIR      the last line is "N passed, M failed"
+
+A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
+no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
+say bad_layers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ratecell import Limiter, Outcome, PolicyError
+
+MAX_KEYS = 4096
+"""More keys than any section has: a limiter that evicts is not the one that the vectors describe."""
+
+FAILURES_SHOWN = 20
+OUTCOMES = [Outcome.DENIED, Outcome.ALLOWED, Outcome.NEVER, Outcome.CLOCK_RANGE]
+RATES = ("limit", "refill", "leak")
+PERIODS = ("period_ns", "interval_ns", "window_ns")
+
+
+class Replay:
+    """What was stated by the lines so far, and whether it held."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failures: list[str] = []
+        self.limiter: Limiter | None = None
+
+    def file(self, path: Path) -> None:
+        lines = enumerate(path.read_text().splitlines(), start=1)
+        _, header = next(lines)
+        if json.loads(header)["ratecell_vectors"] != 1:
+            raise ValueError(f"{path}: expected vectors of version 1")
+        for number, line in lines:
+            got = self.line(json.loads(line))
+            if got is None:
+                continue
+            if got == "":
+                self.passed += 1
+            else:
+                self.failures.append(f"{path.name}:{number}: expected {line}, got {got}")
+        self.end_section()
+
+    def line(self, value: Any) -> str | None:
+        """Empty where what the line states holds, else what was got; None of a line that states nothing."""
+        if isinstance(value, list):
+            return self.request(value)
+        if "section" not in value:
+            return construct(value)
+        self.end_section()
+        self.limiter = Limiter(policy_text(value["policy"]), max_keys=MAX_KEYS)
+        if "resolved" in value and (got := resolved(self.limiter, value["resolved"])):
+            raise ValueError(f"section {value['section']} does not resolve as stated: {got}")
+        return None
+
+    def request(self, row: list[Any]) -> str:
+        assert self.limiter is not None, "a row belongs to a section"
+        now, key, cost, code, remaining, retry, reset = row[:7]
+        delay = row[7] if len(row) > 7 else 0
+        d = self.limiter.check_at(key, cost, now)
+        got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
+        held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
+        return "" if held else repr(got)
+
+    def end_section(self) -> None:
+        if self.limiter is not None:
+            stats = self.limiter.stats_at(0)
+            if stats.evicted + stats.shared + stats.denied_full + stats.allowed_full:
+                raise ValueError(f"the section that ends here had keys without room: {stats}")
+        self.limiter = None
+
+
+def construct(line: dict[str, Any]) -> str:
+    text = policy_text(line["policy"])
+    error = "syntax" if text == "" else line.get("error")
+    try:
+        limiter = Limiter(text, max_keys=MAX_KEYS)
+    except PolicyError as refused:
+        return "" if refused.code == error else str(refused)
+    return f"a limiter of {text!r}" if error else resolved(limiter, line["resolved"])
+
+
+def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
+    """Empty where the policy resolved as `expected`, as far as a caller can tell."""
+    last = expected["max_now_ns"]
+    got = (limiter.capacity, limiter.max_now_ns, limiter.peek_at("resolved", last).outcome)
+    if got != (expected["capacity"], last, Outcome.ALLOWED):
+        return repr(got)
+    if last < 2**64 - 1 and (after := limiter.peek_at("resolved", last + 1)).outcome != Outcome.CLOCK_RANGE:
+        return f"{after} after the last instant"
+    return ""
+
+
+def policy_text(policy: dict[str, Any]) -> str:
+    return " & ".join(layer_text(layer) for layer in layers(policy))
+
+
+def layers(policy: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "layers" not in policy:
+        yield policy
+        return
+    for layer in policy["layers"]:
+        yield from layers(layer)
+
+
+def layer_text(layer: dict[str, Any]) -> str:
+    """One layer: `algorithm LIMIT/PERIODns option=value ...`."""
+    limit = period = ""
+    options: list[str] = []
+    for name, value in layer.items():
+        said = str(value).lower() if isinstance(value, bool) else str(value)
+        if name in RATES:
+            limit = said
+        elif name in PERIODS:
+            period = f"/{said}ns"
+        elif name != "algorithm":
+            options.append(f"{name[:-3]}={said}ns" if name.endswith("_ns") else f"{name}={said}")
+    return " ".join([layer.get("algorithm", ""), limit + period, *options])
+
+
+def replay(folder: Path) -> Replay:
+    done = Replay()
+    for path in sorted(folder.glob("*.jsonl")):
+        done.file(path)
+    return done
+
+
+def main(folder: str) -> int:
+    done = replay(Path(folder))
+    for failure in done.failures[:FAILURES_SHOWN]:
+        print(failure)
+    print(f"{done.passed} passed, {len(done.failures)} failed")
+    return 0 if done.passed and not done.failures else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python vectors.py DIR")
+    sys.exit(main(sys.argv[1]))
