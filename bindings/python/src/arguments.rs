@@ -26,7 +26,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Key<'a> {
         } else if object.is_instance_of::<PyBytes>() {
             Ok(Self(object.extract()?))
         } else {
-            Err(wrong_type(object, "str or bytes"))
+            Err(wrong_type("key", object, "str or bytes"))
         }
     }
 }
@@ -42,7 +42,7 @@ impl<'py> FromPyObject<'_, 'py> for Cost {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.extract() {
             Ok(cost) => Ok(Self(cost)),
-            Err(_) => Err(not_a_number(object, "4294967295")),
+            Err(_) => Err(not_a_number("cost", object, "4294967295")),
         }
     }
 }
@@ -58,24 +58,17 @@ impl<'py> FromPyObject<'_, 'py> for Now {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.extract() {
             Ok(now) => Ok(Self(now)),
-            Err(_) => Err(not_a_number(object, "18446744073709551615")),
+            Err(_) => Err(not_a_number("now_ns", object, "18446744073709551615")),
         }
     }
 }
 
-/// A number of keys, or of bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Count(pub(crate) usize);
-
-impl<'py> FromPyObject<'_, 'py> for Count {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract() {
-            Ok(count) => Ok(Self(count)),
-            Err(_) => Err(not_a_number(object, "18446744073709551615")),
-        }
-    }
+/// The number that the argument `name` gives, if it was given.
+pub(crate) fn number(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+    let given = object.map(|object| {
+        object.extract().map_err(|_| not_a_number(name, object.as_borrowed(), "18446744073709551615"))
+    });
+    given.transpose()
 }
 
 /// `when_full`, by its name.
@@ -86,7 +79,9 @@ impl<'py> FromPyObject<'_, 'py> for Full {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         const EXPECTED: &str = "'evict', 'share', 'deny' or 'allow'";
-        let Ok(name) = object.cast::<PyString>() else { return Err(wrong_type(object, EXPECTED)) };
+        let Ok(name) = object.cast::<PyString>() else {
+            return Err(wrong_type("when_full", object, EXPECTED));
+        };
         match name.to_str()? {
             "evict" => Ok(Self(WhenFull::Evict)),
             "share" => Ok(Self(WhenFull::Share)),
@@ -97,20 +92,20 @@ impl<'py> FromPyObject<'_, 'py> for Full {
     }
 }
 
-/// The error of an argument whose type is not as `expected`; PyO3 says which argument.
+/// The error of the argument `name`, whose type is not as `expected`.
 #[cold]
-pub(crate) fn wrong_type(object: Borrowed<'_, '_, PyAny>, expected: &str) -> PyErr {
+pub(crate) fn wrong_type(name: &str, object: Borrowed<'_, '_, PyAny>, expected: &str) -> PyErr {
     let held = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{held} given: expected {expected}"))
+    PyTypeError::new_err(format!("{name} is of type {held}: expected {expected}"))
 }
 
-/// The error of an argument that is no whole number from 0 to `most`.
+/// The error of the argument `name`, which is no whole number from 0 to `most`.
 #[cold]
-fn not_a_number(object: Borrowed<'_, '_, PyAny>, most: &str) -> PyErr {
+fn not_a_number(name: &str, object: Borrowed<'_, '_, PyAny>, most: &str) -> PyErr {
     if object.is_instance_of::<PyInt>() {
         let given = object.str().map_or_else(|_| "?".to_owned(), |text| text.to_string());
-        PyValueError::new_err(format!("{given} given: expected 0 to {most}"))
+        PyValueError::new_err(format!("{name} is {given}: expected 0 to {most}"))
     } else {
-        wrong_type(object, &format!("int, 0 to {most}"))
+        wrong_type(name, object, &format!("int, 0 to {most}"))
     }
 }

@@ -10,7 +10,7 @@ use crate::decision::Decision;
 ///
 /// Its columns are for code that looks at all of them at once: `bytes`, and read-only memoryviews of unsigned
 /// 64-bit numbers, that numpy takes without a copy.
-#[pyclass(frozen, sequence, module = "ratecell")]
+#[pyclass(frozen, module = "ratecell")]
 pub(crate) struct Decisions(pub(crate) Vec<ratecell::Decision>);
 
 impl Decisions {
@@ -38,7 +38,9 @@ impl Decisions {
     }
 
     fn __getitem__(&self, index: isize) -> PyResult<Decision> {
-        let decision = usize::try_from(index).ok().and_then(|index| self.0.get(index));
+        let from_the_end = if index < 0 { self.0.len() } else { 0 };
+        let place = from_the_end.checked_add_signed(index);
+        let decision = place.and_then(|place| self.0.get(place));
         decision.copied().map(Decision::from).ok_or_else(|| {
             PyIndexError::new_err(format!("decision {index} of {}: out of range", self.0.len()))
         })

@@ -7,12 +7,15 @@ use crate::arguments::{Cost, Key, Now};
 use crate::decisions::Decisions;
 use crate::limiter::Limiter;
 
+/// A claim as the package's `Claim` has it: whom it asks, the key, the cost, `now_ns` or None.
+type Asked<'py> = (PyRef<'py, Limiter>, Bound<'py, PyAny>, Cost, Option<Now>);
+
 /// Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with what each
 /// says by itself.
 #[pyfunction]
 pub(crate) fn check_all(
     py: Python<'_>,
-    claims: Vec<(PyRef<'_, Limiter>, Bound<'_, PyAny>, Cost, Option<Now>)>,
+    claims: Vec<Asked<'_>>,
 ) -> PyResult<Decisions> {
     let claims = claims.iter().map(|(limiter, key, cost, now)| {
         let limiter = limiter.here(py)?;

@@ -28,10 +28,10 @@ impl<'py> Keys<'py> {
             return Err(PyValueError::new_err("width is 0: expected at least 1"));
         }
         if object.is_instance_of::<PyString>() {
-            return Err(wrong_type(object.as_borrowed(), EXPECTED));
+            return Err(wrong_type("keys", object.as_borrowed(), EXPECTED));
         }
         if let Ok(bytes) = object.cast::<PyBytes>() {
-            let Some(width) = width else { return Err(wrong_type(object.as_borrowed(), EXPECTED)) };
+            let Some(width) = width else { return Err(wrong_type("keys", object.as_borrowed(), EXPECTED)) };
             return Self::packed(bytes.clone(), width, false);
         }
         if let (None, Ok(list)) = (width, object.cast::<PyList>()) {
@@ -44,7 +44,7 @@ impl<'py> Keys<'py> {
             return Ok(keys);
         }
         match width {
-            Some(_) => Err(wrong_type(object.as_borrowed(), "a buffer, for width= is given")),
+            Some(_) => Err(wrong_type("keys", object.as_borrowed(), "a buffer, for width= is given")),
             None => Self::each(object),
         }
     }
@@ -54,7 +54,7 @@ impl<'py> Keys<'py> {
         match tuple.call1((object,)) {
             Ok(items) => Ok(Self::Each(items.cast_into()?)),
             Err(error) if object.try_iter().is_err() => {
-                let wrong = wrong_type(object.as_borrowed(), EXPECTED);
+                let wrong = wrong_type("keys", object.as_borrowed(), EXPECTED);
                 wrong.set_cause(object.py(), Some(error));
                 Err(wrong)
             }
@@ -75,11 +75,11 @@ impl<'py> Keys<'py> {
             (None, [_, columns]) => columns * item,
             (None, [_]) if item > 1 || format.ends_with('s') => item,
             (None, [_]) => {
-                return Err(PyTypeError::new_err("a buffer of single bytes given: expected width="));
+                return Err(PyTypeError::new_err("keys is a buffer of single bytes: expected width="));
             }
             (None, _) => {
                 return Err(PyTypeError::new_err(format!(
-                    "a buffer of {} dimensions given: expected 1 or 2",
+                    "keys is a buffer of {} dimensions: expected 1 or 2",
                     shape.len()
                 )));
             }
@@ -96,7 +96,7 @@ impl<'py> Keys<'py> {
         }
         if width == 0 || !len.is_multiple_of(width) {
             return Err(PyValueError::new_err(format!(
-                "a buffer of {len} bytes given: expected a multiple of the width, {width}"
+                "keys is a buffer of {len} bytes: expected a multiple of the width, {width}"
             )));
         }
         Ok(Self::Packed { bytes, width, padded })
@@ -128,9 +128,8 @@ fn unpadded(key: &[u8]) -> &[u8] {
 /// The error of an item that is no key, with its number.
 #[cold]
 fn numbered(item: Borrowed<'_, '_, PyAny>, number: usize, error: PyErr) -> PyErr {
-    let py = item.py();
-    if error.is_instance_of::<PyTypeError>(py) {
-        PyTypeError::new_err(format!("keys[{number}]: {}", error.value(py)))
+    if error.is_instance_of::<PyTypeError>(item.py()) {
+        wrong_type(&format!("keys[{number}]"), item, "str or bytes")
     } else {
         error
     }

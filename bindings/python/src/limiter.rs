@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use ratecell::headers::{Field, Headers};
 use ratecell::{Decision as Told, Policy};
 
-use crate::arguments::{Cost, Count, Full, Key, Now};
+use crate::arguments::{Cost, Full, Key, Now, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -43,10 +43,10 @@ impl Limiter {
         keys: &Bound<'_, PyAny>,
         cost: Cost,
         now: Option<Now>,
-        width: Option<Count>,
+        width: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
         let py = keys.py();
-        let keys = Keys::of(keys, width.map(|Count(width)| width))?;
+        let keys = Keys::of(keys, number("width", width)?)?;
         let keys = keys.slices()?;
         let core = self.here(py)?;
         let decide = || {
@@ -75,7 +75,7 @@ impl Limiter {
     fn new(
         py: Python<'_>,
         policy: &str,
-        max_keys: Option<Count>,
+        max_keys: Option<&Bound<'_, PyAny>>,
         when_full: Option<Full>,
         path: Option<PathBuf>,
         _beside: Option<PyRef<'_, Self>>,
@@ -86,7 +86,7 @@ impl Limiter {
             return Ok(Self { core, home: beside.home.as_ref().map(Home::same) });
         }
         let mut builder = ratecell::Limiter::builder(policy);
-        if let Some(Count(max_keys)) = max_keys {
+        if let Some(max_keys) = number("max_keys", max_keys)? {
             builder = builder.max_keys(max_keys);
         }
         if let Some(Full(when_full)) = when_full {
@@ -118,7 +118,12 @@ impl Limiter {
     /// `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type `S` or of two
     /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes.
     #[pyo3(signature = (keys, cost=Cost(1), *, width=None), text_signature = "($self, keys, cost=1, *, width=None)")]
-    fn check_many(&self, keys: &Bound<'_, PyAny>, cost: Cost, width: Option<Count>) -> PyResult<Decisions> {
+    fn check_many(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        cost: Cost,
+        width: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decisions> {
         self.decide_many(keys, cost, None, width)
     }
 
@@ -129,7 +134,7 @@ impl Limiter {
         keys: &Bound<'_, PyAny>,
         cost: Cost,
         now_ns: Now,
-        width: Option<Count>,
+        width: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
         self.decide_many(keys, cost, Some(now_ns), width)
     }
@@ -184,9 +189,9 @@ impl Limiter {
     ) -> PyResult<Vec<(&'static str, String)>> {
         let mut headers = Headers::new(self.core.policy());
         if let Some(name) = name {
-            headers = headers.named(name).map_err(|error| {
-                pyo3::exceptions::PyValueError::new_err(error.to_string())
-            })?;
+            headers = headers
+                .named(name)
+                .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
         }
         let fields = [Field::RateLimitPolicy, Field::RateLimit, Field::RetryAfter].into_iter();
         let older = [Field::XRateLimitLimit, Field::XRateLimitRemaining, Field::XRateLimitReset];

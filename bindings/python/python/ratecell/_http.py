@@ -26,7 +26,7 @@ class Desk:
         status: int,
     ) -> None:
         if not callable(key):
-            raise TypeError(f"key: {type(key).__name__} given: expected a function of the request")
+            raise TypeError(f"key is of type {type(key).__name__}: expected a function of the request")
         self.limiter = limiter
         self.key = key
         self.cost = cost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from os import PathLike
@@ -12,6 +13,9 @@ from ratecell import _native, _queue
 from ratecell._decorator import limited
 from ratecell._native import Decision
 from ratecell._outcome import Outcome
+
+MAX_TIMEOUT = threading.TIMEOUT_MAX
+"""The longest that Python waits for anything."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -101,12 +105,13 @@ class _Wait:
     """One wait, whose sleeping is its caller's."""
 
     def __init__(self, limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -> None:
-        if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout is {timeout!r}: expected seconds, at least 0, or None")
+        if timeout is not None and not 0 <= timeout < MAX_TIMEOUT:
+            raise ValueError(f"timeout is {timeout!r}: expected seconds from 0 to {MAX_TIMEOUT:.0f}, or None")
         self.limiter = limiter
         self.key = key
         self.cost = cost
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        # Whole nanoseconds, as in the decisions: a sum of floats could miss a place that is just in time.
+        self.deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
         self.admitted = False
         self.decision: Decision
 
@@ -114,7 +119,7 @@ class _Wait:
         """Asks once: how long to sleep before the next time, or None where `decision` is the answer."""
         if self.admitted:
             return None
-        left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        left = None if self.deadline is None else max(0, self.deadline - time.monotonic_ns())
         limiter, in_time = self.limiter, True
         if left is not None:
             limiter, in_time = _queue.within(limiter, left)
@@ -122,12 +127,12 @@ class _Wait:
         if self.decision:
             self.admitted = True
             return self.decision.delay or None
-        after = self.decision.retry_after
-        if left is not None:
-            return after if in_time and after is not None and after <= left else None
+        after = self.decision.retry_after_ns
+        if left is not None and (after is None or after > left or not in_time):
+            return None
         if after is None:
             raise ValueError(self._never())
-        return after
+        return after / 1e9
 
     def _never(self) -> str:
         if self.decision.outcome is Outcome.NEVER:

@@ -7,7 +7,6 @@ beside, on the same keys, whose queue is as short as the time that is left, lets
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,18 +25,17 @@ _UNITS = {
 _QUEUE = re.compile(r"(leaky_queue (\d+)/(\d*)(ns|us|ms|s|m|h|d|w)\b[^&]*?queue=)(\d+)")
 
 
-def within(limiter: Limiter, seconds: float) -> tuple[Limiter, bool]:
-    """The limiter to ask where `seconds` are left, and whether asking it later may help."""
+def within(limiter: Limiter, ns: int) -> tuple[Limiter, bool]:
+    """The limiter to ask where `ns` are left, and whether asking it later may help."""
     policy = limiter.policy
     if "leaky_queue" not in policy:
         return limiter, True
-    shortened = _shortened(policy, int(seconds * 1e9))
+    shortened = _shortened(policy, ns)
     if shortened == policy:
         return limiter, True
     return limiter.with_policy(shortened), False
 
 
-@lru_cache(maxsize=256)
 def _shortened(policy: str, ns: int) -> str:
     """The policy with the places of each queue that are reached in `ns`."""
 

@@ -1,0 +1,150 @@
+"""Batches: the same decisions as one by one, from every kind of keys."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratecell import Limiter
+
+KEYS = ["a", "b", b"a", "ä", "a", b"", "a"]
+
+
+@given(st.lists(st.sampled_from("abc")), st.integers(0, 4))
+def test_a_batch_decides_as_single_checks_do(keys: list[str], cost: int) -> None:
+    one, many = Limiter("3/s", max_keys=10), Limiter("3/s", max_keys=10)
+    assert list(many.check_many_at(keys, cost, 5)) == [one.check_at(key, cost, 5) for key in keys]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter, lambda keys: (key for key in keys)])
+def test_any_iterable(kind: Callable[[Any], Any]) -> None:
+    decisions = Limiter("3/h").check_many(kind(KEYS))
+    assert [bool(decision) for decision in decisions] == [True, True, True, True, True, True, False]
+
+
+def test_the_columns() -> None:
+    decisions = Limiter("2/s").check_many_at(["a", "a", "b", "a"], 1, 0)
+    assert decisions.allowed == b"\1\1\1\0"
+    assert decisions.allowed_count == 3
+    assert not decisions.all_allowed
+    assert decisions.denied() == [3]
+    assert decisions.remaining.tolist() == [1, 0, 1, 0]
+    assert decisions.retry_after_ns.tolist() == [0, 0, 0, 5 * 10**8]
+    assert decisions.reset_after_ns.tolist() == [5 * 10**8, 10**9, 5 * 10**8, 10**9]
+    assert decisions.delay_ns.tolist() == [0, 0, 0, 0]
+    assert np.asarray(decisions.remaining).dtype == np.uint64
+    assert np.frombuffer(decisions.allowed, dtype=bool).sum() == 3
+    assert repr(decisions) == "<Decisions: 3 of 4 allowed>"
+
+
+def test_it_is_a_sequence() -> None:
+    decisions = Limiter("2/s").check_many_at(["a", "a", "a"], 1, 0)
+    assert len(decisions) == 3
+    assert [decisions[0].remaining, decisions[1].remaining, decisions[-1].allowed] == [1, 0, False]
+    for index in (3, -4, 10**9):
+        with pytest.raises(IndexError, match="of 3: out of range"):
+            decisions[index]
+
+
+def test_it_has_no_truth() -> None:
+    with pytest.raises(TypeError, match="expected .all_allowed"):
+        bool(Limiter("2/s").check_many(["a"]))
+    assert Limiter("2/s").check_many([]).all_allowed
+
+
+def test_never_is_the_largest_number() -> None:
+    assert Limiter("2/s").check_many(["a"], 3).retry_after_ns.tolist() == [2**64 - 1]
+
+
+FIXED = [b"user", b"good", b"user", b"user"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.array(FIXED),
+        np.frombuffer(b"".join(FIXED), dtype=np.uint8).reshape(4, 4),
+        np.frombuffer(b"".join(FIXED), dtype=np.uint32),
+        array.array("I", b"".join(FIXED)),
+        memoryview(b"".join(FIXED)).cast("B", (4, 4)),
+        np.array([[4, 0], [5, 0], [4, 0], [4, 0]], dtype=np.uint16).repeat(2, axis=0)[::2],
+    ],
+    ids=["S", "rows", "numbers", "array", "memoryview", "strided"],
+)
+def test_memory_of_fixed_keys(keys: Any) -> None:
+    limiter = Limiter("2/h")
+    assert limiter.check_many(keys).allowed == b"\1\1\1\0"
+    row = memoryview(keys)
+    first = keys.tobytes()[: row.nbytes // 4]
+    assert limiter.peek(first).remaining == 0
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_buffer_with_a_width(kind: Callable[[bytes], Any]) -> None:
+    limiter = Limiter("2/h")
+    assert limiter.check_many(kind(b"useruserrosesuser"[:16]), width=4).allowed == b"\1\1\1\1"
+    assert limiter.peek(b"user").remaining == 0
+    assert len(limiter.check_many(kind(b""), width=4)) == 0
+
+
+def test_numpys_padding_is_no_part_of_a_key() -> None:
+    limiter = Limiter("2/h")
+    keys = np.array([b"a", b"long"])
+    assert limiter.check_many(keys).all_allowed
+    assert [limiter.peek(key).remaining for key in keys] == [1, 1]
+    assert limiter.peek(b"a").remaining == 1
+
+
+def test_numpys_text_and_objects_are_iterated() -> None:
+    limiter = Limiter("2/h")
+    assert limiter.check_many(np.array(["a", "long"])).all_allowed
+    assert limiter.check_many(np.array(["a", b"long"], dtype=object)).all_allowed
+    assert limiter.check_many(["a", "long"]).allowed_count == 0
+
+
+BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+    ("user", {}, TypeError, "keys is of type str: expected an iterable"),
+    (b"user", {}, TypeError, "keys is of type bytes: expected an iterable"),
+    (bytearray(b"user"), {}, TypeError, "keys is a buffer of single bytes: expected width="),
+    (3, {}, TypeError, "keys is of type int: expected an iterable"),
+    (["a", 3], {}, TypeError, r"keys\[1\] is of type int: expected str or bytes"),
+    (["a", "\ud800"], {}, UnicodeEncodeError, "surrogates"),
+    (["a"], {"width": 4}, TypeError, "keys is of type list: expected a buffer"),
+    (b"user", {"width": 3}, ValueError, "keys is a buffer of 4 bytes: expected a multiple of the width, 3"),
+    (b"user", {"width": 0}, ValueError, "width is 0: expected at least 1"),
+    (b"user", {"width": "4"}, TypeError, "width is of type str: expected int"),
+    (np.zeros((2, 2, 2)), {}, TypeError, "keys is a buffer of 3 dimensions: expected 1 or 2"),
+    (np.zeros(()), {}, TypeError, "keys is a buffer of 0 dimensions"),
+    (["a"], {"cost": -1}, ValueError, "cost is -1"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_keys_are_named_and_charge_nothing(number: int) -> None:
+    keys, options, error, text = BAD[number]
+    limiter = Limiter("3/s")
+    with pytest.raises(error, match=text):
+        limiter.check_many(keys, **options)
+    assert limiter.stats_at(0).live == 0
+
+
+def test_an_iterables_own_error_is_passed_on() -> None:
+    def keys() -> Any:
+        yield "a"
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        Limiter("3/s").check_many(keys())
+
+
+def test_a_long_batch_lets_other_threads_run_and_decides_the_same() -> None:
+    keys = [f"user:{number % 5000}" for number in range(20_000)]
+    limiter = Limiter("3/h")
+    assert limiter.check_many(keys).allowed_count == 15_000
+    assert limiter.check_many(keys, 2).allowed_count == 0

@@ -1,0 +1,219 @@
+"""The middleware, before applications of both kinds; and who a request is counted for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+from wsgiref.util import setup_testing_defaults
+from wsgiref.validate import validator
+
+import httpx
+import pytest
+
+import ratecell.wsgi
+from ratecell import ClientIP, Header, Limiter, RateLimitMiddleware, client_ip
+
+
+async def hello(scope: Any, receive: Any, send: Any) -> None:
+    """Says what remains."""
+    decision = scope.get("ratecell.decision")
+    text = "unlimited" if decision is None else f"{decision.remaining} left"
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-own", b"1")]})
+    await send({"type": "http.response.body", "body": text.encode()})
+
+
+def get(app: Any, *paths: str, **headers: str) -> list[httpx.Response]:
+    async def run() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app=app, client=("192.0.2.1", 123))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return [await client.get(path, headers=headers) for path in paths]
+
+    return asyncio.run(run())
+
+
+def wsgi_hello(environ: Any, start_response: Any) -> Iterable[bytes]:
+    decision = environ.get("ratecell.decision")
+    text = "unlimited" if decision is None else f"{decision.remaining} left"
+    start_response("200 OK", [("X-Own", "1"), ("Content-Type", "text/plain")])
+    return [text.encode()]
+
+
+def wsgi_get(app: Any, *paths: str, **headers: str) -> list[httpx.Response]:
+    # The validator is strict about what the middleware hands on in both directions.
+    transport = httpx.WSGITransport(app=validator(app), remote_addr="192.0.2.1")
+    with httpx.Client(transport=transport, base_url="http://test") as client:
+        return [client.get(path, headers=headers) for path in paths]
+
+
+KINDS = [
+    pytest.param(RateLimitMiddleware, hello, get, id="asgi"),
+    pytest.param(ratecell.wsgi.RateLimitMiddleware, validator(wsgi_hello), wsgi_get, id="wsgi"),
+]
+kinds = pytest.mark.parametrize(("middleware", "inner", "fetch"), KINDS)
+
+
+@kinds
+def test_the_allowed_are_told_and_the_denied_refused(middleware: Any, inner: Any, fetch: Any) -> None:
+    app = middleware(inner, Limiter("2/h"), key=client_ip, name="api", legacy=True)
+    first, second, third = fetch(app, "/", "/", "/")
+    assert (first.status_code, first.text, first.headers["x-own"]) == (200, "1 left", "1")
+    assert first.headers["ratelimit-policy"] == '"api";q=2;w=3600'
+    assert first.headers["ratelimit"].startswith('"api";r=1;t=')
+    assert "retry-after" not in first.headers
+    assert second.text == "0 left"
+    assert third.status_code == 429
+    after = third.headers["retry-after"]
+    assert third.text == f"Too many requests: retry after {after} s\n"
+    assert third.headers["ratelimit"] == f'"api";r=0;t={after}'
+    assert third.headers["x-ratelimit-limit"] == "2"
+    assert third.headers["content-length"] == str(len(third.content))
+    assert 1 <= int(after) <= 1800
+
+
+@kinds
+def test_a_request_without_a_key_is_not_limited(middleware: Any, inner: Any, fetch: Any) -> None:
+    def key(request: Any) -> str | None:
+        path = request.get("path") or request.get("PATH_INFO")
+        return None if path == "/health" else "all"
+
+    app = middleware(inner, Limiter("1/h"), key)
+    answers = fetch(app, "/health", "/", "/", "/health")
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
+    assert answers[0].text == "unlimited"
+    assert "ratelimit" not in answers[3].headers
+
+
+@kinds
+def test_a_cost_and_a_status_of_ones_own(middleware: Any, inner: Any, fetch: Any) -> None:
+    limiter = Limiter("5/h")
+    app = middleware(inner, limiter, cost=lambda _: 3, status=503)
+    assert [answer.status_code for answer in fetch(app, "/", "/")] == [200, 503]
+    assert limiter.peek("192.0.2.1").remaining == 2
+    never = fetch(middleware(inner, limiter, cost=6), "/")[0]
+    assert (never.status_code, never.text) == (429, "Too many requests\n")
+    assert "retry-after" not in never.headers
+
+
+@kinds
+def test_what_is_denied_may_be_answered_by_another_application(middleware: Any, inner: Any, fetch: Any) -> None:
+    answer = fetch(middleware(inner, Limiter("1/h"), denied=inner), "/", "/")[1]
+    assert (answer.status_code, answer.text) == (200, "0 left")
+    assert "retry-after" in answer.headers
+
+
+@kinds
+def test_what_is_wrong_is_told_before_the_first_request(middleware: Any, inner: Any, fetch: Any) -> None:
+    with pytest.raises(TypeError, match="key is of type str: expected a function of the request"):
+        middleware(inner, Limiter("1/h"), key="ip")
+    with pytest.raises(ValueError, match="expected printable ASCII"):
+        middleware(inner, Limiter("1/h"), name="ä")
+
+
+def websocket(app: Any, extensions: dict[str, Any]) -> list[Any]:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    scope = {"type": "websocket", "client": ("192.0.2.1", 1), "headers": [], "extensions": extensions}
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+def test_websockets_are_counted_when_they_open() -> None:
+    async def accept(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+
+    app = RateLimitMiddleware(accept, Limiter("1/h"))
+    (accepted,) = websocket(app, {})
+    assert accepted["type"] == "websocket.accept"
+    assert accepted["headers"][1][0] == b"ratelimit"
+    assert websocket(app, {}) == [{"type": "websocket.close", "code": 1008}]
+    start, body = websocket(app, {"websocket.http.response": {}})
+    assert (start["type"], start["status"]) == ("websocket.http.response.start", 429)
+    assert body["type"] == "websocket.http.response.body"
+
+
+def test_the_lifespan_passes_through() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    limited: Callable[..., Any] = RateLimitMiddleware(app, Limiter("1/h"))
+    for _ in range(3):
+        asyncio.run(limited({"type": "lifespan"}, None, None))
+    assert seen == ["lifespan"] * 3
+
+
+def asgi_scope(peer: Any, **headers: str | list[str]) -> Any:
+    lines = [(name, [value] if isinstance(value, str) else value) for name, value in headers.items()]
+    fields = [(name.replace("_", "-").encode(), v.encode()) for name, values in lines for v in values]
+    return {"type": "http", "client": peer, "headers": fields}
+
+
+def wsgi_environ(peer: Any, **headers: str | list[str]) -> Any:
+    environ: dict[str, Any] = {}
+    setup_testing_defaults(environ)
+    if peer:
+        environ["REMOTE_ADDR"] = peer[0]
+    for name, value in headers.items():
+        environ["HTTP_" + name.upper()] = value if isinstance(value, str) else ",".join(value)
+    return environ
+
+
+@pytest.mark.parametrize("request_from", [asgi_scope, wsgi_environ])
+def test_addresses(request_from: Callable[..., Any]) -> None:
+    for peer, key in [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("no address", "no address"),
+    ]:
+        assert client_ip(request_from((peer, 1))) == key
+        # A field that anyone can write is not looked at where no proxy is trusted.
+        assert client_ip(request_from((peer, 1), x_forwarded_for="198.51.100.1")) == key
+    assert client_ip(request_from(None)) == "unix"
+    assert ClientIP(ipv6_prefix=48)(request_from(("2001:db8:1:2::", 1))) == "2001:db8:1::/48"
+
+
+@pytest.mark.parametrize("request_from", [asgi_scope, wsgi_environ])
+@pytest.mark.parametrize(
+    ("hops", "field", "key"),
+    [
+        (1, "198.51.100.1", "198.51.100.1"),
+        (1, "203.0.113.9, 198.51.100.1", "198.51.100.1"),
+        (2, "203.0.113.9, 198.51.100.1", "203.0.113.9"),
+        (2, ["203.0.113.9", "198.51.100.1, 198.51.100.2"], "198.51.100.1"),
+        (1, "198.51.100.1:5000", "198.51.100.1"),
+        (1, "[2001:db8::1]:5000", "2001:db8::/64"),
+        (1, "2001:db8::1", "2001:db8::/64"),
+        (3, "203.0.113.9, 198.51.100.1", "10.0.0.1"),
+        (1, "unknown", "10.0.0.1"),
+        (1, "", "10.0.0.1"),
+    ],
+)
+def test_trusted_proxies(request_from: Callable[..., Any], hops: int, field: Any, key: str) -> None:
+    assert ClientIP(hops)(request_from(("10.0.0.1", 1), x_forwarded_for=field)) == key
+
+
+@pytest.mark.parametrize("request_from", [asgi_scope, wsgi_environ])
+def test_a_field_as_the_key(request_from: Callable[..., Any]) -> None:
+    key = Header("X-API-Key")
+    assert key(request_from(("192.0.2.1", 1), x_api_key="192.0.2.2")) == "X-API-Key=192.0.2.2"
+    assert key(request_from(("192.0.2.1", 1))) == "192.0.2.1"
+    assert Header("X-API-Key", lambda _: None)(request_from(("192.0.2.1", 1))) is None
+
+
+def test_a_client_ip_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="trusted_hops is -1: expected at least 0"):
+        ClientIP(-1)
+    with pytest.raises(ValueError, match="ipv6_prefix is 0: expected 1 to 128"):
+        ClientIP(ipv6_prefix=0)

@@ -1,0 +1,244 @@
+"""The calls that decide one request, and every argument that they refuse."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ratecell
+from ratecell import Limiter, Outcome, PolicyError
+
+SECOND = 10**9
+
+
+def test_a_decision_says_everything() -> None:
+    limiter = Limiter("3/s")
+    decision = limiter.check_at("user:42", 1, 0)
+    assert decision
+    assert decision.allowed
+    assert (decision.outcome, decision.limit, decision.remaining) == (Outcome.ALLOWED, 3, 2)
+    assert (decision.retry_after, decision.retry_after_ns) == (0.0, 0)
+    assert (decision.reset_after, decision.reset_after_ns) == (0.333333334, 333_333_334)
+    assert (decision.delay, decision.delay_ns, decision.layer) == (0.0, 0, 0)
+    denied = limiter.check_at("user:42", 3, 0)
+    assert not denied
+    assert not denied.allowed
+    assert (denied.outcome, denied.remaining) == (Outcome.DENIED, 2)
+    assert (denied.retry_after, denied.retry_after_ns) == (0.333333334, 333_333_334)
+    assert repr(denied) == (
+        "<Decision denied: limit=3 remaining=2 retry_after=0.333333334 reset_after=0.333333334>"
+    )
+
+
+def test_retry_after_is_exact() -> None:
+    limiter = Limiter("3/s")
+    assert limiter.check_at("k", 3, 0)
+    after = limiter.check_at("k", 1, 0).retry_after_ns
+    assert after is not None
+    assert not limiter.check_at("k", 1, after - 1)
+    assert limiter.check_at("k", 1, after)
+
+
+def test_never_and_the_end_of_the_clock_have_no_retry() -> None:
+    limiter = Limiter("3/s")
+    never = limiter.check_at("k", 4, 0)
+    assert (never.outcome, never.retry_after, never.retry_after_ns) == (Outcome.NEVER, None, None)
+    past = limiter.check_at("k", 1, limiter.max_now_ns + 1)
+    assert (past.outcome, past.retry_after) == (Outcome.CLOCK_RANGE, None)
+    assert "retry_after=None" in repr(never)
+
+
+def test_a_queue_tells_the_delay_and_layers_the_tightest() -> None:
+    queue = Limiter("leaky_queue 10/s queue=5")
+    assert [queue.check_at("k", 1, 0).delay_ns for _ in range(3)] == [0, 10**8, 2 * 10**8]
+    layers = Limiter("10/s & fixed_window 3/1h")
+    assert layers.check_at("k", 1, 0).layer == 1
+    assert layers.capacity == 3
+
+
+def test_str_is_its_utf_8() -> None:
+    limiter = Limiter("10/s")
+    for number, (text, encoded) in enumerate([("user:42", b"user:42"), ("schlüssel", "schlüssel".encode()), ("", b"")]):
+        assert limiter.check_at(text, 4, number).remaining == 6
+        assert limiter.check_at(encoded, 4, number).remaining == 2
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.binary(), st.integers(0, 12))
+def test_a_key_is_any_text_or_bytes(text: str, data: bytes, cost: int) -> None:
+    limiter = Limiter("10/s", max_keys=10)
+    for key in (text, data):
+        limiter.forget(key)
+        decision = limiter.check_at(key, cost, 0)
+        assert decision.outcome == (Outcome.ALLOWED if cost <= 10 else Outcome.NEVER)
+        assert decision.remaining == (10 - cost if cost <= 10 else 10)
+
+
+def test_decisions_are_values() -> None:
+    one, same, other = (Limiter("3/s").check_at("k", cost, 0) for cost in (1, 1, 2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != "allowed"
+    assert len({one, same, other}) == 2
+    with pytest.raises(AttributeError):
+        one.limit = 5  # type: ignore[misc]
+
+
+def test_peek_takes_nothing_and_charge_takes_what_was_spent() -> None:
+    limiter = Limiter("5/h")
+    assert limiter.check_at("k", 2, 0).remaining == 3
+    assert limiter.peek_at("k", 0).remaining == 3
+    assert limiter.charge_at("k", 9, 0).remaining == 0
+    assert not limiter.check_at("k", 1, 0)
+
+
+def test_the_clock_is_the_limiters_own_where_none_is_given() -> None:
+    limiter = Limiter("5/h")
+    before = limiter.now_ns()
+    assert limiter.check("k", 2).remaining == 3
+    assert limiter.check_at("k", 0, limiter.now_ns()).remaining == 3
+    assert limiter.peek("k").remaining == 3
+    assert limiter.charge("k", 1).remaining == 2
+    assert limiter.charge("k").remaining == 1
+    assert limiter.check("k").remaining == 0
+    assert limiter.now_ns() >= before
+    assert limiter.epoch.tzinfo == datetime.timezone.utc
+    assert limiter.epoch.weekday() == 0
+    wall = limiter.epoch + datetime.timedelta(microseconds=limiter.now_ns() / 1000)
+    assert abs(wall - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(minutes=1)
+
+
+def test_forget_makes_a_key_new() -> None:
+    limiter = Limiter("2/h")
+    assert limiter.check("k", 2)
+    assert limiter.forget("k") is True
+    assert limiter.forget("k") is False
+    assert limiter.check(b"k", 2)
+
+
+def test_stats_count() -> None:
+    limiter = Limiter("2/h", max_keys=1000)
+    for number in range(100):
+        assert limiter.check_at(f"user:{number}", 1, 0)
+    stats = limiter.stats_at(0)
+    assert (stats.live, stats.evicted, stats.forgiven, stats.exhausted) == (100, 0, 0, 0)
+    assert (stats.shared, stats.denied_full, stats.allowed_full) == (0, 0, 0)
+    assert stats.slots >= 1000
+    assert stats.bytes >= 16 * stats.slots
+    assert stats == limiter.stats_at(0)
+    assert limiter.stats_at(10**13).live == 0
+    assert limiter.stats().live <= 100
+    assert repr(stats).startswith("<Stats: live=100 slots=")
+
+
+@pytest.mark.parametrize(
+    ("when_full", "counter"),
+    [("evict", "evicted"), ("share", "shared"), ("deny", "denied_full"), ("allow", "allowed_full"), (None, "evicted")],
+)
+def test_a_full_table_does_as_it_was_told(when_full: Any, counter: str) -> None:
+    limiter = Limiter("1/h", max_keys=1, when_full=when_full)
+    for number in range(500):
+        limiter.check_at(f"user:{number}", 1, 0)
+    counters = ("evicted", "shared", "denied_full", "allowed_full")
+    assert [name for name in counters if getattr(limiter.stats_at(0), name)] == [counter]
+
+
+def test_another_policy_on_the_same_keys() -> None:
+    basic = Limiter("3/h")
+    gold = basic.with_policy("10/h")
+    assert isinstance(gold, Limiter)
+    assert basic.check_at("k", 2, 0)
+    assert gold.check_at("k", 0, 0).remaining < 10
+    assert (basic.policy, gold.policy) == ("3/h", "10/h")
+    with pytest.raises(ValueError, match="the region's words"):
+        basic.with_policy("fixed_window 3/1h")
+    with pytest.raises(PolicyError, match="zero_limit"):
+        basic.with_policy("0/s")
+
+
+def test_a_subclass_keeps_its_class() -> None:
+    class Mine(Limiter):
+        pass
+
+    assert type(Mine("1/s").with_policy("2/s")) is Mine
+    assert repr(Mine("100/s burst=200")) == "<Limiter '100/s burst=200'>"
+
+
+def test_a_policy_that_is_refused_says_where() -> None:
+    with pytest.raises(ValueError, match="gcra has no option `brust`: expected burst") as refused:
+        Limiter("10/s brust=20")
+    assert isinstance(refused.value, PolicyError)
+    assert (refused.value.code, refused.value.column) == ("syntax", 6)
+
+
+BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
+    (lambda x: x.check(3), TypeError, "key is of type int: expected str or bytes"),  # type: ignore[arg-type]
+    (lambda x: x.check(None), TypeError, "key is of type NoneType"),  # type: ignore[arg-type]
+    (lambda x: x.check(bytearray(b"k")), TypeError, "key is of type bytearray"),  # type: ignore[arg-type]
+    (lambda x: x.check("\ud800"), UnicodeEncodeError, "surrogates not allowed"),
+    (lambda x: x.check("k", -1), ValueError, "cost is -1: expected 0 to 4294967295"),
+    (lambda x: x.check("k", 2**32), ValueError, "cost is 4294967296: expected 0 to 4294967295"),
+    (lambda x: x.check("k", 1.5), TypeError, "cost is of type float: expected int"),  # type: ignore[arg-type]
+    (lambda x: x.check("k", None), TypeError, "cost is of type NoneType: expected int"),  # type: ignore[arg-type]
+    (lambda x: x.check_at("k", 1, -1), ValueError, "now_ns is -1: expected 0 to"),
+    (lambda x: x.check_at("k", 1, 2**64), ValueError, "now_ns is 18446744073709551616"),
+    (lambda x: x.check_at("k", 1, 0.5), TypeError, "now_ns is of type float"),  # type: ignore[arg-type]
+    (lambda x: x.check_at("k", 1), TypeError, "missing 1 required positional argument: 'now_ns'"),  # type: ignore[call-arg]
+    (lambda x: x.check(), TypeError, "missing 1 required positional argument: 'key'"),  # type: ignore[call-arg]
+    (lambda x: x.check("k", price=1), TypeError, "price"),  # type: ignore[call-arg]
+    (lambda x: x.peek(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
+    (lambda x: x.charge("k", -1), ValueError, "cost is -1"),
+    (lambda x: x.forget(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
+    (lambda x: x.stats_at("0"), TypeError, "now_ns is of type str"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", max_keys=0), ValueError, "max_keys is 0: expected at least 1"),
+    (lambda _: Limiter("1/s", max_keys=-1), ValueError, "max_keys is -1: expected 0 to"),
+    (lambda _: Limiter("1/s", max_keys="9"), TypeError, "max_keys is of type str: expected int"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", max_keys=10**15), MemoryError, "expected a smaller max_keys"),
+    (lambda _: Limiter("1/s", when_full="wait"), ValueError, "when_full is 'wait': expected 'evict'"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", when_full=1), TypeError, "when_full is of type int"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", path=3), TypeError, "path"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[misc]
+    (lambda _: Limiter(5), TypeError, "policy"),  # type: ignore[arg-type]
+    (lambda _: Limiter(""), ValueError, "expected"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_arguments_are_named_and_charge_nothing(number: int) -> None:
+    call, error, text = BAD[number]
+    limiter = Limiter("3/s")
+    with pytest.raises(error, match=text):
+        call(limiter)
+    assert limiter.stats_at(0).live == 0
+
+
+def test_headers_tell_the_decision() -> None:
+    limiter = Limiter("2/m")
+    assert limiter.check_at("k", 2, 0)
+    denied = limiter.check_at("k", 1, 0)
+    assert limiter.headers(denied, "api", legacy=True) == [
+        ("RateLimit-Policy", '"api";q=2;w=60'),
+        ("RateLimit", '"api";r=0;t=30'),
+        ("Retry-After", "30"),
+        ("X-RateLimit-Limit", "2"),
+        ("X-RateLimit-Remaining", "0"),
+        ("X-RateLimit-Reset", "60"),
+    ]
+    assert limiter.headers(denied)[0] == ("RateLimit-Policy", '"2/m";q=2;w=60')
+    with pytest.raises(ValueError, match="column 3 of the name: expected printable ASCII"):
+        limiter.headers(denied, "ap\n")
+
+
+def test_everything_public_is_documented() -> None:
+    for name in ratecell.__all__:
+        thing = getattr(ratecell, name)
+        assert thing.__doc__, name
+        if isinstance(thing, type):
+            for member in vars(thing).keys() | {m for base in thing.__mro__[:-1] for m in vars(base)}:
+                if not member.startswith("_") and issubclass(thing, Limiter | ratecell.Decision | ratecell.Decisions | ratecell.Stats):
+                    assert getattr(thing, member).__doc__, f"{name}.{member}"

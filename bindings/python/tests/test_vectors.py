@@ -1,0 +1,36 @@
+"""Every published decision, and that a changed one would be noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import vectors
+
+FOLDER = Path(__file__).parents[3] / "vectors"
+
+
+def test_every_published_decision() -> None:
+    done = vectors.replay(FOLDER)
+    assert done.failures == []
+    rows = sum(line.startswith("[") for path in FOLDER.glob("*.jsonl") for line in path.read_text().splitlines())
+    assert done.passed >= rows > 100_000
+
+
+@pytest.mark.parametrize("column", [3, 4, 5, 6])
+def test_a_changed_figure_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str], column: int) -> None:
+    lines = (FOLDER / "basic.jsonl").read_text().splitlines()
+    number = next(n for n, line in enumerate(lines) if line.startswith("[") and '"a",0,1,10,0,0' in line)
+    row = lines[number].strip("[]").split(",")
+    row[column] = "0" if column == 3 else str(int(row[column]) + 1)
+    lines[number] = f"[{','.join(row)}]"
+    (tmp_path / "basic.jsonl").write_text("\n".join(lines))
+    assert vectors.main(str(tmp_path)) == 1
+    told = capsys.readouterr().out
+    assert f"basic.jsonl:{number + 1}: expected" in told
+    assert told.endswith(", 1 failed\n")
+
+
+def test_nothing_to_replay_is_no_success(tmp_path: Path) -> None:
+    assert vectors.main(str(tmp_path)) == 1

@@ -1,0 +1,231 @@
+"""What waits: that it sleeps as long as it must, charges once, and knows when it need not begin.
+
+No time is measured. Where sleeping matters, the clock and the sleep are made up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from ratecell import Limiter, Outcome, RateLimitExceeded
+
+
+class Clock:
+    """Time that passes by sleeping alone, for one limiter."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ns = 10**9
+        self.slept: list[float] = []
+        monkeypatch.setattr(time, "monotonic_ns", lambda: self.ns)
+        monkeypatch.setattr(time, "sleep", self.sleep)
+
+        async def sleep(seconds: float) -> None:
+            self.sleep(seconds)
+
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        clock = self
+
+        class Timed(Limiter):
+            def check(self, key: str | bytes, cost: int = 1) -> Any:
+                return self.check_at(key, cost, clock.ns)
+
+        self.limiter = Timed
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.ns += round(seconds * 1e9)
+
+
+@pytest.fixture(params=["wait", "acquire"])
+def wait(request: pytest.FixtureRequest) -> Any:
+    """`wait`, and `acquire` as one that blocks."""
+    if request.param == "wait":
+        return lambda limiter, *args, **kwargs: limiter.wait(*args, **kwargs)
+
+    def blocking(limiter: Limiter, *args: Any, **kwargs: Any) -> Any:
+        coroutine = limiter.acquire(*args, **kwargs)
+        with pytest.raises(StopIteration) as done:
+            coroutine.send(None)
+        return done.value.value
+
+    return blocking
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_it_sleeps_as_long_as_it_must(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("4/s burst=1")
+    for _ in range(4):
+        assert wait(limiter, "k")
+    assert clock.slept == [0.25, 0.25, 0.25]
+    assert limiter.check_at("k", 1, clock.ns + 249_999_999).outcome is Outcome.DENIED
+    assert limiter.check_at("k", 1, clock.ns + 250_000_000)
+
+
+def test_it_charges_the_cost_once(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("10/s")
+    assert wait(limiter, "k", 8).remaining == 2
+    assert wait(limiter, "k", cost=7).remaining == 0
+    assert clock.slept == [0.5]
+
+
+def test_a_timeout_that_cannot_be_met_is_told_at_once(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("1/s")
+    assert wait(limiter, "k", timeout=0.0)
+    denied = wait(limiter, "k", timeout=0.999)
+    assert denied.outcome is Outcome.DENIED
+    assert denied.retry_after == 1.0
+    assert not wait(limiter, "k", 2, timeout=5.0)
+    assert clock.slept == []
+    assert wait(limiter, "k", timeout=1.0)
+    assert clock.slept == [1.0]
+
+
+def test_the_timeout_is_for_all_of_the_waiting(wait: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    limiter = clock.limiter("1/s")
+    assert limiter.check("k")
+
+    def overtaken(seconds: float) -> None:
+        clock.sleep(seconds)
+        assert limiter.check("k")
+
+    async def sleep(seconds: float) -> None:
+        overtaken(seconds)
+
+    monkeypatch.setattr(time, "sleep", overtaken)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    assert not wait(limiter, "k", timeout=2.5)
+    assert clock.slept == [1.0, 1.0]
+
+
+def test_what_can_never_be_is_an_error_where_no_timeout_says_when_to_give_up(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("3/s")
+    with pytest.raises(ValueError, match="cost is 4: expected at most the capacity, 3"):
+        wait(limiter, "k", 4)
+    assert wait(limiter, "k", 4, timeout=60.0).outcome is Outcome.NEVER
+    clock.ns = limiter.max_now_ns + 1
+    with pytest.raises(ValueError, match="expected a policy with a longer horizon"):
+        wait(limiter, "k")
+
+
+@pytest.mark.parametrize("timeout", [-1.0, float("nan"), float("inf")])
+def test_a_timeout_that_is_none_is_named(wait: Any, clock: Clock, timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout is .*: expected seconds from 0 to"):
+        wait(clock.limiter("3/s"), "k", timeout=timeout)
+
+
+def test_a_queues_delay_is_slept(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("leaky_queue 10/s queue=5")
+    for _ in range(5):
+        assert limiter.check("k")
+    assert wait(limiter, "k").delay == 0.5
+    assert clock.slept == [0.5]
+
+
+def test_a_queue_is_not_entered_where_its_delay_would_be_too_long(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("leaky_queue 10/s queue=50 & 1000/s")
+    for _ in range(4):
+        assert limiter.check("k")
+    before = limiter.check("k", 0)
+    assert not wait(limiter, "k", timeout=0.399)
+    assert limiter.check("k", 0) == before
+    assert clock.slept == []
+    assert wait(limiter, "k", timeout=0.4).delay_ns == 4 * 10**8
+    assert clock.slept == [0.4]
+
+
+def test_a_full_queue_is_waited_for_where_there_is_time(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("leaky_queue 10/s queue=2")
+    for _ in range(3):
+        assert limiter.check("k")
+    assert not wait(limiter, "k", timeout=0.05)
+    assert wait(limiter, "k", timeout=0.3).delay == pytest.approx(0.2)
+    assert clock.slept == pytest.approx([0.1, 0.2])
+
+
+def test_threads_and_tasks_wait_in_earnest() -> None:
+    limiter = Limiter("200/s burst=1")
+
+    async def tasks() -> list[Any]:
+        return await asyncio.gather(*(limiter.acquire("k") for _ in range(10)))
+
+    assert all(asyncio.run(tasks()))
+    assert all(limiter.wait("k", timeout=60) for _ in range(10))
+
+
+def test_a_task_that_is_cancelled_has_taken_nothing() -> None:
+    limiter = Limiter("2/h")
+
+    async def cancelled() -> None:
+        assert limiter.check("k", 2)
+        waiting = asyncio.create_task(limiter.acquire("k", 1))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(cancelled())
+    # Two units take an hour to come back, three would take longer.
+    assert limiter.peek("k").reset_after_ns <= 3600 * 10**9
+    assert limiter.with_policy("2/h burst=3").check("k").remaining == 0
+
+
+def test_a_decorated_function_is_called_or_raises() -> None:
+    limiter = Limiter("2/h")
+
+    @limiter.limit(key=lambda user, **_: f"user:{user}")
+    def greet(user: int, *, loudly: bool = False) -> str:
+        """Greets."""
+        return "HELLO" if loudly else "hello"
+
+    assert greet(1, loudly=True) == "HELLO"
+    assert greet(1) == greet(2) == "hello"
+    with pytest.raises(RateLimitExceeded, match=r"rate limit exceeded for 'user:1': retry after \d+") as denied:
+        greet(1)
+    assert denied.value.key == "user:1"
+    assert denied.value.decision.outcome is Outcome.DENIED
+    assert (greet.__name__, greet.__doc__) == ("greet", "Greets.")
+
+
+def test_a_decorated_coroutine_function_stays_one() -> None:
+    limiter = Limiter("1/h")
+
+    @limiter.limit()
+    async def fetch(number: int) -> int:
+        return number
+
+    async def run() -> None:
+        assert await fetch(5) == 5
+        with pytest.raises(RateLimitExceeded, match="fetch"):
+            await fetch(6)
+
+    assert asyncio.iscoroutinefunction(fetch)
+    asyncio.run(run())
+
+
+def test_a_decorated_function_may_wait(clock: Clock) -> None:
+    limiter = clock.limiter("2/s burst=1")
+
+    @limiter.limit(b"all", timeout=None)
+    def call() -> bool:
+        return True
+
+    assert call()
+    assert call()
+    assert clock.slept == [0.5]
+
+    @limiter.limit("other", cost=2)
+    def costly() -> bool:
+        return True
+
+    with pytest.raises(RateLimitExceeded, match="'other': can never be allowed"):
+        costly()
+    with pytest.raises(TypeError, match="key is of type int: expected str, bytes or a function"):
+        limiter.limit(3)  # type: ignore[arg-type]
