@@ -24,12 +24,13 @@ cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
 # What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, nginx.
+# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, Python.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
 }
 for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
-    nginx nginx-dev python3; do needs "$package"; done
+    nginx nginx-dev python3 python3-venv; do needs "$package"; done
 # Any Go since Debian's.
 command -v go >/dev/null || needs golang
 if [ ${#packages[@]} -gt 0 ]; then

@@ -1,5 +1,7 @@
 //! `Decisions`: the answers to a batch, 48 bytes each, of which Python objects are made only when asked for.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
+
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
@@ -44,6 +46,10 @@ impl Decisions {
         decision.copied().map(Decision::from).ok_or_else(|| {
             PyIndexError::new_err(format!("decision {index} of {}: out of range", self.0.len()))
         })
+    }
+
+    fn __iter__(this: Py<Self>) -> InOrder {
+        InOrder { decisions: this, next: AtomicUsize::new(0) }
     }
 
     /// A batch is neither allowed nor denied: asking would be a mistake that lets everything pass.
@@ -108,5 +114,25 @@ impl Decisions {
 
     fn __repr__(&self) -> String {
         format!("<Decisions: {} of {} allowed>", self.allowed_count(), self.0.len())
+    }
+}
+
+/// Goes through a batch, from the first to the last.
+#[pyclass(frozen, module = "ratecell._native")]
+pub(crate) struct InOrder {
+    decisions: Py<Decisions>,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl InOrder {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self) -> Option<Decision> {
+        // Relaxed: the decisions never change, so that of an own number is all there is to see.
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        self.decisions.get().0.get(next).copied().map(Decision::from)
     }
 }

@@ -96,7 +96,9 @@ def test_a_cost_and_a_status_of_ones_own(middleware: Any, inner: Any, fetch: Any
 
 
 @kinds
-def test_what_is_denied_may_be_answered_by_another_application(middleware: Any, inner: Any, fetch: Any) -> None:
+def test_what_is_denied_may_be_answered_by_another_application(
+    middleware: Any, inner: Any, fetch: Any
+) -> None:
     answer = fetch(middleware(inner, Limiter("1/h"), denied=inner), "/", "/")[1]
     assert (answer.status_code, answer.text) == (200, "0 left")
     assert "retry-after" in answer.headers

@@ -34,7 +34,7 @@ def test_the_same_answers(package: Any, strategy: str) -> None:
     assert limiter.hit(item, "bob")
     assert limiter.hit(item, "ann")
     assert not limiter.hit(item, "ann")
-    reset, remaining = limiter.get_window_stats(item, "ann")
+    _reset, remaining = limiter.get_window_stats(item, "ann")
     assert remaining == 0
     limiter.clear(item, "ann")
     assert limiter.hit(item, "ann", cost=5)

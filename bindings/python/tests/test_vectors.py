@@ -14,7 +14,9 @@ FOLDER = Path(__file__).parents[3] / "vectors"
 def test_every_published_decision() -> None:
     done = vectors.replay(FOLDER)
     assert done.failures == []
-    rows = sum(line.startswith("[") for path in FOLDER.glob("*.jsonl") for line in path.read_text().splitlines())
+    rows = sum(
+        line.startswith("[") for path in FOLDER.glob("*.jsonl") for line in path.read_text().splitlines()
+    )
     assert done.passed >= rows > 100_000
 
 

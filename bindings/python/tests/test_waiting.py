@@ -88,7 +88,9 @@ def test_a_timeout_that_cannot_be_met_is_told_at_once(wait: Any, clock: Clock) -
     assert clock.slept == [1.0]
 
 
-def test_the_timeout_is_for_all_of_the_waiting(wait: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_timeout_is_for_all_of_the_waiting(
+    wait: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limiter = clock.limiter("1/s")
     assert limiter.check("k")
 
@@ -187,7 +189,9 @@ def test_a_decorated_function_is_called_or_raises() -> None:
 
     assert greet(1, loudly=True) == "HELLO"
     assert greet(1) == greet(2) == "hello"
-    with pytest.raises(RateLimitExceeded, match=r"rate limit exceeded for 'user:1': retry after \d+") as denied:
+    with pytest.raises(
+        RateLimitExceeded, match=r"rate limit exceeded for 'user:1': retry after \d+"
+    ) as denied:
         greet(1)
     assert denied.value.key == "user:1"
     assert denied.value.decision.outcome is Outcome.DENIED

@@ -23,10 +23,16 @@ def limited(
 ) -> Callable[[_Function], _Function]:
     """The decorator that `Limiter.limit` returns."""
     if key is not None and not callable(key) and not isinstance(key, str | bytes):
-        raise TypeError(f"key is of type {type(key).__name__}: expected str, bytes or a function that returns one")
+        raise TypeError(
+            f"key is of type {type(key).__name__}: expected str, bytes or a function that returns one"
+        )
 
     def decorate(function: _Function) -> _Function:
-        key_of = key if callable(key) else _constant(f"{function.__module__}.{function.__qualname__}" if key is None else key)
+        key_of = (
+            key
+            if callable(key)
+            else _constant(f"{function.__module__}.{function.__qualname__}" if key is None else key)
+        )
 
         if inspect.iscoroutinefunction(function):
 

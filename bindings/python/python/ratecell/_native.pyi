@@ -5,9 +5,11 @@ from datetime import datetime
 from os import PathLike
 from typing import Literal, final
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Self, disjoint_base
 
 from ratecell._outcome import Outcome
+
+__all__ = ["Decision", "Decisions", "Limiter", "PolicyError", "Stats", "check_all"]
 
 class PolicyError(ValueError):
     code: str
@@ -44,7 +46,7 @@ class Decision:
 class Decisions:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Decision]: ...
-    def __getitem__(self, index: int) -> Decision: ...
+    def __getitem__(self, index: int, /) -> Decision: ...
     @property
     def allowed(self) -> bytes: ...
     @property
@@ -82,6 +84,7 @@ class Stats:
     @property
     def exhausted(self) -> int: ...
 
+@disjoint_base
 class Limiter:
     def __new__(
         cls,

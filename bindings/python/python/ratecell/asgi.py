@@ -77,9 +77,7 @@ class RateLimitMiddleware:
         await send({"type": f"{kind}.start", "status": self._desk.status, "headers": _encoded(fields)})
         await send({"type": f"{kind}.body", "body": body})
 
-    async def _refuse_websocket(
-        self, scope: Scope, decision: Decision, receive: Receive, send: Send
-    ) -> None:
+    async def _refuse_websocket(self, scope: Scope, decision: Decision, receive: Receive, send: Send) -> None:
         # The client's connect comes first; only then may it be answered.
         await receive()
         if "websocket.http.response" in (scope.get("extensions") or {}):
