@@ -1,5 +1,7 @@
 //! Arguments of one value, each with the message that says what was wrong with it.
 
+use std::path::PathBuf;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
@@ -69,6 +71,35 @@ pub(crate) fn number(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<
         object.extract().map_err(|_| not_a_number(name, object.as_borrowed(), "18446744073709551615"))
     });
     given.transpose()
+}
+
+/// A policy, as text.
+pub(crate) struct PolicyText<'a>(pub(crate) &'a str);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for PolicyText<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            Ok(Self(object.extract()?))
+        } else {
+            Err(wrong_type("policy", object, "str"))
+        }
+    }
+}
+
+/// A file's path: what `open` takes, but for numbers.
+pub(crate) struct Location(pub(crate) PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for Location {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
+            Ok(path) => Ok(Self(path)),
+            Err(_) => Err(wrong_type("path", object, "str or os.PathLike of str")),
+        }
+    }
 }
 
 /// `when_full`, by its name.

@@ -13,10 +13,7 @@ type Asked<'py> = (PyRef<'py, Limiter>, Bound<'py, PyAny>, Cost, Option<Now>);
 /// Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with what each
 /// says by itself.
 #[pyfunction]
-pub(crate) fn check_all(
-    py: Python<'_>,
-    claims: Vec<Asked<'_>>,
-) -> PyResult<Decisions> {
+pub(crate) fn check_all(py: Python<'_>, claims: Vec<Asked<'_>>) -> PyResult<Decisions> {
     let claims = claims.iter().map(|(limiter, key, cost, now)| {
         let limiter = limiter.here(py)?;
         let Key(key) = key.as_borrowed().extract()?;

@@ -14,6 +14,8 @@ mod stats;
 mod forks;
 mod limiter;
 mod joint;
+#[expect(unsafe_code, reason = "what Python calls without PyO3")]
+mod fast;
 
 /// The extension module.
 #[pymodule]
@@ -35,6 +37,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::fast::install(module.py())?;
         crate::forks::watch(module.py())
     }
 }

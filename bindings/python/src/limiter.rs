@@ -1,13 +1,12 @@
 //! `Limiter`: the calls that decide.
 
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use pyo3::prelude::*;
 use ratecell::headers::{Field, Headers};
 use ratecell::{Decision as Told, Policy};
 
-use crate::arguments::{Cost, Full, Key, Now, number};
+use crate::arguments::{Cost, Full, Key, Location, Now, PolicyText, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -36,6 +35,13 @@ impl Limiter {
             _ => {}
         }
         Ok(&self.core)
+    }
+
+    /// The limiter within, unless it left the process where it was made.
+    #[inline]
+    pub(crate) fn at_home(&self) -> Option<&ratecell::Limiter> {
+        let left = self.home.as_ref().is_some_and(Home::left);
+        (!left).then_some(&self.core)
     }
 
     fn decide_many(
@@ -74,13 +80,13 @@ impl Limiter {
     #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, _beside=None))]
     fn new(
         py: Python<'_>,
-        policy: &str,
+        policy: PolicyText<'_>,
         max_keys: Option<&Bound<'_, PyAny>>,
         when_full: Option<Full>,
-        path: Option<PathBuf>,
+        path: Option<Location>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
-        let policy = parse(py, policy)?;
+        let policy = parse(py, policy.0)?;
         if let Some(beside) = _beside {
             let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
             return Ok(Self { core, home: beside.home.as_ref().map(Home::same) });
@@ -95,7 +101,7 @@ impl Limiter {
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.
         let core = py.detach(|| match path {
-            Some(path) => builder.open(path),
+            Some(Location(path)) => builder.open(path),
             None => builder.build(),
         });
         Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, home })

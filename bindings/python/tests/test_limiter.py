@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -209,9 +210,9 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
     (lambda _: Limiter("1/s", max_keys=10**15), MemoryError, "expected a smaller max_keys"),
     (lambda _: Limiter("1/s", when_full="wait"), ValueError, "when_full is 'wait': expected 'evict'"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", when_full=1), TypeError, "when_full is of type int"),  # type: ignore[arg-type]
-    (lambda _: Limiter("1/s", path=3), TypeError, "path"),  # type: ignore[arg-type]
+    (lambda _: Limiter("1/s", path=3), TypeError, "path is of type int: expected str or os.PathLike"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[call-arg]
-    (lambda _: Limiter(5), TypeError, "policy"),  # type: ignore[arg-type]
+    (lambda _: Limiter(5), TypeError, "policy is of type int: expected str"),  # type: ignore[arg-type]
     (lambda _: Limiter(""), ValueError, "expected"),
 ]
 
@@ -220,8 +221,9 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
 def test_bad_arguments_are_named_and_charge_nothing(number: int) -> None:
     call, error, text = BAD[number]
     limiter = Limiter("3/s")
-    with pytest.raises(error, match=text):
+    with pytest.raises(error) as refused:
         call(limiter)
+    assert re.search(text, str(refused.value))
     assert limiter.stats_at(0).live == 0
 
 
