@@ -6,19 +6,20 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use ratecell::Outcome;
 
+use crate::recycle::Told;
+
 /// What a limiter answers to one request: true if it may go.
 ///
 /// A denial is an answer, not an exception. Times are relative to the request's, exact in the `_ns` twins and
 /// the nearest float otherwise.
 #[pyclass(frozen, freelist = 64, module = "ratecell")]
-#[derive(Clone, Copy)]
 pub(crate) struct Decision {
-    pub(crate) told: ratecell::Decision,
+    pub(crate) told: Told,
 }
 
 impl From<ratecell::Decision> for Decision {
     fn from(told: ratecell::Decision) -> Self {
-        Self { told }
+        Self { told: Told::new(told) }
     }
 }
 
@@ -37,31 +38,31 @@ pub(crate) fn member(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyA
 #[pymethods]
 impl Decision {
     fn __bool__(&self) -> bool {
-        self.told.is_allowed()
+        self.told.get().is_allowed()
     }
 
     /// Whether the request may go: what `bool(decision)` says.
     #[getter]
     fn allowed(&self) -> bool {
-        self.told.is_allowed()
+        self.told.get().is_allowed()
     }
 
     /// How the request was decided.
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        member(py, self.told.outcome())
+        member(py, self.told.get().outcome())
     }
 
     /// The most units that can pass at one instant; of several layers, that of `layer`.
     #[getter]
     fn limit(&self) -> u64 {
-        self.told.limit()
+        self.told.get().limit()
     }
 
     /// Units that would be allowed at this same instant, after this decision.
     #[getter]
     fn remaining(&self) -> u64 {
-        self.told.remaining()
+        self.told.get().remaining()
     }
 
     /// Seconds until the same cost would be allowed, with no other traffic on the key: 0.0 if it was
@@ -74,53 +75,53 @@ impl Decision {
     /// `retry_after` in nanoseconds: exact, 1 ns earlier the same cost is still denied.
     #[getter]
     fn retry_after_ns(&self) -> Option<u64> {
-        self.told.retry_after().map(|_| self.told.retry_after_ns())
+        self.told.get().retry_after().map(|_| self.told.get().retry_after_ns())
     }
 
     /// Seconds until the key is as good as never used.
     #[getter]
     fn reset_after(&self) -> f64 {
-        seconds(self.told.reset_after_ns())
+        seconds(self.told.get().reset_after_ns())
     }
 
     /// `reset_after` in nanoseconds.
     #[getter]
     fn reset_after_ns(&self) -> u64 {
-        self.told.reset_after_ns()
+        self.told.get().reset_after_ns()
     }
 
     /// Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`.
     #[getter]
     fn delay(&self) -> f64 {
-        seconds(self.told.delay_ns())
+        seconds(self.told.get().delay_ns())
     }
 
     /// `delay` in nanoseconds.
     #[getter]
     fn delay_ns(&self) -> u64 {
-        self.told.delay_ns()
+        self.told.get().delay_ns()
     }
 
     /// Which of the policy's layers has the least `remaining`: the one to name to whoever was refused.
     /// Counted from 0; 0 where there is one layer.
     #[getter]
     fn layer(&self) -> usize {
-        self.told.layer()
+        self.told.get().layer()
     }
 
     fn __eq__(&self, other: PyRef<'_, Self>) -> bool {
-        self.told == other.told
+        self.told.get() == other.told.get()
     }
 
     fn __hash__(&self) -> u64 {
-        let told = &self.told;
+        let told = self.told.get();
         let mut hasher = DefaultHasher::new();
         (told.outcome(), told.limit(), told.remaining(), told.reset_after_ns()).hash(&mut hasher);
         hasher.finish()
     }
 
     fn __repr__(&self) -> String {
-        let told = &self.told;
+        let told = self.told.get();
         let retry_after = self.retry_after().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
         format!(
             "<Decision {}: limit={} remaining={} retry_after={retry_after} reset_after={:?}>",

@@ -15,6 +15,7 @@ use pyo3::{Borrowed, ffi};
 use crate::arguments::{Cost, Key};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
+use crate::recycle::answer;
 
 /// `check` as PyO3 made it.
 static GENERAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -127,5 +128,5 @@ fn decide<'py>(
     let core = limiter.get().at_home()?;
     let Key(key) = key.extract().ok()?;
     let Cost(cost) = cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
-    Some(Bound::new(limiter.py(), Decision::from(core.check_n(key, cost))))
+    Some(answer(limiter.py(), core.check_n(key, cost)))
 }

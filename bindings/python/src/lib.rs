@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod errors;
+#[expect(unsafe_code, reason = "an object's content is changed while nobody has it")]
+mod recycle;
 mod decision;
 mod decisions;
 mod keys;
@@ -18,7 +20,7 @@ mod joint;
 mod fast;
 
 /// The extension module.
-#[pymodule]
+#[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
     use crate::decision::Decision;

@@ -12,6 +12,7 @@ use crate::decisions::Decisions;
 use crate::errors;
 use crate::forks::Home;
 use crate::keys::Keys;
+use crate::recycle::answer;
 use crate::stats::Stats;
 
 /// Keys from which on a batch lets the interpreter go: under a tenth of a millisecond, other threads wait less
@@ -109,14 +110,20 @@ impl Limiter {
 
     /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
     #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn check(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Decision> {
-        Ok(self.here(py)?.check_n(key, cost.0).into())
+    fn check<'py>(&self, py: Python<'py>, key: Key<'_>, cost: Cost) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_n(key, cost.0))
     }
 
     /// Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as long as all
     /// who use the limiter use one.
-    fn check_at(&self, py: Python<'_>, key: Key<'_>, cost: Cost, now_ns: Now) -> PyResult<Decision> {
-        Ok(self.here(py)?.check_at(key, cost.0, now_ns.0).into())
+    fn check_at<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        now_ns: Now,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_at(key, cost.0, now_ns.0))
     }
 
     /// Decides `cost` units of each of `keys` at one instant, in their order.
@@ -146,25 +153,31 @@ impl Limiter {
     }
 
     /// What a check of `key` would see now, without charging it.
-    fn peek(&self, py: Python<'_>, key: Key<'_>) -> PyResult<Decision> {
-        Ok(self.here(py)?.peek(key).into())
+    fn peek<'py>(&self, py: Python<'py>, key: Key<'_>) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.peek(key))
     }
 
     /// `peek` at `now_ns`.
-    fn peek_at(&self, py: Python<'_>, key: Key<'_>, now_ns: Now) -> PyResult<Decision> {
-        Ok(self.here(py)?.peek_at(key, now_ns.0).into())
+    fn peek_at<'py>(&self, py: Python<'py>, key: Key<'_>, now_ns: Now) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.peek_at(key, now_ns.0))
     }
 
     /// Charges `cost` units of `key` that have been spent already, whether or not they would be allowed: as many
     /// as there is room for. The decision is what a peek sees afterwards.
     #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn charge(&self, py: Python<'_>, key: Key<'_>, cost: Cost) -> PyResult<Decision> {
-        Ok(self.here(py)?.charge(key, cost.0).into())
+    fn charge<'py>(&self, py: Python<'py>, key: Key<'_>, cost: Cost) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.charge(key, cost.0))
     }
 
     /// `charge` at `now_ns`.
-    fn charge_at(&self, py: Python<'_>, key: Key<'_>, cost: Cost, now_ns: Now) -> PyResult<Decision> {
-        Ok(self.here(py)?.charge_at(key, cost.0, now_ns.0).into())
+    fn charge_at<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        now_ns: Now,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.charge_at(key, cost.0, now_ns.0))
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget.
@@ -202,7 +215,7 @@ impl Limiter {
         let fields = [Field::RateLimitPolicy, Field::RateLimit, Field::RetryAfter].into_iter();
         let older = [Field::XRateLimitLimit, Field::XRateLimitRemaining, Field::XRateLimitReset];
         let fields = fields.chain(older.into_iter().filter(|_| legacy));
-        Ok(headers.all(fields, &decision.told).map(|(name, value)| (name, value.to_string())).collect())
+        Ok(headers.all(fields, &decision.told.get()).map(|(name, value)| (name, value.to_string())).collect())
     }
 
     /// The policy, as text that makes the same one.

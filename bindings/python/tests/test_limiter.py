@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -90,6 +92,56 @@ def test_decisions_are_values() -> None:
     assert len({one, same, other}) == 2
     with pytest.raises(AttributeError):
         one.limit = 5  # type: ignore[misc]
+
+
+def test_a_decision_that_is_kept_stays_as_it_was() -> None:
+    limiter = Limiter("100/h")
+    first = limiter.check_at("k", 1, 0)
+    alias = first
+    kept = [limiter.check_at("k", 1, 0) for _ in range(20)]
+    del first
+    for _ in range(20):
+        limiter.check_at("other", 1, 0)
+        limiter.check("other")
+    assert alias.remaining == 99
+    assert [decision.remaining for decision in kept] == list(range(98, 78, -1))
+    assert len({id(decision) for decision in (alias, *kept)}) == 21
+
+
+def test_threads_keep_their_decisions() -> None:
+    limiter = Limiter("1000000/100d")
+    wrong: list[object] = []
+
+    def work(cost: int) -> None:
+        for number in range(1, 3000):
+            decision = limiter.check_at(f"user:{cost}", cost, 0)
+            if decision.remaining != 1_000_000 - number * cost:
+                wrong.append((cost, number, decision))
+
+    threads = [threading.Thread(target=work, args=(cost,)) for cost in (1, 2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_every_way_to_call_check_is_the_same() -> None:
+    limiter = Limiter("9/h")
+    assert limiter.check("k").remaining == 8
+    assert limiter.check("k", 1).remaining == 7
+    assert limiter.check("k", cost=1).remaining == 6
+    assert limiter.check(key="k").remaining == 5
+    assert limiter.check(key="k", cost=1).remaining == 4
+    assert limiter.check(cost=1, key="k").remaining == 3
+    assert limiter.check(*("k", 1)).remaining == 2
+    assert Limiter.check(limiter, "k").remaining == 1
+    with pytest.raises(TypeError):
+        Limiter.check("k")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="multiple values"):
+        limiter.check("k", key="k")  # type: ignore[misc]
+    assert limiter.peek("k").remaining == 1
+    assert str(inspect.signature(limiter.check)) == "(key, cost=1)"
 
 
 def test_peek_takes_nothing_and_charge_takes_what_was_spent() -> None:
