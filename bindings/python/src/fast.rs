@@ -9,10 +9,10 @@ use std::ffi::CString;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use pyo3::{Borrowed, ffi};
 
-use crate::arguments::{Cost, Key};
+use crate::arguments::{Cost, Key, wrong_type};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
 use crate::recycle::answer;
@@ -22,29 +22,31 @@ static GENERAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 const NAME: &CStr = c"check";
 
-/// Puts the way in where PyO3's was.
-pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
-    let class = py.get_type::<Limiter>();
-    let general = class.getattr("check")?;
-    let signature: String = general.getattr("__text_signature__")?.extract()?;
-    let doc: String = general.getattr("__doc__")?.extract()?;
-    let doc = CString::new(format!("check{signature}\n--\n\n{doc}"))?;
-    if GENERAL.set(py, general.unbind()).is_err() {
-        return Err(PyRuntimeError::new_err("ratecell._native is initialised twice: expected once"));
+/// Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method quickest on
+/// instances of the very class that has it.
+#[pyfunction]
+pub(crate) fn give_check(py: Python<'_>, cls: &Bound<'_, PyType>) -> PyResult<()> {
+    if !cls.is_subclass_of::<Limiter>()? {
+        return Err(wrong_type("cls", cls.as_any().as_borrowed(), "a subclass of Limiter"));
     }
+    let general =
+        GENERAL.get_or_try_init(py, || py.get_type::<Limiter>().getattr("check").map(Bound::unbind))?;
+    let signature: String = general.bind(py).getattr("__text_signature__")?.extract()?;
+    let doc: String = general.bind(py).getattr("__doc__")?.extract()?;
+    let doc = CString::new(format!("check{signature}\n--\n\n{doc}"))?;
     let method = ffi::PyMethodDef {
         ml_name: NAME.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: check },
         ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
         ml_doc: doc.into_raw(),
     };
-    // SAFETY: the class is a type object, and definition and text, which the method refers to, live for ever.
-    // The method takes what its flags say, and Python calls it with instances of the class alone.
+    // SAFETY: the class is a type object, which the method keeps; definition and text live for ever. The method
+    // takes what its flags say, and Python calls it with instances of the class alone, which are `Limiter`s.
     let method = unsafe {
-        let method = ffi::PyDescr_NewMethod(class.as_type_ptr(), Box::leak(Box::new(method)));
+        let method = ffi::PyDescr_NewMethod(cls.as_type_ptr(), Box::leak(Box::new(method)));
         Bound::from_owned_ptr_or_err(py, method)?
     };
-    class.setattr("check", method)
+    cls.setattr("check", method)
 }
 
 /// What Python calls: `self`, `given` arguments by position and then those by name, whose names are `names`.

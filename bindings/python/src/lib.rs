@@ -29,6 +29,8 @@ mod _native {
     #[pymodule_export]
     use crate::errors::PolicyError;
     #[pymodule_export]
+    use crate::fast::give_check;
+    #[pymodule_export]
     use crate::joint::check_all;
     #[pymodule_export]
     use crate::limiter::Limiter;
@@ -39,7 +41,6 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::fast::install(module.py())?;
         crate::forks::watch(module.py())
     }
 }

@@ -143,7 +143,7 @@ def test_an_iterables_own_error_is_passed_on() -> None:
         Limiter("3/s").check_many(keys())
 
 
-def test_a_long_batch_lets_other_threads_run_and_decides_the_same() -> None:
+def test_a_long_batch_decides_the_same() -> None:
     keys = [f"user:{number % 5000}" for number in range(20_000)]
     limiter = Limiter("3/h")
     assert limiter.check_many(keys).allowed_count == 15_000

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import inspect
+import pickle
 import re
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -227,7 +230,24 @@ def test_a_subclass_keeps_its_class() -> None:
         pass
 
     assert type(Mine("1/s").with_policy("2/s")) is Mine
+    assert Mine("3/s").check("k", cost=2).remaining == 1
     assert repr(Mine("100/s burst=200")) == "<Limiter '100/s burst=200'>"
+
+
+def test_a_limiter_is_not_copied_by_accident() -> None:
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="expected Limiter.policy, path=FILE. in each process"):
+            copied(Limiter("1/s"))
+
+
+def test_a_limiter_is_freed_with_its_last_reference() -> None:
+    limiter = Limiter("1/s")
+    seen = weakref.ref(limiter)
+    beside = limiter.with_policy("2/s")
+    assert seen() is limiter
+    del limiter
+    assert seen() is None
+    assert beside.check("k")
 
 
 def test_a_policy_that_is_refused_says_where() -> None:

@@ -69,6 +69,31 @@ def test_threads_with_batches() -> None:
     assert (sum(admitted), len(admitted)) == (LIMIT, 4)
 
 
+def test_a_long_batch_lets_other_threads_in() -> None:
+    limiter = Limiter("1/h")
+    keys = ["k"] * 5000
+    let_in = threading.Event()
+    batches = 0
+
+    def work() -> None:
+        nonlocal batches
+        while not let_in.is_set() and batches < 5000:
+            limiter.check_many(keys)
+            batches += 1
+
+    before = sys.getswitchinterval()
+    # No thread is made to let another in, so one that gets in was let in.
+    sys.setswitchinterval(3600)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        let_in.set()
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert batches < 5000
+
+
 @pytest.mark.parametrize("made", ["before the fork", "in each process"])
 def test_four_processes_on_one_file(tmp_path: Path, made: str) -> None:
     path = tmp_path / "limits"

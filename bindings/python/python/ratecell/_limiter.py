@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 from ratecell import _native, _queue
 from ratecell._decorator import limited
@@ -97,8 +97,16 @@ class Limiter(_native.Limiter):
         """
         return limited(self, key, cost, timeout)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a limiter cannot be pickled or copied: expected Limiter(policy, path=FILE) in each process"
+        )
+
     def __repr__(self) -> str:
         return f"<Limiter {self.policy!r}>"
+
+
+_native.give_check(Limiter)
 
 
 class _Wait:

@@ -9,7 +9,7 @@ from typing_extensions import Buffer, Self, disjoint_base
 
 from ratecell._outcome import Outcome
 
-__all__ = ["Decision", "Decisions", "Limiter", "PolicyError", "Stats", "check_all"]
+__all__ = ["Decision", "Decisions", "Limiter", "PolicyError", "Stats", "check_all", "give_check"]
 
 class PolicyError(ValueError):
     code: str
@@ -124,3 +124,4 @@ class Limiter:
     def epoch(self) -> datetime: ...
 
 def check_all(claims: list[tuple[Limiter, str | bytes, int, int | None]]) -> Decisions: ...
+def give_check(cls: type[Limiter]) -> None: ...
