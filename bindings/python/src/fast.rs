@@ -128,7 +128,29 @@ fn decide<'py>(
     cost: Option<Borrowed<'_, 'py, PyAny>>,
 ) -> Option<PyResult<Bound<'py, Decision>>> {
     let core = limiter.get().at_home()?;
-    let Key(key) = key.extract().ok()?;
+    let key = match text(key) {
+        Some(key) => key,
+        None => key.extract::<Key<'_>>().ok()?.0,
+    };
     let Cost(cost) = cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
     Some(answer(limiter.py(), core.check_n(key, cost)))
+}
+
+/// The UTF-8 of what is a `str` and no subclass, without being asked twice what it is.
+#[inline]
+fn text<'a>(key: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
+    if !key.is_exact_instance_of::<PyString>() {
+        return None;
+    }
+    let mut len = 0;
+    // SAFETY: it is a str, which keeps its UTF-8 as long as it lives; where there is none, the error that is set
+    // is taken back, for the caller asks again in general.
+    unsafe {
+        let bytes = ffi::PyUnicode_AsUTF8AndSize(key.as_ptr(), &raw mut len);
+        if bytes.is_null() {
+            ffi::PyErr_Clear();
+            return None;
+        }
+        Some(core::slice::from_raw_parts(bytes.cast(), len.unsigned_abs()))
+    }
 }

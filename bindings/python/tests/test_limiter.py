@@ -130,20 +130,22 @@ def test_threads_keep_their_decisions() -> None:
 
 
 def test_every_way_to_call_check_is_the_same() -> None:
-    limiter = Limiter("9/h")
-    assert limiter.check("k").remaining == 8
-    assert limiter.check("k", 1).remaining == 7
-    assert limiter.check("k", cost=1).remaining == 6
-    assert limiter.check(key="k").remaining == 5
-    assert limiter.check(key="k", cost=1).remaining == 4
-    assert limiter.check(cost=1, key="k").remaining == 3
-    assert limiter.check(*("k", 1)).remaining == 2
-    assert Limiter.check(limiter, "k").remaining == 1
+    limiter = Limiter("20/h")
+    assert limiter.check("k").remaining == 19
+    assert limiter.check(b"k").remaining == 18
+    assert limiter.check("k", 2).remaining == 16
+    assert limiter.check("k", cost=2).remaining == 14
+    assert limiter.check(key="k").remaining == 13
+    assert limiter.check(key="k", cost=2).remaining == 11
+    assert limiter.check(cost=2, key="k").remaining == 9
+    assert limiter.check(*("k", 2)).remaining == 7
+    assert limiter.check(type("Name", (str,), {})("k")).remaining == 6
+    assert Limiter.check(limiter, "k").remaining == 5
     with pytest.raises(TypeError):
         Limiter.check("k")  # type: ignore[call-arg, arg-type]
     with pytest.raises(TypeError, match="multiple values"):
         limiter.check("k", key="k")  # type: ignore[misc]
-    assert limiter.peek("k").remaining == 1
+    assert limiter.peek("k").remaining == 5
     assert str(inspect.signature(limiter.check)) == "(key, cost=1)"
 
 
