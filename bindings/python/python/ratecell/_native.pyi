@@ -1,4 +1,4 @@
-"""The extension module: what decides. Its documentation is on the objects themselves."""
+"""The extension module: what decides."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -12,80 +12,134 @@ from ratecell._outcome import Outcome
 __all__ = ["Decision", "Decisions", "Limiter", "PolicyError", "Stats", "check_all", "give_check"]
 
 class PolicyError(ValueError):
+    """A policy that is refused: a ValueError with `code`, the stable name of what is wrong with it,
+    and `column`, where in its text, counted in bytes from 1, or None.
+    """
+
     code: str
     column: int | None
 
 @final
 class Decision:
+    """What a limiter answers to one request: true if it may go.
+
+    A denial is an answer, not an exception. Times are relative to the request's, exact in the `_ns`
+    twins and the nearest float otherwise.
+    """
+
     def __bool__(self) -> bool: ...
     def __hash__(self) -> int: ...
     @property
-    def allowed(self) -> bool: ...
+    def allowed(self) -> bool:
+        """Whether the request may go: what `bool(decision)` says."""
     @property
-    def outcome(self) -> Outcome: ...
+    def outcome(self) -> Outcome:
+        """How the request was decided."""
     @property
-    def limit(self) -> int: ...
+    def limit(self) -> int:
+        """The most units that can pass at one instant; of several layers, that of `layer`."""
     @property
-    def remaining(self) -> int: ...
+    def remaining(self) -> int:
+        """Units that would be allowed at this same instant, after this decision."""
     @property
-    def retry_after(self) -> float | None: ...
+    def retry_after(self) -> float | None:
+        """Seconds until the same cost would be allowed, with no other traffic on the key: 0.0 if it
+        was allowed, None if it never can be.
+        """
     @property
-    def retry_after_ns(self) -> int | None: ...
+    def retry_after_ns(self) -> int | None:
+        """`retry_after` in nanoseconds: exact, 1 ns earlier the same cost is still denied."""
     @property
-    def reset_after(self) -> float: ...
+    def reset_after(self) -> float:
+        """Seconds until the key is as good as never used."""
     @property
-    def reset_after_ns(self) -> int: ...
+    def reset_after_ns(self) -> int:
+        """`reset_after` in nanoseconds."""
     @property
-    def delay(self) -> float: ...
+    def delay(self) -> float:
+        """Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`."""
     @property
-    def delay_ns(self) -> int: ...
+    def delay_ns(self) -> int:
+        """`delay` in nanoseconds."""
     @property
-    def layer(self) -> int: ...
+    def layer(self) -> int:
+        """Which of the policy's layers has the least `remaining`: the one to name to whoever was
+        refused. Counted from 0; 0 where there is one layer.
+        """
 
 @final
 class Decisions:
+    """The decisions of a batch, in the order of its keys: a sequence of `Decision`.
+
+    Its columns are for code that looks at all of them at once: `bytes`, and read-only memoryviews
+    of unsigned 64-bit numbers, that numpy takes without a copy.
+    """
+
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Decision]: ...
     def __getitem__(self, index: int, /) -> Decision: ...
     @property
-    def allowed(self) -> bytes: ...
+    def allowed(self) -> bytes:
+        """One byte for each key: 1 if it is allowed, 0 if not."""
     @property
-    def allowed_count(self) -> int: ...
+    def allowed_count(self) -> int:
+        """How many are allowed."""
     @property
-    def all_allowed(self) -> bool: ...
-    def denied(self) -> list[int]: ...
+    def all_allowed(self) -> bool:
+        """Whether every one is allowed; true of an empty batch."""
+    def denied(self) -> list[int]:
+        """The numbers of those that are not allowed, in order."""
     @property
-    def remaining(self) -> memoryview[int]: ...
+    def remaining(self) -> memoryview[int]:
+        """`remaining` of each."""
     @property
-    def retry_after_ns(self) -> memoryview[int]: ...
+    def retry_after_ns(self) -> memoryview[int]:
+        """`retry_after_ns` of each; 2^64-1 is never."""
     @property
-    def reset_after_ns(self) -> memoryview[int]: ...
+    def reset_after_ns(self) -> memoryview[int]:
+        """`reset_after_ns` of each."""
     @property
-    def delay_ns(self) -> memoryview[int]: ...
+    def delay_ns(self) -> memoryview[int]:
+        """`delay_ns` of each."""
 
 @final
 class Stats:
+    """What a limiter holds and what has happened to it. Of several layers, the sum of the events and
+    of the bytes, and the most slots and live keys of any.
+    """
+
     @property
-    def slots(self) -> int: ...
+    def slots(self) -> int:
+        """Places for keys; `max_keys` is three quarters of them."""
     @property
-    def live(self) -> int: ...
+    def live(self) -> int:
+        """Keys that are not as good as never used. Exact while nothing else runs."""
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """Bytes of memory, fixed at construction; a `sliding_log`'s entries come on top."""
     @property
-    def evicted(self) -> int: ...
+    def evicted(self) -> int:
+        """Live keys that were erased for newcomers."""
     @property
-    def forgiven(self) -> int: ...
+    def forgiven(self) -> int:
+        """Units that erased keys still held: what may have passed beyond the policy."""
     @property
-    def shared(self) -> int: ...
+    def shared(self) -> int:
+        """Requests decided on a cell shared by newcomers without room."""
     @property
-    def denied_full(self) -> int: ...
+    def denied_full(self) -> int:
+        """Newcomers denied for want of room."""
     @property
-    def allowed_full(self) -> int: ...
+    def allowed_full(self) -> int:
+        """Newcomers allowed uncharged for want of room."""
     @property
-    def exhausted(self) -> int: ...
+    def exhausted(self) -> int:
+        """Requests that met so many others at once that they were answered as by a full table."""
 
 @disjoint_base
 class Limiter:
+    """The limiter without what waits, which is Python."""
+
     def __new__(
         cls,
         policy: str,
@@ -95,33 +149,72 @@ class Limiter:
         path: str | PathLike[str] | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
-    def check(self, key: str | bytes, cost: int = 1) -> Decision: ...
-    def check_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision: ...
+    def check(self, key: str | bytes, cost: int = 1) -> Decision:
+        """Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek."""
+    def check_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision:
+        """Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as
+        long as all who use the limiter use one.
+        """
     def check_many(
         self, keys: Iterable[str | bytes] | Buffer, cost: int = 1, *, width: int | None = None
-    ) -> Decisions: ...
+    ) -> Decisions:
+        """Decides `cost` units of each of `keys` at one instant, in their order.
+
+        `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type
+        `S` or of two dimensions, whose items or rows are the keys; or any buffer, with the `width`
+        of a key in bytes.
+        """
     def check_many_at(
         self, keys: Iterable[str | bytes] | Buffer, cost: int, now_ns: int, *, width: int | None = None
-    ) -> Decisions: ...
-    def peek(self, key: str | bytes) -> Decision: ...
-    def peek_at(self, key: str | bytes, now_ns: int) -> Decision: ...
-    def charge(self, key: str | bytes, cost: int = 1) -> Decision: ...
-    def charge_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision: ...
-    def forget(self, key: str | bytes) -> bool: ...
-    def stats(self) -> Stats: ...
-    def stats_at(self, now_ns: int) -> Stats: ...
+    ) -> Decisions:
+        """`check_many` at `now_ns`."""
+    def peek(self, key: str | bytes) -> Decision:
+        """What a check of `key` would see now, without charging it."""
+    def peek_at(self, key: str | bytes, now_ns: int) -> Decision:
+        """`peek` at `now_ns`."""
+    def charge(self, key: str | bytes, cost: int = 1) -> Decision:
+        """Charges `cost` units of `key` that have been spent already, whether or not they would be
+        allowed: as many as there is room for. The decision is what a peek sees afterwards.
+        """
+    def charge_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision:
+        """`charge` at `now_ns`."""
+    def forget(self, key: str | bytes) -> bool:
+        """Makes `key` as if never seen; says whether there was anything to forget."""
+    def stats(self) -> Stats:
+        """What the limiter holds now and what has happened to it. Walks the whole table: tens of
+        milliseconds for ten million keys, in which other threads run.
+        """
+    def stats_at(self, now_ns: int) -> Stats:
+        """`stats` at `now_ns`."""
     def headers(
         self, decision: Decision, name: str | None = None, *, legacy: bool = False
-    ) -> list[tuple[str, str]]: ...
+    ) -> list[tuple[str, str]]:
+        """The HTTP fields that tell a client this decision, as (name, value): RateLimit-Policy,
+        RateLimit and, of a denial, Retry-After. `name` is what the policy is called there, by
+        default its own text; `legacy` adds the older X-RateLimit-Limit, -Remaining and -Reset,
+        which is in seconds from now.
+        """
     @property
-    def policy(self) -> str: ...
+    def policy(self) -> str:
+        """The policy, as text that makes the same one."""
     @property
-    def capacity(self) -> int: ...
+    def capacity(self) -> int:
+        """The most units that can pass at one instant: the least capacity of the layers."""
     @property
-    def max_now_ns(self) -> int: ...
-    def now_ns(self) -> int: ...
+    def max_now_ns(self) -> int:
+        """The last `now_ns` that can be decided."""
+    def now_ns(self) -> int:
+        """Nanoseconds since `epoch`, by the limiter's clock: CLOCK_MONOTONIC."""
     @property
-    def epoch(self) -> datetime: ...
+    def epoch(self) -> datetime:
+        """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
 
-def check_all(claims: list[tuple[Limiter, str | bytes, int, int | None]]) -> Decisions: ...
-def give_check(cls: type[Limiter]) -> None: ...
+def check_all(claims: list[tuple[Limiter, str | bytes, int, int | None]]) -> Decisions:
+    """Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with
+    what each says by itself.
+    """
+
+def give_check(cls: type[Limiter]) -> None:
+    """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method
+    quickest on instances of the very class that has it.
+    """
