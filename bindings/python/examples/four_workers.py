@@ -22,11 +22,12 @@ from pathlib import Path
 LIMIT = 300
 REQUESTS = 1000
 WORKERS = 4
+CLIENTS = 16
 
 
-def ask(url: str) -> tuple[int, str]:
-    """The status of one request, and the worker that answered it."""
-    request = urllib.request.Request(url, headers={"x-api-key": "ann", "connection": "close"})
+def ask(url: str, key: str = "ann") -> tuple[int, str]:
+    """The status of one request, and the worker that let it in."""
+    request = urllib.request.Request(url, headers={"x-api-key": key, "connection": "close"})
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, answer.read().decode().partition(":")[0]
@@ -35,15 +36,19 @@ def ask(url: str) -> tuple[int, str]:
             return denied.code, ""
 
 
-def until_it_answers(url: str, server: subprocess.Popen[bytes]) -> None:
-    """Returns when the server does; its own requests are of another key."""
-    while server.poll() is None:
+def until_all_answer(url: str, server: subprocess.Popen[bytes], clients: ThreadPoolExecutor) -> None:
+    """Returns when each worker has answered; these requests are each of a key of its own."""
+    workers: set[str] = set()
+    turn = 0
+    while len(workers) < WORKERS:
+        if server.poll() is not None:
+            sys.exit("the server ended before all of it answered")
+        turn += 1
+        keys = [f"warm-{turn}-{number}" for number in range(CLIENTS)]
         try:
-            urllib.request.urlopen(url, timeout=30).close()
-            return
+            workers |= {worker for _, worker in clients.map(ask, [url] * CLIENTS, keys)}
         except urllib.error.URLError:
             time.sleep(0.05)
-    sys.exit("the server ended before it answered")
 
 
 def run(folder: Path) -> collections.Counter[tuple[int, str]]:
@@ -57,8 +62,8 @@ def run(folder: Path) -> collections.Counter[tuple[int, str]]:
         [*command, "--log-level", "warning"], cwd=Path(__file__).parent, env=environment
     )
     try:
-        until_it_answers(url, server)
-        with ThreadPoolExecutor(16) as clients:
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            until_all_answer(url, server, clients)
             return collections.Counter(clients.map(ask, [url] * REQUESTS))
     finally:
         server.terminate()
