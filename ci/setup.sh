@@ -23,8 +23,7 @@ done
 cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
-# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, nginx.
-# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, Python.
+# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Python.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
