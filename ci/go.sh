@@ -68,6 +68,15 @@ CGO_CFLAGS="-I$work/prefix/include" CGO_LDFLAGS="-L$work/prefix/lib" go build -o
 ./program >"$work/printed"
 sed -n '/^```text$/,/^```$/p' "$here/README.md" | sed '1d; /^```$/,$d' | diff - "$work/printed"
 
+echo "-- the project's README"
+{
+    printf 'package main\n\nimport (\n\t"log"\n\t"net/http"\n\n\t"github.com/ratecell/ratecell/bindings/go"\n)\n\n'
+    printf 'func main() {\n\tvar handler http.Handler = http.NotFoundHandler()\n'
+    sed -n '/^```go$/,/^```$/p' "$here/../../README.md" | sed '/^```/d'
+    printf '\tlog.Print(err)\n}\n'
+} >"$work/user/main.go"
+CGO_CFLAGS="-I$work/prefix/include" go vet .
+
 echo "-- benchmark"
 cd "$here/bench"
 if go list -m all >/dev/null 2>&1; then

@@ -1,5 +1,7 @@
 """What nginx -t says of what is wrong."""
 
+import pathlib
+import re
 import unittest
 
 from harness import NginxTest
@@ -89,6 +91,13 @@ class Configuration(NginxTest):
             with self.subTest(text):
                 good, said = self.prepare(text).test()
                 self.assertTrue(good, said)
+
+    def test_the_projects_readme(self):
+        readme = pathlib.Path(__file__).parents[3] / "README.md"
+        (shown,) = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+        zone, location = shown.replace("/run/limits", "$FOLDER/limits").split("location", 1)
+        good, said = self.prepare(f"{zone} server {{ location{location} }}").test()
+        self.assertTrue(good, said)
 
     def test_a_directive_in_the_wrong_place(self):
         for text, message in (("server { ratecell_zone $arg_k zone=z:1m rate=1r/s; }", "is not allowed here"),

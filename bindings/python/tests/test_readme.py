@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
+
+import ratecell
 
 
 def test_the_readme() -> None:
     tried = doctest.testfile(str(Path(__file__).parents[1] / "README.md"), module_relative=False)
     assert tried.failed == 0
     assert tried.attempted > 25
+
+
+def test_the_projects_readme(tmp_path: Path) -> None:
+    """What it shows of Python, on a file of the test's own."""
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert "/run/limits" in program
+    shown: dict[str, object] = {"ratecell": ratecell}
+    exec(program.replace("/run/limits", str(tmp_path / "limits")), shown)
+    assert shown["decision"] == ratecell.Limiter("100/s burst=200").check_at("user:42", 1, 0)
