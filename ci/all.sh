@@ -3,7 +3,7 @@
 source "$(dirname "$0")/lib.sh"
 
 ci/setup.sh --tools
-for part in lint msrv test vectors demo c go python nginx fuzz loom "loom --mutate"; do
+for part in lint msrv test vectors demo c go python together nginx fuzz loom "loom --mutate"; do
     started=$SECONDS
     echo "== $part"
     # shellcheck disable=SC2086 # the second word is an option
