@@ -234,7 +234,8 @@ impl<'m> Guest<'m> {
     fn joint(&self, claims: &[(u8, Number, When)]) {
         let given: Vec<_> = claims
             .iter()
-            .take(64)
+            // As many as one call takes: 64 layers in all.
+            .take(64 / self.twin.policy().resolved().count())
             .map(|(key, cost, when)| ratecell_claim {
                 limiter: self.get(),
                 key: ptr::from_ref(key).cast(),

@@ -110,7 +110,13 @@ impl World {
 
     pub(in crate::calls) fn joint(&mut self, tick: Tick, claims: &[Claim], told: bool, fault: Fault) {
         self.tick(tick);
-        let claims = &claims[..claims.len().min(64)];
+        // As many as one call takes: 64 layers in all.
+        let mut layers = 0;
+        let fits = |claim: &&Claim| {
+            layers += self.pair(claim.limiter).1.policy().resolved().count();
+            layers <= 64
+        };
+        let claims = &claims[..claims.iter().take_while(fits).count()];
         let keys: Vec<_> = claims.iter().map(|claim| claim.key.bytes()).collect();
         let inputs: Vec<_> = keys.iter().map(|key| Memory::of(key)).collect();
         let now = |claim: &Claim| self.now.saturating_add(claim.later.get());
