@@ -51,6 +51,7 @@ fn the_readme_names_the_oldest_compiler() {
 /// What the header says of every function: what the models of the field agree a caller must know.
 #[test]
 fn every_c_function_has_its_contract() {
+    let list = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")).expect("build.rs");
     let labels = ["Returns", "rrors", "NULL", "hreads", "Since: "];
     let mut functions = 0;
     for (source, text) in sources() {
@@ -61,7 +62,7 @@ fn every_c_function_has_its_contract() {
             let above = lines[..number].iter().rev().skip_while(|line| line.starts_with("#["));
             let docs: Vec<_> = above.map_while(|line| line.strip_prefix("///")).collect();
             let file = source.file_stem().expect("a file").to_str().expect("ASCII");
-            let listed = include_str!("../../build.rs").contains(&format!("\"{file}\""));
+            let listed = list.contains(&format!("\"{file}\""));
             assert!(listed, "{}: not among the sources of the header", source.display());
             for label in labels {
                 let said = docs.iter().any(|line| line.contains(label));

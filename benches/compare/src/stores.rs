@@ -78,7 +78,7 @@ impl Answer {
     /// measured. The burst is large enough that the busiest is not exhausted.
     pub(crate) fn of_keys(self) -> Limit {
         let burst = match self {
-            Self::Allowed => 5_000_000,
+            Self::Allowed => 25_000_000,
             Self::Denied => 1,
         };
         Limit { interval: Duration::from_secs(600), burst }
