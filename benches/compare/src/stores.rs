@@ -75,13 +75,13 @@ impl Answer {
     /// The limit by which every key that was charged once gives this answer.
     ///
     /// A unit takes long enough to come back that no key is refilled, or as good as new, while it is
-    /// measured. The burst is large enough that the busiest is not exhausted.
+    /// measured. The burst is large enough that the busiest is not exhausted, and in time still an `i64` of
+    /// nanoseconds, which some stores need.
     pub(crate) fn of_keys(self) -> Limit {
-        let burst = match self {
-            Self::Allowed => 25_000_000,
-            Self::Denied => 1,
-        };
-        Limit { interval: Duration::from_secs(600), burst }
+        match self {
+            Self::Allowed => Limit { interval: Duration::from_secs(300), burst: 25_000_000 },
+            Self::Denied => Limit { interval: Duration::from_secs(600), burst: 1 },
+        }
     }
 
     /// The same for a limit that all requests share.
