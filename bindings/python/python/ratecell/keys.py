@@ -57,8 +57,9 @@ class Header:
 
     Anyone can send any value, so limit by a field that has been checked, or by address as well.
 
-    The key is "name=value", so that no value can pass for an address. Who shares a file with servers that key by
-    the bare value, as the Go module and an nginx zone of $http_x_api_key do, gives a function of their own.
+    The key is "name=value", so that no value can pass for an address. Who shares a file with servers that
+    key by the bare value, as the Go module and an nginx zone of $http_x_api_key do, gives a function of
+    their own.
     """
 
     def __init__(self, name: str, otherwise: KeyFunction = client_ip) -> None:
