@@ -44,10 +44,10 @@ fn monday_before(wall_ns: u64) -> u64 {
 
 /// A limiter's clock.
 ///
-/// It tells CLOCK_MONOTONIC, never later and at most a microsecond earlier, so a step of the wall clock does not move it, and it does not
-/// run while the machine is suspended. Its zero is the Monday 00:00 UTC before it was made, so that
-/// aligned windows follow the seconds, minutes, hours, days and weeks of UTC as the wall clock showed
-/// them then.
+/// It tells CLOCK_MONOTONIC, never later and at most a microsecond earlier, so a step of the wall clock does
+/// not move it, and it does not run while the machine is suspended. Its zero is the Monday 00:00 UTC before
+/// it was made, so that aligned windows follow the seconds, minutes, hours, days and weeks of UTC as the
+/// wall clock showed them then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The epoch in nanoseconds since 1970.
@@ -58,12 +58,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        counter::enable();
-        let monotonic = system_monotonic();
-        let wall = read(ClockId::Realtime);
-        let epoch_wall = monday_before(wall);
-        // Modulo 2^64: the monotonic clock may read more than the time since Monday.
-        Self { epoch_wall, monotonic_to_epoch: (wall - epoch_wall).wrapping_sub(monotonic) }
+        Self::carried_over(monday_before(read(ClockId::Realtime)))
     }
 
     /// The clock with that epoch, and that to add to CLOCK_MONOTONIC.
@@ -72,12 +67,13 @@ impl Clock {
         Self { epoch_wall, monotonic_to_epoch }
     }
 
-    /// The clock with that epoch, by the wall clock: what another boot's clock goes on as.
+    /// The clock with that epoch, by the wall clock: what a new one is, and what another boot's goes on as.
     pub(crate) fn carried_over(epoch_wall: u64) -> Self {
         let monotonic = system_monotonic();
         // A wall clock set to before the epoch would be no time at all.
         let since_epoch = read(ClockId::Realtime).saturating_sub(epoch_wall);
-        Self { epoch_wall, monotonic_to_epoch: since_epoch.wrapping_sub(monotonic) }
+        // Modulo 2^64: the monotonic clock may read more than that.
+        Self::of(epoch_wall, since_epoch.wrapping_sub(monotonic))
     }
 
     pub(crate) fn epoch_wall(&self) -> u64 {

@@ -118,6 +118,13 @@ pub enum BuildError {
     Region(RegionError),
 }
 
+impl BuildError {
+    /// What no memory is large enough for.
+    pub(crate) fn too_large() -> Self {
+        Self::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() }
+    }
+}
+
 impl From<PolicyError> for BuildError {
     fn from(error: PolicyError) -> Self {
         Self::Policy(error)

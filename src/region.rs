@@ -44,10 +44,7 @@ pub(crate) fn bytes(layers: usize, buckets: usize) -> Option<usize> {
 /// The bytes of a region on these terms.
 pub(crate) fn size(terms: &Terms) -> Result<usize, BuildError> {
     let buckets = buckets_for(terms.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
-    bytes(terms.packings.len(), buckets).ok_or_else(|| BuildError::OutOfMemory {
-        bytes: usize::MAX,
-        reason: String::from("larger than the address space"),
-    })
+    bytes(terms.packings.len(), buckets).ok_or_else(BuildError::too_large)
 }
 
 /// The most buckets of that many layers in `len` bytes.

@@ -56,9 +56,9 @@ fn ticks() -> u64 {
 /// runs at one rate.
 pub(super) fn enable() {
     const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    if fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc")
-        && let Ok(mut first) = FIRST.try_lock()
+    if let Ok(mut first) = FIRST.try_lock()
         && matches!(*first, First::Unused)
+        && fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc")
     {
         *first = First::Awaited;
     }

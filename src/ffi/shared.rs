@@ -44,6 +44,27 @@ unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, ratecell_status> {
     Ok(Path::new(OsStr::from_bytes(CStr::to_bytes(path))))
 }
 
+/// Hands over the limiter that `make` makes in memory.
+///
+/// # Safety
+/// As the header's preamble has it.
+unsafe fn in_memory(
+    memory: *mut c_void,
+    len: usize,
+    policy: *const c_char,
+    config: *const ratecell_config,
+    limiter: *mut *mut ratecell_limiter,
+    make: impl FnOnce(LimiterBuilder, &Memory) -> Result<Limiter, BuildError>,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's word.
+        let (builder, memory, out) =
+            unsafe { (builder(policy, config)?, self::memory(memory, len)?, pointer::output(limiter)?) };
+        hand_over(make(builder, &memory)?, out);
+        Ok(())
+    })
+}
+
 /// Tell how many bytes of memory a region of a policy takes for the config's max_keys.
 ///
 /// Returns the bytes, or 0 where ratecell_region_init would not make one: for a bad policy or config, a
@@ -100,13 +121,8 @@ pub unsafe extern "C" fn ratecell_region_init(
     config: *const ratecell_config,
     limiter: *mut *mut ratecell_limiter,
 ) -> i32 {
-    guarded(|| {
-        // SAFETY: as the header's preamble has it.
-        let (builder, memory, out) =
-            unsafe { (builder(policy, config)?, self::memory(memory, len)?, pointer::output(limiter)?) };
-        hand_over(builder.init(&memory)?, out);
-        Ok(())
-    })
+    // SAFETY: as the header's preamble has it.
+    unsafe { in_memory(memory, len, policy, config, limiter, LimiterBuilder::init) }
 }
 
 /// Make a limiter in a region that is there, made by any process, at any address.
@@ -128,13 +144,8 @@ pub unsafe extern "C" fn ratecell_region_attach(
     config: *const ratecell_config,
     limiter: *mut *mut ratecell_limiter,
 ) -> i32 {
-    guarded(|| {
-        // SAFETY: as the header's preamble has it.
-        let (builder, memory, out) =
-            unsafe { (builder(policy, config)?, self::memory(memory, len)?, pointer::output(limiter)?) };
-        hand_over(builder.attach(&memory)?, out);
-        Ok(())
-    })
+    // SAFETY: as the header's preamble has it.
+    unsafe { in_memory(memory, len, policy, config, limiter, LimiterBuilder::attach) }
 }
 
 /// Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::algorithm::packing::{Pack, Packing};
-use crate::algorithm::{Kernel, Plan, with_kernel};
+use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::policy::Policy;
 use crate::region::{self, Header, TABLES_AT, Terms};
@@ -174,12 +174,8 @@ fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {
 
 /// What the words of each layer mean.
 fn packings(policy: &Policy) -> Result<Vec<Packing>, RegionError> {
-    let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => packing_of(algorithm));
+    let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => algorithm.packing());
     Ok(kernels(policy)?.iter().map(packing).collect())
-}
-
-fn packing_of(algorithm: &impl crate::algorithm::Algorithm) -> Packing {
-    algorithm.packing()
 }
 
 /// `policy` in words that are `held`, as many as it has layers.

@@ -145,8 +145,6 @@ impl Layer for LayerTable {
 /// A table in memory of its own.
 fn alone(max_keys: usize, when_full: WhenFull) -> Result<Table, BuildError> {
     let buckets = buckets_for(max_keys)?;
-    let too_large =
-        || BuildError::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() };
-    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(too_large)?)?;
-    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(too_large)
+    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(BuildError::too_large)?)?;
+    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(BuildError::too_large)
 }

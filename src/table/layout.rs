@@ -272,7 +272,8 @@ impl<const SLOTS: usize> Default for Bucket<SLOTS> {
     }
 }
 
-/// What insertions of one home share. Hits never touch it.
+/// What insertions of one home share. Hits never wait for it: its line is asked for only where a key is not at
+/// home.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Ledger {
