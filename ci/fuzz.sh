@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # The fuzz targets: first over their seeds, then on from there, two at a time.
 #
-#   ci/fuzz.sh [TARGET...]                a quarter of a minute each
-#   ci/fuzz.sh --seconds N [TARGET...]    as long as that
+#   ci/fuzz.sh [TARGET...]                a quarter of a minute each, the same way each time
+#   ci/fuzz.sh --seconds N [TARGET...]    as long as that, another way each time
 #   ci/fuzz.sh --minutes N [TARGET...]
 #
 # What is found on the way is kept in fuzz/corpus, what fails in fuzz/artifacts.
 source "$(dirname "$0")/lib.sh"
 
 seconds=15
+# 0: another each time.
+random_seed=1
 case "${1:-}" in
---seconds) seconds="$2" && shift 2 ;;
---minutes) seconds=$(($2 * 60)) && shift 2 ;;
+--seconds) seconds="$2" random_seed=0 && shift 2 ;;
+--minutes) seconds=$(($2 * 60)) random_seed=0 && shift 2 ;;
 -*) sed -n '2,8p' "$0" >&2 && exit 2 ;;
 esac
 targets=("$@")
@@ -51,7 +53,7 @@ fuzz() {
     mkdir -p "$corpus" "$artifacts"
     {
         "$programs/$target" "${options[@]}" -runs=0 "$seeds" &&
-            "$programs/$target" "${options[@]}" -max_total_time="$seconds" "$corpus" "$seeds"
+            "$programs/$target" "${options[@]}" -seed="$random_seed" -max_total_time="$seconds" "$corpus" "$seeds"
     } >"$log" 2>&1 || crashed=1
     printf '%-10s %9d executions, %4d s, cov: %5d, %d crashes\n' "$target" \
         "$(figure stat::number_of_executed_units: "$log")" "$(figure 'runs in' "$log")" \

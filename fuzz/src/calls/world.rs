@@ -29,8 +29,8 @@ pub(super) struct World {
     /// Those that were before them, on the same keys.
     earlier: Vec<(CLimiter, Limiter)>,
     when_full: WhenFull,
-    /// Of calls that read the clock, made by the first of them.
-    clocked: Option<CLimiter>,
+    /// Of calls that read the clock, made by the first of them, of the policy that was the limiter's then.
+    clocked: Option<(CLimiter, Policy)>,
     now: u64,
     stepped_back: bool,
     /// The last decision, whose waits the clock may follow.
@@ -265,11 +265,11 @@ impl World {
     }
 
     pub(super) fn clocked(&mut self, call: Clocked) {
-        let policy = self.twin.policy();
-        let limiter = self.clocked.get_or_insert_with(|| {
+        let (limiter, policy) = self.clocked.get_or_insert_with(|| {
+            let policy = self.twin.policy().clone();
             let text = std::ffi::CString::new(policy.to_string()).expect("no NUL is printed");
             let config = ratecell_config { size: size_of::<ratecell_config>(), max_keys: 1, when_full: 0 };
-            CLimiter::new(&text, Some(&config)).expect("a limiter of a policy")
+            (CLimiter::new(&text, Some(&config)).expect("a limiter of a policy"), policy)
         });
         call.run(limiter, policy);
     }
