@@ -106,8 +106,17 @@ fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
     let (_, three) = made("3/s burst=1", 100);
     assert!(exact(&three));
     // Too fine for ticks of a nanosecond.
-    let error = refusal(builder("7000000/s").attach(&memory));
+    let error = refusal(builder("9000000/s").attach(&memory));
     assert!(matches!(&error, BuildError::Policy(_)), "{error}");
+}
+
+/// 1,716 / 28,788 ns for the unit, which is 143 / 2,399.
+#[test]
+fn a_rate_that_was_rounded_and_then_reduced_finds_its_own_region() {
+    let policy = "1291845632/77ms horizon=178h";
+    let (memory, made) = made(policy, 100);
+    let attached = builder(policy).attach(&memory).expect("attached");
+    assert!(made.policy().resolved().eq(attached.policy().resolved()));
 }
 
 #[test]

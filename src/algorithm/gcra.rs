@@ -59,7 +59,7 @@ pub(crate) static LEAKY_QUEUE: Form = Form {
     },
 };
 
-/// A rounded emission interval must be within a thousandth of the true one.
+/// Of a rounded emission interval, which is thereby within a thousandth of the true one.
 const MIN_ROUNDED_NUM: u128 = 1000;
 
 /// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.
@@ -139,35 +139,42 @@ fn emission(period: u64, limit: u32, capacity: u32, horizon: u64) -> Result<Emis
         ));
     }
     let (num, den) = reduced(wide_period, wide_limit);
-    let (num, den, exact) = if den <= den_max {
-        (num, den, true)
-    } else {
-        let (num, exact) = in_ticks(den_max, period, limit)?;
-        let (num, den) = reduced(num, den_max);
-        (num, den, exact)
-    };
-    fits(num, den, exact)
-}
-
-/// `period / limit` in ticks of `1 / den` ns, or the nearest above it.
-fn emission_in(den: u64, period: u64, limit: u32) -> Result<Emission, PolicyError> {
-    let (num, exact) = in_ticks(u128::from(den), period, limit)?;
-    fits(num, u128::from(den), exact)
-}
-
-fn in_ticks(den: u128, period: u64, limit: u32) -> Result<(u128, bool), PolicyError> {
-    // Below 2^62 * 2^64.
-    let ticks = u128::from(period) * den;
-    let (num, exact) = (ticks.div_ceil(u128::from(limit)), ticks.is_multiple_of(u128::from(limit)));
-    if num == 0 || (!exact && num < MIN_ROUNDED_NUM) {
-        return Err(PolicyError::new(
-            Kind::Precision,
-            format!(
-                "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
-            ),
-        ));
+    if den <= den_max {
+        return fits(num, den, true);
     }
-    Ok((num, exact))
+    let (num, excess) = in_ticks(den_max, period, limit);
+    if num == 0 || (excess > 0 && num < MIN_ROUNDED_NUM) {
+        return Err(too_fine(period, limit));
+    }
+    let (num, den) = reduced(num, den_max);
+    fits(num, den, excess == 0)
+}
+
+/// `period / limit` in ticks of `1 / den` ns, or the nearest above it. What [`emission`] gives in such ticks is
+/// given again, though they may be of a fraction reduced since.
+fn emission_in(den: u64, period: u64, limit: u32) -> Result<Emission, PolicyError> {
+    let (num, excess) = in_ticks(u128::from(den), period, limit);
+    if num == 0 || excess * MIN_ROUNDED_NUM > num * u128::from(limit) {
+        return Err(too_fine(period, limit));
+    }
+    fits(num, u128::from(den), excess == 0)
+}
+
+/// `period / limit` in ticks of `1 / den` ns, rounded up, and by how many `limit`ths of a tick.
+fn in_ticks(den: u128, period: u64, limit: u32) -> (u128, u128) {
+    // Below 2^62 * 2^64.
+    let (ticks, limit) = (u128::from(period) * den, u128::from(limit));
+    let num = ticks.div_ceil(limit);
+    (num, num * limit - ticks)
+}
+
+fn too_fine(period: u64, limit: u32) -> PolicyError {
+    PolicyError::new(
+        Kind::Precision,
+        format!(
+            "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
+        ),
+    )
 }
 
 fn fits(num: u128, den: u128, exact: bool) -> Result<Emission, PolicyError> {
