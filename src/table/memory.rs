@@ -251,7 +251,7 @@ pub(super) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if SLOTS == 8 {
         // SAFETY: SSE2 is part of x86-64; a bucket of 8 slots is 128 bytes at a multiple of 64. The assembly only
-        // reads it, each half of each aligned 16 bytes as one, as relaxed loads would.
+        // reads it, each tag by one load, as relaxed loads would.
         return unsafe { alike_of_eight(core::ptr::from_ref(bucket).cast(), identity.coarse()) };
     }
     bucket.alike(identity)
@@ -265,22 +265,22 @@ unsafe fn alike_of_eight(bucket: *const u8, coarse: u32) -> u32 {
     let alike: u32;
     // SAFETY: the caller's word. No memory is written, no flag and no stack is touched.
     //
-    // shufps 0x55 takes the second word of four bytes of each of two slots, twice; 0x88 puts four of them side by
-    // side.
+    // Tag by tag: a load of a slot as one would wait for a charge of its word that is still on its way. shufps 0xDD
+    // takes the upper halves of four tags.
     unsafe {
         core::arch::asm!(
             "movd {wanted}, {coarse:e}",
             "pshufd {wanted}, {wanted}, 0",
-            "movaps {a}, [{bucket}]",
-            "movaps {b}, [{bucket} + 32]",
-            "movaps {c}, [{bucket} + 64]",
-            "movaps {d}, [{bucket} + 96]",
-            "shufps {a}, [{bucket} + 16], 0x55",
-            "shufps {b}, [{bucket} + 48], 0x55",
-            "shufps {c}, [{bucket} + 80], 0x55",
-            "shufps {d}, [{bucket} + 112], 0x55",
-            "shufps {a}, {b}, 0x88",
-            "shufps {c}, {d}, 0x88",
+            "movq {a}, [{bucket}]",
+            "movq {b}, [{bucket} + 32]",
+            "movq {c}, [{bucket} + 64]",
+            "movq {d}, [{bucket} + 96]",
+            "movhps {a}, [{bucket} + 16]",
+            "movhps {b}, [{bucket} + 48]",
+            "movhps {c}, [{bucket} + 80]",
+            "movhps {d}, [{bucket} + 112]",
+            "shufps {a}, {b}, 0xDD",
+            "shufps {c}, {d}, 0xDD",
             "pcmpeqd {a}, {wanted}",
             "pcmpeqd {c}, {wanted}",
             "packssdw {a}, {c}",
