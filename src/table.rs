@@ -1,7 +1,8 @@
 //! The table: from a key's hash to its cell, lock-free, in memory fixed at construction.
 //!
 //! Buckets of 8 slots; a key is in its home bucket or in its alternate. The protocol is *mark, probe,
-//! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here, an insertion in [`insert`].
+//! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here and in
+//! [`find`], an insertion in [`insert`].
 
 use crate::algorithm::{Algorithm, Step};
 use crate::cell::{Cell, Charge};
@@ -9,6 +10,7 @@ use crate::decision::Decision;
 use crate::error::BuildError;
 
 mod counters;
+mod find;
 mod full;
 pub(crate) mod geometry;
 mod hash;
@@ -28,7 +30,7 @@ pub(crate) use counters::Counters;
 pub use counters::Stats;
 pub(crate) use hash::{Secret, spread};
 
-use geometry::{Address, Geometry, Index};
+use geometry::{Address, Geometry};
 use layout::{Bucket, Ledger, Slot, Tag};
 pub(crate) use memory::Array;
 pub use memory::Memory;
@@ -161,28 +163,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Self::in_memory(&memory, 0, buckets, when_full).expect("a table")
     }
 
-    /// Asks for the cache lines that a check of `h` will need first.
-    #[inline]
-    pub(crate) fn prefetch(&self, h: u64) {
-        if self.outgrows_cache {
-            self.buckets.prefetch(self.geometry.address(h).home);
-        }
-    }
-
-    /// Asks for the others, if it will need them: when the first ones are there.
-    #[inline]
-    pub(crate) fn prefetch_rest(&self, h: u64) {
-        if !self.outgrows_cache {
-            return;
-        }
-        let address = self.geometry.address(h);
-        if memory::alike(self.buckets.get(address.home), address.identity) == 0
-            && let Some(alternate) = self.geometry.alternate(&address)
-        {
-            self.buckets.prefetch(alternate);
-        }
-    }
-
     /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
     #[inline]
     pub(crate) fn charge<A: Algorithm>(
@@ -292,43 +272,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
             }
         }
         false
-    }
-
-    /// Finds the member of a key.
-    #[inline(always)]
-    fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
-        // Under way while home is searched: one key in five is there.
-        if self.outgrows_cache
-            && let Some(alternate) = self.geometry.alternate(address)
-        {
-            self.buckets.prefetch(alternate);
-        }
-        if let Some(found) = self.find_in(address.home, address.identity) {
-            return Some(found);
-        }
-        if self.outgrows_cache {
-            // Under way while the alternate is searched: a newcomer will need it.
-            self.ledger.prefetch(address.home);
-        }
-        let alternate = self.geometry.alternate(address)?;
-        self.find_in(alternate, address.identity.in_alternate())
-    }
-
-    /// Finds a member in one bucket.
-    #[inline(always)]
-    fn find_in(&self, index: Index, identity: Tag) -> Option<(&Slot, Tag)> {
-        let bucket = self.buckets.get(index);
-        let mut alike = memory::alike(bucket, identity);
-        while alike != 0 {
-            // Below SLOTS as it is: the bits are no more.
-            let slot = bucket.slots.get(alike.trailing_zeros() as usize % SLOTS)?;
-            let tag = slot.tag.load();
-            if tag.is_member_of(identity) {
-                return Some((slot, tag));
-            }
-            alike &= alike - 1;
-        }
-        None
     }
 
     /// The word on which a key without a cell is decided.

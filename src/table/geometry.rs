@@ -23,6 +23,15 @@ pub(super) struct Address {
     pub(super) identity: Tag,
 }
 
+impl Address {
+    /// The first of the two slots at home where the key would rather stand than in any other: most do, and are
+    /// found there by a look at one line.
+    #[inline(always)]
+    pub(super) fn pair<const SLOTS: usize>(&self) -> usize {
+        2 * (self.identity.fp() >> DISTANCE_HASH_BITS) as usize % SLOTS
+    }
+}
+
 /// The number of buckets, and how keys are spread over them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {

@@ -3,9 +3,10 @@
 //! Nothing here needs repair if its thread stops for ever: what it leaves is a state of the tag that
 //! the next caller's ordinary path serves.
 
+use super::find::Place;
 use super::geometry::{Address, Index};
 use super::layout::{Ledger, Version};
-use super::take::{Place, Taking};
+use super::take::Taking;
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
 use crate::algorithm::Algorithm;
 use crate::cell::Charge;
@@ -149,13 +150,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Looks for a member of the key, and for the first pending slot, whoever began it.
     fn scan(&self, address: &Address) -> Scan<'_> {
         let mut scan = Scan::default();
-        for (index, identity) in self.candidates(address) {
-            for place in self.places_alike(index, identity).filter(|place| place.tag.is_key_of(identity)) {
-                if place.tag.is_member() {
-                    return Scan { member: Some(place), ..scan };
-                }
-                scan.pending.get_or_insert(place);
+        let places = self.places(address);
+        for place in places.alike().filter(|place| place.tag.is_key_of(place.identity)) {
+            if place.tag.is_member() {
+                return Scan { member: Some(place), ..scan };
             }
+            scan.pending.get_or_insert(place);
         }
         scan
     }

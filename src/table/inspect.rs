@@ -8,14 +8,8 @@ use crate::algorithm::Algorithm;
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
-        let address = self.geometry.address(h);
-        self.candidates(&address)
-            .flat_map(|(index, identity)| {
-                let slots = &self.buckets.get(index).slots;
-                slots.iter().map(move |slot| (slot.tag.load(), identity))
-            })
-            .filter(|(tag, identity)| tag.is_member() && tag.is_key_of(*identity))
-            .count()
+        let places = self.places(&self.geometry.address(h));
+        places.alike().filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity)).count()
     }
 
     /// Units that all words hold at `now`, the shared cells' included.

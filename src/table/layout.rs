@@ -32,7 +32,8 @@ const TENURE_BITS: u32 = 14;
 const MARK: u64 = (1 << MARK_BITS) - 1;
 const TENURE: u64 = ((1 << TENURE_BITS) - 1) << MARK_BITS;
 const MEMBER: u64 = 1 << (MARK_BITS + TENURE_BITS);
-const ROLE: u64 = MEMBER << 1;
+const ROLE_SHIFT: u32 = MARK_BITS + TENURE_BITS + 1;
+const ROLE: u64 = 1 << ROLE_SHIFT;
 const FP_SHIFT: u32 = MARK_BITS + TENURE_BITS + 2;
 
 impl Tag {
@@ -52,7 +53,13 @@ impl Tag {
     /// The same key in its alternate.
     #[inline]
     pub(super) fn in_alternate(self) -> Self {
-        Self(self.0 | ROLE)
+        self.in_role(true)
+    }
+
+    /// The key of a home tag in its alternate, or still at home.
+    #[inline]
+    pub(super) fn in_role(self, alternate: bool) -> Self {
+        Self(self.0 | (u64::from(alternate) << ROLE_SHIFT))
     }
 
     /// The upper half: 32 bits of the fp, enough to tell which slots to look at.
@@ -257,12 +264,16 @@ pub(crate) struct Bucket<const SLOTS: usize> {
 }
 
 impl<const SLOTS: usize> Bucket<SLOTS> {
-    /// A bit for each slot whose tag has the same coarse part as `identity`.
+    /// A bit for each slot of two buckets, those of `home` first, whose tag has the same coarse part as `identity`.
     #[inline]
-    pub(crate) fn alike(&self, identity: Tag) -> u32 {
-        self.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
-            alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
-        })
+    pub(crate) fn alike(home: &Self, alternate: &Self, identity: Tag) -> u32 {
+        let in_bucket = |bucket: &Self| {
+            bucket.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
+                alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
+            })
+        };
+        let of_home = in_bucket(home);
+        if core::ptr::eq(home, alternate) { of_home } else { of_home | in_bucket(alternate) << SLOTS }
     }
 }
 

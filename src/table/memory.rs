@@ -227,7 +227,7 @@ impl<T: Plain> Array<T> {
         unsafe { core::slice::from_raw_parts(self.values.as_ptr(), self.len.get()) }
     }
 
-    /// Asks for the value's cache lines, to be written.
+    /// Asks for the value's cache lines.
     #[inline]
     pub(super) fn prefetch(&self, index: Index) {
         #[cfg(target_arch = "x86_64")]
@@ -244,51 +244,79 @@ impl<T: Plain> Array<T> {
     }
 }
 
-/// A bit for each slot whose tag has the same [coarse part](Tag::coarse) as `identity`: a slot of that key, or in
-/// rare cases another. All tags are compared at once, for where a key stands is nothing a processor could predict.
+/// A bit for each slot of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
+/// `identity`: a slot of that key, or in rare cases another. All are compared at once. `alternate` may be `home`, and
+/// then has no bits.
 #[inline(always)]
-pub(super) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -> u32 {
+pub(super) fn alike<const SLOTS: usize>(
+    home: &Bucket<SLOTS>,
+    alternate: &Bucket<SLOTS>,
+    identity: Tag,
+) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if SLOTS == 8 {
-        // SAFETY: SSE2 is part of x86-64; a bucket of 8 slots is 128 bytes at a multiple of 64. The assembly only
-        // reads it, each tag by one load, as relaxed loads would.
-        return unsafe { alike_of_eight(core::ptr::from_ref(bucket).cast(), identity.coarse()) };
+        let all = if core::ptr::eq(home, alternate) { 0xFF } else { 0xFFFF };
+        // SAFETY: SSE2 is part of x86-64; a bucket of 8 slots is 128 bytes. The assembly only reads them, each tag by
+        // one load, as relaxed loads would.
+        let alike = unsafe {
+            alike_of_eights(
+                core::ptr::from_ref(home).cast(),
+                core::ptr::from_ref(alternate).cast(),
+                identity.coarse(),
+            )
+        };
+        return alike & all;
     }
-    bucket.alike(identity)
+    Bucket::alike(home, alternate, identity)
 }
 
 /// # Safety
-/// `bucket` is 8 slots, at a multiple of 16, of which each begins with a tag.
+/// Both buckets are 8 slots of 16 bytes, of which each begins with a tag.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
-unsafe fn alike_of_eight(bucket: *const u8, coarse: u32) -> u32 {
+unsafe fn alike_of_eights(home: *const u8, alternate: *const u8, coarse: u32) -> u32 {
     let alike: u32;
     // SAFETY: the caller's word. No memory is written, no flag and no stack is touched.
     //
     // Tag by tag: a load of a slot as one would wait for a charge of its word that is still on its way. shufps 0xDD
-    // takes the upper halves of four tags.
+    // takes the upper halves of four tags; the packs make a byte of each comparison.
     unsafe {
         core::arch::asm!(
             "movd {wanted}, {coarse:e}",
             "pshufd {wanted}, {wanted}, 0",
-            "movq {a}, [{bucket}]",
-            "movq {b}, [{bucket} + 32]",
-            "movq {c}, [{bucket} + 64]",
-            "movq {d}, [{bucket} + 96]",
-            "movhps {a}, [{bucket} + 16]",
-            "movhps {b}, [{bucket} + 48]",
-            "movhps {c}, [{bucket} + 80]",
-            "movhps {d}, [{bucket} + 112]",
-            "shufps {a}, {b}, 0xDD",
-            "shufps {c}, {d}, 0xDD",
+            "movq {a}, [{home}]",
+            "movhps {a}, [{home} + 16]",
+            "movq {half}, [{home} + 32]",
+            "movhps {half}, [{home} + 48]",
+            "shufps {a}, {half}, 0xDD",
             "pcmpeqd {a}, {wanted}",
+            "movq {b}, [{home} + 64]",
+            "movhps {b}, [{home} + 80]",
+            "movq {half}, [{home} + 96]",
+            "movhps {half}, [{home} + 112]",
+            "shufps {b}, {half}, 0xDD",
+            "pcmpeqd {b}, {wanted}",
+            "movq {c}, [{alternate}]",
+            "movhps {c}, [{alternate} + 16]",
+            "movq {half}, [{alternate} + 32]",
+            "movhps {half}, [{alternate} + 48]",
+            "shufps {c}, {half}, 0xDD",
             "pcmpeqd {c}, {wanted}",
-            "packssdw {a}, {c}",
-            "packsswb {a}, {a}",
+            "movq {d}, [{alternate} + 64]",
+            "movhps {d}, [{alternate} + 80]",
+            "movq {half}, [{alternate} + 96]",
+            "movhps {half}, [{alternate} + 112]",
+            "shufps {d}, {half}, 0xDD",
+            "pcmpeqd {d}, {wanted}",
+            "packssdw {a}, {b}",
+            "packssdw {c}, {d}",
+            "packsswb {a}, {c}",
             "pmovmskb {alike:e}, {a}",
-            bucket = in(reg) bucket,
+            home = in(reg) home,
+            alternate = in(reg) alternate,
             coarse = in(reg) coarse,
             wanted = out(xmm_reg) _,
+            half = out(xmm_reg) _,
             a = out(xmm_reg) _,
             b = out(xmm_reg) _,
             c = out(xmm_reg) _,
@@ -297,6 +325,5 @@ unsafe fn alike_of_eight(bucket: *const u8, coarse: u32) -> u32 {
             options(readonly, nostack, preserves_flags),
         );
     }
-    // The upper eight repeat the lower.
-    alike & 0xFF
+    alike
 }

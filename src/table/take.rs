@@ -1,26 +1,10 @@
 //! Taking a slot for a new key: which one, and how its old key is let go without losing a charge.
 
+use super::find::Place;
 use super::geometry::{Address, Index};
-use super::layout::{Slot, Tag};
-use super::memory::alike;
+use super::layout::Tag;
 use super::{Table, WhenFull};
 use crate::algorithm::Algorithm;
-
-/// A slot, where it is, and the tag it was seen with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'t> {
-    pub(super) slot: &'t Slot,
-    pub(super) index: usize,
-    /// The tag that the key has in this bucket.
-    pub(super) identity: Tag,
-    pub(super) tag: Tag,
-}
-
-impl Place<'_> {
-    pub(super) fn is(&self, other: &Self) -> bool {
-        core::ptr::eq(self.slot, other.slot) && self.tag.is_tenure_of(other.tag)
-    }
-}
 
 /// How willingly a slot is taken, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,25 +46,6 @@ pub(super) enum Taking<'t> {
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// The buckets of a key, each with the tag that the key has there.
-    pub(super) fn candidates(&self, address: &Address) -> impl Iterator<Item = (Index, Tag)> {
-        let Address { home, identity } = *address;
-        let alternate = self.geometry.alternate(address).map(|index| (index, identity.in_alternate()));
-        core::iter::once((home, identity)).chain(alternate)
-    }
-
-    /// The places whose tags may be of that key.
-    pub(super) fn places_alike(&self, index: Index, identity: Tag) -> impl Iterator<Item = Place<'_>> {
-        let bucket = self.buckets.get(index);
-        let mut alike = alike(bucket, identity);
-        core::iter::from_fn(move || {
-            let index = alike.trailing_zeros() as usize;
-            alike &= alike.checked_sub(1)?;
-            let slot = bucket.slots.get(index)?;
-            Some(Place { slot, index, identity, tag: slot.tag.load() })
-        })
-    }
-
     /// Takes the best slot of the key's two buckets for it; a pending one at most once in a call.
     pub(super) fn take<'t, A: Algorithm>(
         &'t self,
@@ -89,7 +54,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         took_pending: &mut bool,
     ) -> Taking<'t> {
-        if let Some(place) = self.first_in_roomy(address) {
+        if let Some(place) = self.first_empty(address) {
             return self.reclaim(algorithm, address, place, false, now);
         }
         let home = self.survey(algorithm, address.home, address.identity, now, *took_pending);
@@ -108,17 +73,17 @@ impl<const SLOTS: usize> Table<SLOTS> {
         self.reclaim(algorithm, address, place, survey.rank > Rank::FRESH_PENDING, now)
     }
 
-    /// An empty slot at home, where more than half of the slots are empty: nothing elsewhere would be preferred.
-    fn first_in_roomy(&self, address: &Address) -> Option<Place<'_>> {
-        let bucket = self.buckets.get(address.home);
-        let empty = alike(bucket, Tag::EMPTY);
-        if 2 * empty.count_ones() as usize <= SLOTS {
-            return None;
-        }
-        let index = empty.trailing_zeros() as usize;
-        let slot = bucket.slots.get(index)?;
-        let tag = slot.tag.load();
-        tag.is_empty().then_some(Place { slot, index, identity: address.identity, tag })
+    /// An empty slot: at home while most of its slots are empty, else in the emptier bucket; of those one of the
+    /// preferred pair, or on its line.
+    fn first_empty(&self, address: &Address) -> Option<Place<'_>> {
+        let places = self.places(address);
+        let [home, alternate] = places.empty();
+        let at_home = 2 * home.count_ones() as usize > SLOTS || home.count_ones() >= alternate.count_ones();
+        let (empty, first) = if at_home { (home, 0) } else { (alternate, SLOTS) };
+        let pair = address.pair::<SLOTS>();
+        let nearest = [0b11 << pair, 0b1111 << (pair & !3), empty].map(|near| near & empty);
+        let nearest = nearest.into_iter().find(|near| *near != 0)?;
+        places.at(first + nearest.trailing_zeros() as usize).filter(|place| place.tag.is_empty())
     }
 
     fn survey<A: Algorithm>(

@@ -102,8 +102,12 @@ impl<T> Array<T> {
     pub(crate) fn prefetch(&self, _: Index) {}
 }
 
-pub(crate) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -> u32 {
-    bucket.alike(identity)
+pub(crate) fn alike<const SLOTS: usize>(
+    home: &Bucket<SLOTS>,
+    alternate: &Bucket<SLOTS>,
+    identity: Tag,
+) -> u32 {
+    Bucket::alike(home, alternate, identity)
 }
 
 checker::thread_local! {

@@ -1,0 +1,123 @@
+//! Where a key is looked for: first where it most likely stands, then in all places that it may have.
+
+use core::hint::select_unpredictable;
+
+use super::geometry::Address;
+use super::layout::{Bucket, Slot, Tag};
+use super::{Table, memory};
+
+/// A slot, where it is, and the tag it was seen with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'t> {
+    pub(super) slot: &'t Slot,
+    pub(super) index: usize,
+    /// The tag that the key has in this bucket.
+    pub(super) identity: Tag,
+    pub(super) tag: Tag,
+}
+
+impl Place<'_> {
+    pub(super) fn is(&self, other: &Self) -> bool {
+        core::ptr::eq(self.slot, other.slot) && self.tag.is_tenure_of(other.tag)
+    }
+}
+
+/// All places that a key may have: the slots of its home, and after them those of its alternate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<'t, const SLOTS: usize> {
+    home: &'t Bucket<SLOTS>,
+    /// Home again in a table of one bucket.
+    alternate: &'t Bucket<SLOTS>,
+    identity: Tag,
+}
+
+impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
+    /// The place of that number, counted around.
+    #[inline(always)]
+    pub(super) fn at(&self, number: usize) -> Option<Place<'t>> {
+        let (index, in_alternate) = (number % SLOTS, number >= SLOTS);
+        // Which of the two nobody could predict.
+        let slot = select_unpredictable(in_alternate, self.alternate, self.home).slots.get(index)?;
+        Some(Place { slot, index, identity: self.identity.in_role(in_alternate), tag: slot.tag.load() })
+    }
+
+    /// The places whose tags may be of the key, all compared at once.
+    #[inline(always)]
+    pub(super) fn alike(&self) -> impl Iterator<Item = Place<'t>> {
+        let mut alike = memory::alike(self.home, self.alternate, self.identity);
+        core::iter::from_fn(move || {
+            let number = alike.trailing_zeros() as usize;
+            alike &= alike.checked_sub(1)?;
+            self.at(number)
+        })
+    }
+
+    /// A bit for each place that is empty: of home, and of the alternate.
+    pub(super) fn empty(&self) -> [u32; 2] {
+        let empty = memory::alike(self.home, self.alternate, Tag::EMPTY);
+        [empty & ((1 << SLOTS) - 1), empty >> SLOTS]
+    }
+}
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    /// Asks for the cache lines that a check of `h` will need first.
+    #[inline]
+    pub(crate) fn prefetch(&self, h: u64) {
+        if self.outgrows_cache {
+            self.buckets.prefetch(self.geometry.address(h).home);
+        }
+    }
+
+    /// Asks for the others, if it will need them: when the first ones are there.
+    #[inline]
+    pub(crate) fn prefetch_rest(&self, h: u64) {
+        let address = self.geometry.address(h);
+        if self.outgrows_cache
+            && self.find_in_pair(&address).is_none()
+            && let Some(alternate) = self.geometry.alternate(&address)
+        {
+            self.buckets.prefetch(alternate);
+        }
+    }
+
+    pub(super) fn places(&self, address: &Address) -> Places<'_, SLOTS> {
+        let Address { home, identity } = *address;
+        let alternate = self.geometry.alternate(address).unwrap_or(home);
+        Places { home: self.buckets.get(home), alternate: self.buckets.get(alternate), identity }
+    }
+
+    /// Finds the member of a key.
+    #[inline(always)]
+    pub(super) fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
+        if self.outgrows_cache {
+            // Under way while the pair is looked at: up to one key in three is elsewhere.
+            self.buckets.prefetch(address.home);
+            if let Some(alternate) = self.geometry.alternate(address) {
+                self.buckets.prefetch(alternate);
+            }
+        }
+        if let Some(found) = self.find_in_pair(address) {
+            return Some(found);
+        }
+        let found = self.places(address).alike().find(|place| place.tag.is_member_of(place.identity));
+        if found.is_none() && self.outgrows_cache {
+            // A newcomer will need it.
+            self.ledger.prefetch(address.home);
+        }
+        found.map(|place| (place.slot, place.tag))
+    }
+
+    /// Finds a member where it most likely stands.
+    #[inline(always)]
+    fn find_in_pair(&self, address: &Address) -> Option<(&Slot, Tag)> {
+        let slots = &self.buckets.get(address.home).slots;
+        let pair = address.pair::<SLOTS>();
+        let (first, second) = (slots.get(pair)?, slots.get((pair + 1) % SLOTS)?);
+        let tags = (first.tag.load(), second.tag.load());
+        let is_second = tags.1.is_member_of(address.identity);
+        // Which of the two nobody could predict.
+        let slot = select_unpredictable(is_second, second, first);
+        let tag = select_unpredictable(is_second, tags.1, tags.0);
+        tag.is_member_of(address.identity).then_some((slot, tag))
+    }
+}
