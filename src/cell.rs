@@ -1,7 +1,5 @@
 //! The cell: one atomic word, and the one loop of the crate that changes a word by a policy.
 
-use crossbeam_utils::Backoff;
-
 use crate::algorithm::{Algorithm, Step};
 use crate::decision::Decision;
 use crate::sync::{AtomicU64, Ordering};
@@ -26,52 +24,46 @@ impl Cell {
         self.0.load(Ordering::Acquire)
     }
 
-    /// The one write of a word: from exactly `before`, or not at all.
+    /// The one write of a word: from exactly `before`, or not at all, and then it tells what is there.
     #[inline]
-    pub(crate) fn replace(&self, before: u64, after: u64) -> bool {
+    pub(crate) fn exchange(&self, before: u64, after: u64) -> Result<u64, u64> {
         // AcqRel: acquires every earlier probe of this word, and with it the mark that came before the
         // probe; releases to later probes what this caller knew.
-        // Relaxed on failure: the value is not used, the caller loads again.
-        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        // Acquire on failure: a load, from which the caller may go on.
+        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// One attempt to decide `cost` at `now` and to charge it if it is allowed; `None` if another changed
-    /// the word meanwhile.
-    #[inline(always)]
-    pub(crate) fn try_charge<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        now: u64,
-        cost: u32,
-    ) -> Option<(Charge, Decision)> {
-        let before = self.load();
-        let Step { charged, decision } = algorithm.step(before, now, cost);
-        let after = charged.unwrap_or(before);
-        (charged.is_none() || self.replace(before, after)).then_some((Charge { before, after }, decision))
-    }
-
-    /// Attempts until one succeeds.
-    ///
-    /// After an attempt that failed, `holds` is asked whether to go on; where it says no, nothing was
-    /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
-    /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
+    /// Whether the word was `before`, and so is now `after`.
     #[inline]
+    pub(crate) fn replace(&self, before: u64, after: u64) -> bool {
+        self.exchange(before, after).is_ok()
+    }
+
+    /// Decides `cost` at `now`, and charges it if it is allowed.
+    ///
+    /// Whenever another changed the word meanwhile, `holds` is asked whether to go on; where it says no, nothing
+    /// was charged and there is no answer. The loop is lock-free: an attempt fails only because another changed
+    /// the word, and `now` is the caller's throughout, so a later attempt can only allow less.
+    ///
+    /// The next attempt goes on from what the failed one found, at once: it has brought the cell's line to this
+    /// processor, which may not have it for long.
+    #[inline(always)]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
         now: u64,
         cost: u32,
         holds: impl Fn() -> bool,
-    ) -> Option<Charge> {
-        let backoff = Backoff::new();
+    ) -> Option<(Charge, Decision)> {
+        let mut before = self.load();
         loop {
-            if let Some((charge, _)) = self.try_charge(algorithm, now, cost) {
-                return Some(charge);
+            let Step { charged, decision } = algorithm.step(before, now, cost);
+            let Some(after) = charged else { return Some((Charge { before, after: before }, decision)) };
+            match self.exchange(before, after) {
+                Ok(_) => return Some((Charge { before, after }, decision)),
+                Err(_) if !holds() => return None,
+                Err(found) => before = found,
             }
-            if !holds() {
-                return None;
-            }
-            backoff.spin();
         }
     }
 }

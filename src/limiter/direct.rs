@@ -58,10 +58,7 @@ impl DirectLayer {
     fn check(&self, now: u64, cost: u32) -> Decision {
         match self {
             Self::Word(kernel, cell) => {
-                with_kernel!(kernel, algorithm => {
-                    let Charge { before, .. } = charge(algorithm, cell, now, cost);
-                    algorithm.report(before, now, cost)
-                })
+                with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost).1)
             }
             Self::Log(log, entries) => Self::step_log(log, entries, now, cost, true),
         }
@@ -82,10 +79,10 @@ impl DirectLayer {
 
 /// Charges a cell that belongs to one key for ever.
 #[inline(always)]
-fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Charge {
+fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> (Charge, Decision) {
     loop {
-        if let Some(charge) = cell.charge(algorithm, now, cost, || true) {
-            return charge;
+        if let Some(charged) = cell.charge(algorithm, now, cost, || true) {
+            return charged;
         }
     }
 }
@@ -107,8 +104,8 @@ impl Layer for DirectLayer {
         match self {
             Self::Word(kernel, cell) => {
                 with_kernel!(kernel, algorithm => {
-                    let charge = charge(algorithm, cell, now, cost);
-                    (algorithm.report(charge.before, now, cost), Some(charge))
+                    let (charge, decision) = charge(algorithm, cell, now, cost);
+                    (decision, Some(charge))
                 })
             }
             Self::Log(..) => (self.check(now, cost), None),
@@ -154,15 +151,9 @@ impl DirectLimiter {
     #[inline(always)]
     pub fn check_at(&self, cost: u32, now_ns: u64) -> Decision {
         // As in a limiter of keys.
-        let decided = match &*self.layers {
-            [DirectLayer::Word(Kernel::Gcra(gcra), cell)] => {
-                cell.try_charge(gcra, now_ns, cost).map(|(_, decision)| decision)
-            }
-            _ => None,
-        };
-        match decided {
-            Some(decision) => decision,
-            None => self.decide_by_call(cost, now_ns).by_field(),
+        match &*self.layers {
+            [DirectLayer::Word(Kernel::Gcra(gcra), cell)] => charge(gcra, cell, now_ns, cost).1,
+            _ => self.decide_by_call(cost, now_ns).by_field(),
         }
     }
 

@@ -72,17 +72,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[inline]
     pub(crate) fn prefetch_rest(&self, h: u64) {
         let address = self.geometry.address(h);
-        if self.outgrows_cache
-            && self.find_in_pair(&address).is_none()
-            && let Some(alternate) = self.geometry.alternate(&address)
-        {
-            self.buckets.prefetch(alternate);
+        if self.outgrows_cache && self.find_in_pair(&address).is_none() {
+            self.buckets.prefetch(self.geometry.alternate(&address));
         }
     }
 
+    #[inline]
     pub(super) fn places(&self, address: &Address) -> Places<'_, SLOTS> {
         let Address { home, identity } = *address;
-        let alternate = self.geometry.alternate(address).unwrap_or(home);
+        let alternate = self.geometry.alternate(address);
         Places { home: self.buckets.get(home), alternate: self.buckets.get(alternate), identity }
     }
 
@@ -92,9 +90,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if self.outgrows_cache {
             // Under way while the pair is looked at: up to one key in three is elsewhere.
             self.buckets.prefetch(address.home);
-            if let Some(alternate) = self.geometry.alternate(address) {
-                self.buckets.prefetch(alternate);
-            }
+            self.buckets.prefetch(self.geometry.alternate(address));
         }
         if let Some(found) = self.find_in_pair(address) {
             return Some(found);

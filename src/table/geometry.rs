@@ -67,21 +67,20 @@ impl Geometry {
         }
     }
 
-    /// The other bucket where the key may be; `None` in a table of one bucket.
+    /// The other bucket where the key may be; home again in a table of one bucket.
     #[inline]
-    pub(super) fn alternate(self, address: &Address) -> Option<Index> {
-        let Address { identity, home } = *address;
-        if self.span == 0 { None } else { Some(self.near(home, self.distance(identity.fp()))) }
+    pub(super) fn alternate(self, address: &Address) -> Index {
+        self.near(address.home, self.distance(address.identity.fp()))
     }
 
-    /// How far the alternate of a key is from its home.
+    /// How far the alternate of a key is from its home: below the count, or 1 where that is 1.
     #[inline]
     fn distance(self, fp: u64) -> usize {
         let hash = fp & ((1 << DISTANCE_HASH_BITS) - 1);
         1 + ((hash * self.span) >> DISTANCE_HASH_BITS) as usize
     }
 
-    /// The bucket `distance` after `home`, for a distance below the count. Without a branch: in a small table
+    /// The bucket `distance` after `home`, for a distance no more than the count. Without a branch: in a small table
     /// half of them wrap.
     #[inline]
     fn near(self, home: Index, distance: usize) -> Index {
@@ -101,7 +100,7 @@ impl Geometry {
         if !tag.is_alternate() {
             return at;
         }
-        let distance = self.distance(tag.fp()) % self.buckets;
+        let distance = self.distance(tag.fp());
         Index(if at.0 >= distance { at.0 - distance } else { at.0 + self.buckets() - distance })
     }
 
@@ -124,16 +123,14 @@ mod tests {
             let address = geometry.address(h);
             prop_assert!(address.home.0 < buckets);
             let alternate = geometry.alternate(&address);
-            prop_assert_eq!(alternate.is_some(), buckets > 1);
+            prop_assert_eq!(alternate != address.home, buckets > 1);
             let home = address.identity;
             prop_assert_eq!(geometry.home_of(address.home, home), address.home);
             prop_assert_eq!(geometry.distance_of(home), 0);
-            if let Some(alternate) = alternate {
-                prop_assert!(alternate.0 < buckets && alternate != address.home);
-                let tag = address.identity.in_alternate();
-                prop_assert_eq!(geometry.home_of(alternate, tag), address.home);
-                prop_assert_eq!(geometry.bucket_at(address.home, geometry.distance_of(tag)), alternate);
-            }
+            prop_assert!(alternate.0 < buckets);
+            let tag = address.identity.in_alternate();
+            prop_assert_eq!(geometry.home_of(alternate, tag), address.home);
+            prop_assert_eq!(geometry.bucket_at(address.home, geometry.distance_of(tag)), alternate);
         }
 
         #[test]

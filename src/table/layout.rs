@@ -264,16 +264,12 @@ pub(crate) struct Bucket<const SLOTS: usize> {
 }
 
 impl<const SLOTS: usize> Bucket<SLOTS> {
-    /// A bit for each slot of two buckets, those of `home` first, whose tag has the same coarse part as `identity`.
+    /// A bit for each slot whose tag has the same coarse part as `identity`.
     #[inline]
-    pub(crate) fn alike(home: &Self, alternate: &Self, identity: Tag) -> u32 {
-        let in_bucket = |bucket: &Self| {
-            bucket.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
-                alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
-            })
-        };
-        let of_home = in_bucket(home);
-        if core::ptr::eq(home, alternate) { of_home } else { of_home | in_bucket(alternate) << SLOTS }
+    pub(crate) fn alike(&self, identity: Tag) -> u32 {
+        self.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
+            alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
+        })
     }
 }
 

@@ -245,8 +245,7 @@ impl<T: Plain> Array<T> {
 }
 
 /// A bit for each slot of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
-/// `identity`: a slot of that key, or in rare cases another. All are compared at once. `alternate` may be `home`, and
-/// then has no bits.
+/// `identity`: a slot of that key, or in rare cases another. All are compared at once.
 #[inline(always)]
 pub(super) fn alike<const SLOTS: usize>(
     home: &Bucket<SLOTS>,
@@ -255,19 +254,17 @@ pub(super) fn alike<const SLOTS: usize>(
 ) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if SLOTS == 8 {
-        let all = if core::ptr::eq(home, alternate) { 0xFF } else { 0xFFFF };
         // SAFETY: SSE2 is part of x86-64; a bucket of 8 slots is 128 bytes. The assembly only reads them, each tag by
         // one load, as relaxed loads would.
-        let alike = unsafe {
+        return unsafe {
             alike_of_eights(
                 core::ptr::from_ref(home).cast(),
                 core::ptr::from_ref(alternate).cast(),
                 identity.coarse(),
             )
         };
-        return alike & all;
     }
-    Bucket::alike(home, alternate, identity)
+    home.alike(identity) | alternate.alike(identity) << SLOTS
 }
 
 /// # Safety

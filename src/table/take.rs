@@ -58,12 +58,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
             return self.reclaim(algorithm, address, place, false, now);
         }
         let home = self.survey(algorithm, address.home, address.identity, now, *took_pending);
-        let survey = match self.geometry.alternate(address) {
-            Some(index) => {
-                let identity = address.identity.in_alternate();
-                prefer(home, self.survey(algorithm, index, identity, now, *took_pending), SLOTS)
-            }
-            None => home,
+        let alternate = self.geometry.alternate(address);
+        let survey = if alternate == address.home {
+            home
+        } else {
+            let identity = address.identity.in_alternate();
+            prefer(home, self.survey(algorithm, alternate, identity, now, *took_pending), SLOTS)
         };
         if survey.own {
             return Taking::Lost;
@@ -170,7 +170,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                     // Past now it is fresh by healing alone, which is no time to wait for.
                     if word != 0 && fresh_at <= now {
                         let alternate = || self.geometry.alternate(address);
-                        let bucket = if identity.is_alternate() { alternate()? } else { address.home };
+                        let bucket = if identity.is_alternate() { alternate() } else { address.home };
                         self.ledger.get(self.geometry.home_of(bucket, tag)).floor.raise(fresh_at);
                     }
                     break;
