@@ -117,3 +117,37 @@ impl<const SLOTS: usize> Table<SLOTS> {
         tag.is_member_of(address.identity).then_some((slot, tag))
     }
 }
+
+#[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]
+mod tests {
+    use super::super::{Sought, WhenFull, keys_in, spread};
+    use super::*;
+    use crate::algorithm::with_kernel;
+    use crate::tests::kernels::kernel;
+
+    /// How many of the first `keys` keys of a table stand in their pair, and how many anywhere.
+    fn standing(buckets: usize, keys: usize) -> (usize, usize) {
+        let table = Table::<8>::alone(buckets, WhenFull::Deny);
+        let hashes: Vec<u64> = (1..=keys as u64).map(spread).collect();
+        for h in &hashes {
+            let _ = with_kernel!(kernel("1/d"), gcra => table.check(&gcra, *h, 0, 1, Sought::NotYet));
+        }
+        let addresses = || hashes.iter().map(|h| table.geometry.address(*h));
+        let in_pair = addresses().filter(|address| table.find_in_pair(address).is_some()).count();
+        (in_pair, addresses().filter(|address| table.find(address).is_some()).count())
+    }
+
+    #[test]
+    fn most_keys_stand_in_their_pair() {
+        let (buckets, room) = (10_000, keys_in(10_000));
+        let (at_half, all) = standing(buckets, room / 2);
+        assert!(at_half * 100 > all * 84 && all == room / 2, "{at_half} of {all}");
+        let (when_full, all) = standing(buckets, room);
+        assert!(when_full * 100 > all * 63 && all > room - 50, "{when_full} of {all}");
+    }
+
+    #[test]
+    fn one_bucket_is_filled_and_found() {
+        assert_eq!(standing(1, 8).1, 8);
+    }
+}
