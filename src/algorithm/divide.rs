@@ -23,9 +23,18 @@ impl Divider {
         Self { multiplier, first_shift: if l < 1 { l } else { 1 }, second_shift: l.saturating_sub(1) }
     }
 
+    /// As most times are divided: a branch that is always predicted.
+    #[inline]
+    const fn is_by_one(self) -> bool {
+        self.first_shift == 0
+    }
+
     /// `floor(n / d)`.
     #[inline]
     pub(crate) const fn floor(self, n: u64) -> u64 {
+        if self.is_by_one() {
+            return n;
+        }
         let high = ((self.multiplier as u128 * n as u128) >> 64) as u64;
         // high <= n, and high + (n - high) / 2 <= n: neither wraps.
         (high + ((n - high) >> self.first_shift)) >> self.second_shift
@@ -34,6 +43,9 @@ impl Divider {
     /// `ceil(n / d)`.
     #[inline]
     pub(crate) const fn ceil(self, n: u64) -> u64 {
+        if self.is_by_one() {
+            return n;
+        }
         match n.checked_sub(1) {
             Some(below) => self.floor(below) + 1,
             None => 0,

@@ -37,7 +37,7 @@ const ROLE: u64 = 1 << ROLE_SHIFT;
 const FP_SHIFT: u32 = MARK_BITS + TENURE_BITS + 2;
 
 impl Tag {
-    pub(super) const EMPTY: Self = Self(0);
+    pub(crate) const EMPTY: Self = Self(0);
 
     #[cfg(test)]
     pub(super) fn of_bits(bits: u64) -> Self {

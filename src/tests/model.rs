@@ -107,9 +107,13 @@ pub(crate) fn alike<const SLOTS: usize>(
     alternate: &Bucket<SLOTS>,
     identity: Tag,
 ) -> u32 {
-    // A table of one bucket is not looked through twice: that shows nothing that a model is about.
-    let twice = !core::ptr::eq(home, alternate);
-    home.alike(identity) | if twice { alternate.alike(identity) << SLOTS } else { 0 }
+    // Whatever may be of a key is looked at afterwards, with its ordering: a look before that would only double what
+    // there is to explore.
+    let alike = |bucket: &Bucket<SLOTS>| {
+        if identity == Tag::EMPTY { bucket.alike(identity) } else { (1 << SLOTS) - 1 }
+    };
+    // Nor is a table of one bucket looked through twice.
+    alike(home) | if core::ptr::eq(home, alternate) { 0 } else { alike(alternate) << SLOTS }
 }
 
 checker::thread_local! {

@@ -69,6 +69,7 @@ pub(crate) fn direct(extent: Extent, only: &Only, results: &mut Results) {
         let cases = vec![
             word.load(),
             word.fetch_add(),
+            word.exchange(),
             ours.own_clock(),
             ours.caller_clock(),
             theirs.own_clock(),

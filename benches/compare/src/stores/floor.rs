@@ -14,6 +14,7 @@ pub(crate) const LOAD: &str = "floor: hash and one line's load";
 pub(crate) const FETCH_ADD: &str = "floor: hash and one line's fetch_add";
 pub(crate) const WORD_LOAD: &str = "floor: load";
 pub(crate) const WORD_FETCH_ADD: &str = "floor: fetch_add";
+pub(crate) const WORD_EXCHANGE: &str = "floor: load and compare_exchange";
 
 const WORDS_PER_LINE: usize = 64 / size_of::<AtomicU64>();
 
@@ -80,5 +81,17 @@ impl Word {
 
     pub(crate) fn fetch_add(&self) -> Case<'_> {
         Case::lone(WORD_FETCH_ADD, || 0, |_, _| self.0.fetch_add(1, Ordering::Relaxed) < u64::MAX)
+    }
+
+    /// What a word can be changed by to any value that depends on it, as a limiter's must be.
+    pub(crate) fn exchange(&self) -> Case<'_> {
+        Case::lone(
+            WORD_EXCHANGE,
+            || 0,
+            |_, _| {
+                let next = |word: u64| Some(word.wrapping_add(1));
+                self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+            },
+        )
     }
 }
