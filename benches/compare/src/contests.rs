@@ -3,7 +3,7 @@
 use crate::case::{Case, Pace};
 use crate::measure::{Series, one_thread, two_processors, two_threads};
 use crate::results::{Column, Results};
-use crate::stores::floor::{Floor, Memory, Word};
+use crate::stores::floor::{self, Floor, Memory, Word};
 use crate::stores::{
     Answer, CallerHasher, governor, maps, maps::Map, pingora, ratecell, ratelimit, throttlecrab,
 };
@@ -119,7 +119,8 @@ pub(crate) fn keyed(extent: Extent, only: &Only, keys: u32, results: &mut Result
         let mut memory = [(); 2].map(|()| Memory::of(ours.bytes()));
         let [load, fetch_add]: [Floor<'_>; 2] = memory.each_mut().map(Memory::floor);
 
-        let mut cases = vec![load.hash(), load.load(), fetch_add.fetch_add()];
+        let own = floor::own_hash_and_clock(ours.clock());
+        let mut cases = vec![load.hash(), load.load(), fetch_add.fetch_add(), own];
         cases.extend(ours.lone());
         cases.extend(ours.batches());
         cases.extend([theirs.own_clock(), theirs.caller_clock(), theirs.caller_hash()]);

@@ -1,8 +1,10 @@
 //! The least that a decision can cost on this machine: its key's hash and one access to memory.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{Advice, MmapMut};
+use ratecell::Limiter;
 use zerocopy::FromBytes;
 
 use super::{CallerHasher, caller_hash};
@@ -12,6 +14,7 @@ use crate::workload::Key;
 pub(crate) const HASH: &str = "floor: hash";
 pub(crate) const LOAD: &str = "floor: hash and one line's load";
 pub(crate) const FETCH_ADD: &str = "floor: hash and one line's fetch_add";
+pub(crate) const OWN: &str = "floor: own hash, and own clock";
 pub(crate) const WORD_LOAD: &str = "floor: load";
 pub(crate) const WORD_FETCH_ADD: &str = "floor: fetch_add";
 pub(crate) const WORD_EXCHANGE: &str = "floor: load and compare_exchange";
@@ -67,6 +70,18 @@ impl Floor<'_> {
     pub(crate) fn fetch_add(&self) -> Case<'_> {
         Case::lone(FETCH_ADD, || 0, |key, _| self.word(key).fetch_add(1, Ordering::Relaxed) < u64::MAX)
     }
+}
+
+/// What a decision costs that leaves the hash and the clock to `clock`, before it decides: SipHash-1-3 of the key, and
+/// one reading.
+pub(crate) fn own_hash_and_clock(clock: &Limiter) -> Case<'_> {
+    let secret = RandomState::new();
+    let hash = move |key: &Key| {
+        let mut hasher = secret.build_hasher();
+        hasher.write(key);
+        hasher.finish()
+    };
+    Case::lone(OWN, || 0, move |key, _| hash(key) | clock.now_ns() > 0)
 }
 
 /// One word for everything, on a line of its own.

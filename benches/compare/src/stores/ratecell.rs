@@ -135,6 +135,11 @@ impl Keyed {
         self.own_clock.stats().bytes
     }
 
+    /// One whose clock they all have.
+    pub(crate) fn clock(&self) -> &Limiter {
+        &self.own_clock
+    }
+
     pub(crate) fn lone(&self) -> [Case<'_>; 3] {
         let limiter = &self.caller_clock;
         let by_clock = |key: &_, now| limiter.check_at(key, 1, now).is_allowed();
