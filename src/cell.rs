@@ -24,46 +24,63 @@ impl Cell {
         self.0.load(Ordering::Acquire)
     }
 
-    /// The one write of a word: from exactly `before`, or not at all, and then it tells what is there.
-    #[inline]
-    pub(crate) fn exchange(&self, before: u64, after: u64) -> Result<u64, u64> {
-        // AcqRel: acquires every earlier probe of this word, and with it the mark that came before the
-        // probe; releases to later probes what this caller knew.
-        // Acquire on failure: a load, from which the caller may go on.
-        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire)
-    }
-
-    /// Whether the word was `before`, and so is now `after`.
+    /// The one write of a word: from exactly `before`, or not at all.
     #[inline]
     pub(crate) fn replace(&self, before: u64, after: u64) -> bool {
-        self.exchange(before, after).is_ok()
+        // AcqRel: acquires every earlier probe of this word, and with it the mark that came before the
+        // probe; releases to later probes what this caller knew.
+        // Relaxed on failure: the value is not used, the caller loads again.
+        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Decides `cost` at `now`, and charges it if it is allowed.
-    ///
-    /// Whenever another changed the word meanwhile, `holds` is asked whether to go on; where it says no, nothing
-    /// was charged and there is no answer. The loop is lock-free: an attempt fails only because another changed
-    /// the word, and `now` is the caller's throughout, so a later attempt can only allow less.
-    ///
-    /// The next attempt goes on from what the failed one found, at once: it has brought the cell's line to this
-    /// processor, which may not have it for long.
+    /// One attempt to decide `cost` at `now` and to charge it if it is allowed; `None` if another changed
+    /// the word meanwhile.
     #[inline(always)]
+    pub(crate) fn try_charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        now: u64,
+        cost: u32,
+    ) -> Option<(Charge, Decision)> {
+        let before = self.load();
+        let Step { charged, decision } = algorithm.step(before, now, cost);
+        let after = charged.unwrap_or(before);
+        (charged.is_none() || self.replace(before, after)).then_some((Charge { before, after }, decision))
+    }
+
+    /// Attempts until one succeeds.
+    ///
+    /// After an attempt that failed, `holds` is asked whether to go on; where it says no, nothing was
+    /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
+    /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
+    #[inline]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
         now: u64,
         cost: u32,
         holds: impl Fn() -> bool,
-    ) -> Option<(Charge, Decision)> {
-        let mut before = self.load();
+    ) -> Option<Charge> {
+        let mut failed = 0;
         loop {
-            let Step { charged, decision } = algorithm.step(before, now, cost);
-            let Some(after) = charged else { return Some((Charge { before, after: before }, decision)) };
-            match self.exchange(before, after) {
-                Ok(_) => return Some((Charge { before, after }, decision)),
-                Err(_) if !holds() => return None,
-                Err(found) => before = found,
+            if let Some((charge, _)) = self.try_charge(algorithm, now, cost) {
+                return Some(charge);
             }
+            if !holds() {
+                return None;
+            }
+            failed += 1;
+            back_off(failed);
         }
+    }
+}
+
+/// Waits before the next attempt, after so many that failed: at first for about as long as the line takes to the other
+/// processor and back. Whoever has it meanwhile charges it many times over, which both would else wait for.
+#[cold]
+#[inline(never)]
+pub(crate) fn back_off(failed: u32) {
+    for _ in 0..2 << failed.clamp(1, 5) {
+        core::hint::spin_loop();
     }
 }

@@ -4,8 +4,8 @@
 //! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here and in
 //! [`find`], an insertion in [`insert`].
 
-use crate::algorithm::Algorithm;
-use crate::cell::{Cell, Charge};
+use crate::algorithm::{Algorithm, Step};
+use crate::cell::{Cell, Charge, back_off};
 use crate::decision::Decision;
 use crate::error::BuildError;
 
@@ -77,7 +77,7 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
 /// Why [`Table::try_hit`] decided nothing, and so how to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sought {
-    /// The key has not been looked for, or its slot changed hands.
+    /// The key has not been looked for, or was found and then another was in the way.
     NotYet,
     /// It has no member.
     InVain,
@@ -175,16 +175,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Verdict<'_> {
         let address = self.geometry.address(h);
         if sought == Sought::NotYet
-            && let Some((slot, tag)) = self.find(&address)
-            && let Some((charge, _)) = hit(algorithm, slot, tag, now, cost)
+            && let Some((cell, charge)) = self.hit(algorithm, &address, now, cost)
         {
-            return Verdict::charged(&slot.cell, charge);
+            return Verdict::charged(cell, charge);
         }
         self.insert(algorithm, &address, now, cost)
     }
 
-    /// The decision on a known key. Inlined, so that only what the caller looks at is computed; else it takes a
-    /// [`check`](Self::check).
+    /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
+    /// at is computed; else it takes a [`check`](Self::check).
     #[inline(always)]
     pub(crate) fn try_hit<A: Algorithm>(
         &self,
@@ -194,7 +193,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
     ) -> Result<Decision, Sought> {
         let (slot, tag) = self.find(&self.geometry.address(h)).ok_or(Sought::InVain)?;
-        hit(algorithm, slot, tag, now, cost).map(|(_, decision)| decision).ok_or(Sought::NotYet)
+        let word = slot.cell.load();
+        let Step { charged, decision } = algorithm.step(word, now, cost);
+        let written = charged.is_none_or(|after| slot.cell.replace(word, after));
+        if !written {
+            back_off(1);
+        }
+        if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Sought::NotYet) }
     }
 
     /// [`charge`](Self::charge) and [`report`](Self::report) in one.
@@ -207,6 +212,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
         sought: Sought,
     ) -> Decision {
         self.report(algorithm, &self.charge(algorithm, h, now, cost, sought), now, cost)
+    }
+
+    /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
+    #[inline]
+    fn hit<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address,
+        now: u64,
+        cost: u32,
+    ) -> Option<(&Cell, Charge)> {
+        let (slot, tag) = self.find(address)?;
+        Some((&slot.cell, hit(algorithm, slot, tag, now, cost)?))
     }
 
     /// The decision of a request that had this verdict.
@@ -285,18 +303,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
 /// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
 /// charge already made stays with a stranger, who is denied the more for it.
+#[inline]
+fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
+    let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
+    is_of_tenure(slot, tag, charge.after != charge.before).then_some(charge)
+}
+
+/// Whether what was decided on a slot was decided in the tenure of `tag`.
 #[inline(always)]
-fn hit<A: Algorithm>(
-    algorithm: &A,
-    slot: &Slot,
-    tag: Tag,
-    now: u64,
-    cost: u32,
-) -> Option<(Charge, Decision)> {
-    let is_tenure = || slot.tag.load().is_tenure_of(tag);
-    let (charge, decision) = slot.cell.charge(algorithm, now, cost, is_tenure)?;
-    let charged = charge.after != charge.before;
-    (if charged { settle(slot, tag) } else { is_tenure() }).then_some((charge, decision))
+fn is_of_tenure(slot: &Slot, tag: Tag, charged: bool) -> bool {
+    if charged { settle(slot, tag) } else { slot.tag.load().is_tenure_of(tag) }
 }
 
 /// Whether a charge just made belongs to the tenure of `tag`. If a reclaimer may have judged the word

@@ -8,7 +8,7 @@ use crossbeam_utils::CachePadded;
 use super::layers::{self, Layer};
 use crate::algorithm::sliding_log::{Log, SlidingLog};
 use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
-use crate::cell::{Cell, Charge};
+use crate::cell::{Cell, Charge, back_off};
 use crate::clock::Clock;
 use crate::decision::Decision;
 use crate::error::BuildError;
@@ -58,7 +58,10 @@ impl DirectLayer {
     fn check(&self, now: u64, cost: u32) -> Decision {
         match self {
             Self::Word(kernel, cell) => {
-                with_kernel!(kernel, algorithm => charge(algorithm, cell, now, cost).1)
+                with_kernel!(kernel, algorithm => {
+                    let Charge { before, .. } = charge(algorithm, cell, now, cost);
+                    algorithm.report(before, now, cost)
+                })
             }
             Self::Log(log, entries) => Self::step_log(log, entries, now, cost, true),
         }
@@ -79,10 +82,10 @@ impl DirectLayer {
 
 /// Charges a cell that belongs to one key for ever.
 #[inline(always)]
-fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> (Charge, Decision) {
+fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Charge {
     loop {
-        if let Some(charged) = cell.charge(algorithm, now, cost, || true) {
-            return charged;
+        if let Some(charge) = cell.charge(algorithm, now, cost, || true) {
+            return charge;
         }
     }
 }
@@ -104,8 +107,8 @@ impl Layer for DirectLayer {
         match self {
             Self::Word(kernel, cell) => {
                 with_kernel!(kernel, algorithm => {
-                    let (charge, decision) = charge(algorithm, cell, now, cost);
-                    (decision, Some(charge))
+                    let charge = charge(algorithm, cell, now, cost);
+                    (algorithm.report(charge.before, now, cost), Some(charge))
                 })
             }
             Self::Log(..) => (self.check(now, cost), None),
@@ -151,10 +154,13 @@ impl DirectLimiter {
     #[inline(always)]
     pub fn check_at(&self, cost: u32, now_ns: u64) -> Decision {
         // As in a limiter of keys.
-        match &*self.layers {
-            [DirectLayer::Word(Kernel::Gcra(gcra), cell)] => charge(gcra, cell, now_ns, cost).1,
-            _ => self.decide_by_call(cost, now_ns).by_field(),
+        if let [DirectLayer::Word(Kernel::Gcra(gcra), cell)] = &*self.layers {
+            if let Some((_, decision)) = cell.try_charge(gcra, now_ns, cost) {
+                return decision;
+            }
+            back_off(1);
         }
+        self.decide_by_call(cost, now_ns).by_field()
     }
 
     #[inline(never)]

@@ -180,7 +180,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             }
             refund(attempt);
         }
-        let (charge, _) = hit(algorithm, member.slot, member.tag, now, cost)?;
+        let charge = hit(algorithm, member.slot, member.tag, now, cost)?;
         Some(Verdict::charged(&member.slot.cell, charge))
     }
 

@@ -17,7 +17,7 @@ fn exactly_three(name: &str, policy: &'static str, threads: usize, asks: usize, 
             thread::spawn(move || {
                 let ask = |_: &usize| {
                     with_kernel!(kernel(policy), algorithm => cell.charge(&algorithm, 5, 1, || true))
-                        .is_some_and(|(charge, _)| charge.after != charge.before)
+                        .is_some_and(|charge| charge.after != charge.before)
                 };
                 (0..asks).filter(ask).count()
             })
