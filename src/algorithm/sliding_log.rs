@@ -63,7 +63,10 @@ impl SlidingLog {
 
     fn until_left(&self, entry: u64, now: u64) -> u64 {
         let left = u128::from(entry) + u128::from(self.window);
-        u64::try_from(left.saturating_sub(u128::from(now))).unwrap_or(Decision::NEVER - 1)
+        // What no u64 tells is the last that one does: NEVER is none.
+        u64::try_from(left.saturating_sub(u128::from(now)))
+            .unwrap_or(Decision::NEVER)
+            .min(Decision::NEVER - 1)
     }
 
     /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
@@ -109,5 +112,19 @@ impl SlidingLog {
     /// The instant from which the log holds nothing.
     pub(crate) fn fresh_at(&self, log: &Log) -> u64 {
         log.newest().map_or(0, |newest| newest.saturating_add(self.window))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_ends_is_never_told_as_one_that_does_not() {
+        let log = SlidingLog { limit: 1, window: 1 << 60, heal: None };
+        for (entry, wait) in [(u64::MAX - 1, Decision::NEVER - 1), (u64::MAX, Decision::NEVER - 1)] {
+            assert_eq!(log.until_left(entry, log.window), wait, "{entry}");
+        }
+        assert_eq!(log.until_left(u64::MAX - 2, log.window), Decision::NEVER - 2);
     }
 }
