@@ -23,7 +23,7 @@ impl Divider {
         Self { multiplier, first_shift: if l < 1 { l } else { 1 }, second_shift: l.saturating_sub(1) }
     }
 
-    /// As most times are divided: a branch that is always predicted.
+    /// Whether the divisor is 1, as that of most policies' times is: a branch that is always predicted.
     #[inline]
     const fn is_by_one(self) -> bool {
         self.first_shift == 0

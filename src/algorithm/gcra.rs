@@ -59,7 +59,7 @@ pub(crate) static LEAKY_QUEUE: Form = Form {
     },
 };
 
-/// Of a rounded emission interval, which is thereby within a thousandth of the true one.
+/// The least `num` of a rounded emission interval, which is thereby within one part in so many of the true one.
 const MIN_ROUNDED_NUM: u128 = 1000;
 
 /// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.

@@ -26,7 +26,7 @@ impl Place<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'t, const SLOTS: usize> {
     home: &'t Bucket<SLOTS>,
-    /// Home again in a table of one bucket.
+    /// Home again in a table of one bucket: its slots are then seen twice, and as the alternate's they are of no key.
     alternate: &'t Bucket<SLOTS>,
     identity: Tag,
 }

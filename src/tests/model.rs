@@ -107,8 +107,8 @@ pub(crate) fn alike<const SLOTS: usize>(
     alternate: &Bucket<SLOTS>,
     identity: Tag,
 ) -> u32 {
-    // Whatever may be of a key is looked at afterwards, with its ordering: a look before that would only double what
-    // there is to explore.
+    // Whatever may be of a key is looked at afterwards, with its ordering, and may be missed then as it may be here:
+    // a look before that would only double what there is to explore.
     let alike = |bucket: &Bucket<SLOTS>| {
         if identity == Tag::EMPTY { bucket.alike(identity) } else { (1 << SLOTS) - 1 }
     };

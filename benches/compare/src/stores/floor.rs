@@ -14,10 +14,10 @@ use crate::workload::Key;
 pub(crate) const HASH: &str = "floor: hash";
 pub(crate) const LOAD: &str = "floor: hash and one line's load";
 pub(crate) const FETCH_ADD: &str = "floor: hash and one line's fetch_add";
-pub(crate) const OWN: &str = "floor: own hash, and own clock";
+const OWN: &str = "floor: own hash, and own clock";
 pub(crate) const WORD_LOAD: &str = "floor: load";
 pub(crate) const WORD_FETCH_ADD: &str = "floor: fetch_add";
-pub(crate) const WORD_EXCHANGE: &str = "floor: load and compare_exchange";
+const WORD_EXCHANGE: &str = "floor: load and compare_exchange";
 
 const WORDS_PER_LINE: usize = 64 / size_of::<AtomicU64>();
 
