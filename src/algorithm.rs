@@ -7,6 +7,7 @@
 use crate::decision::Decision;
 use crate::error::PolicyError;
 
+mod counting;
 mod divide;
 pub(crate) mod filling;
 pub(crate) mod packing;

@@ -5,11 +5,11 @@
 //! | index of the window, or its start in quanta | the rest |
 //! | count | `bits(limit)` |
 
+use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::packing::{Pack, Packing};
 use super::params::{Key, Start};
-use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
-use crate::decision::{Decision, Outcome};
+use super::{Form, Kernel, Plan};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 pub(crate) static FIXED_WINDOW: Form = Form {
@@ -37,16 +37,9 @@ pub(crate) static FIXED_WINDOW: Form = Form {
                 let count = Count { bits: pack.count_bits(limit, u32::BITS, params, last_beside)? };
                 let max_now = last_beside(count.bits);
                 params.reaches_horizon(max_now, "the window's index beside a count of this limit")?;
-                let kernel = FixedWindow {
-                    window,
-                    phase,
-                    limit,
-                    count,
-                    max_now,
-                    heal: params.heal_ns,
-                    by_window: Divider::new(window),
-                };
-                let resolved = count.resolved(limit, max_now, Some(count.bits), None);
+                let counter = Counter { capacity: limit, count, max_now, heal: params.heal_ns };
+                let kernel = FixedWindow { counter, window, phase, by_window: Divider::new(window) };
+                let resolved = counter.resolved(Some(count.bits), None);
                 Ok((Plan::Word(Kernel::FixedWindow(kernel)), resolved))
             }
             Start::First => {
@@ -75,257 +68,106 @@ pub(crate) static FIXED_WINDOW: Form = Form {
                 };
                 let max_now = count.top().saturating_mul(quantum);
                 params.reaches_horizon(max_now, "the window's start beside a count of this limit")?;
-                let kernel = FixedWindowFirst {
-                    window,
-                    quantum,
-                    limit,
-                    count,
-                    max_now,
-                    heal: params.heal_ns,
-                    by_quantum: Divider::new(quantum),
-                };
-                let resolved = count.resolved(limit, max_now, Some(count.bits), Some(quantum));
+                let counter = Counter { capacity: limit, count, max_now, heal: params.heal_ns };
+                let kernel = FixedWindowFirst { counter, window, quantum, by_quantum: Divider::new(quantum) };
+                let resolved = counter.resolved(Some(count.bits), Some(quantum));
                 Ok((Plan::Word(Kernel::FixedWindowFirst(kernel)), resolved))
             }
         }
     },
 };
 
-/// A period that starts with a request has at least this many quanta.
-pub(super) const MIN_QUANTA: u64 = 1000;
-
-/// How a word is split: a time above, a count below.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Count {
-    pub(super) bits: u32,
-}
-
-impl Count {
-    /// The largest time of a policy's word.
-    pub(super) fn top(self) -> u64 {
-        (WORD_LIMIT >> self.bits) - 1
-    }
-
-    pub(super) fn unpack(self, word: u64) -> (u64, u64) {
-        (word >> self.bits, word & ((1 << self.bits) - 1))
-    }
-
-    pub(super) fn pack(self, time: u64, count: u64) -> u64 {
-        (time << self.bits) | count
-    }
-
-    /// A word of that time and no count, or of the last time that fits.
-    pub(super) fn empty_from(self, time: u64) -> u64 {
-        self.pack(time.min(u64::MAX >> self.bits), 0)
-    }
-
-    pub(super) fn resolved(
-        self,
-        capacity: u32,
-        max_now_ns: u64,
-        count_bits: Option<u32>,
-        quantum_ns: Option<u64>,
-    ) -> Resolved {
-        Resolved {
-            capacity: u64::from(capacity),
-            max_now_ns,
-            cell_bits: 64,
-            emission: None,
-            count_bits,
-            quantum_ns,
-        }
-    }
-}
-
-/// The decision and the count after `cost` beside `used` of `capacity`, but for the two times.
-pub(super) fn count_step(capacity: u32, used: u64, cost: u32) -> (Decision, u64) {
-    let limit = u64::from(capacity);
-    let wanted = used + u64::from(cost);
-    let (outcome, used) = if cost > capacity {
-        (Outcome::Never, used)
-    } else if wanted <= limit {
-        (Outcome::Allowed, wanted)
-    } else {
-        (Outcome::Denied, used)
-    };
-    let decision = Decision {
-        remaining: limit.saturating_sub(used),
-        retry_after_ns: if outcome == Outcome::Never { Decision::NEVER } else { 0 },
-        outcome,
-        ..Decision::allowed(limit)
-    };
-    (decision, used)
-}
-
-/// Nanoseconds from `now` to an instant that only a word no step wrote puts out of reach.
-pub(super) fn until(instant: u128, now: u64) -> u64 {
-    u64::try_from(instant.saturating_sub(u128::from(now))).unwrap_or(Decision::NEVER - 1)
-}
-
+/// Aligned: every window starts at a multiple of its length, or that much later by the offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedWindow {
+    counter: Counter,
     window: u64,
     /// Windows start at `k * window - phase`.
     phase: u64,
-    limit: u32,
-    count: Count,
-    max_now: u64,
-    heal: Option<u64>,
     by_window: Divider,
 }
 
 impl FixedWindow {
-    /// `floor((now + phase) / window)`, also where that sum leaves a `u64`.
-    fn index(&self, now: u64) -> u64 {
-        let whole = self.by_window.floor(now);
-        let rest = now - whole * self.window;
+    /// The first start is that of the epoch, if the phase would put it before.
+    fn start(&self, index: u128) -> u128 {
+        (index * u128::from(self.window)).saturating_sub(u128::from(self.phase))
+    }
+}
+
+impl Counting for FixedWindow {
+    #[inline]
+    fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// `floor((instant + phase) / window)`, also where that sum leaves a `u64`.
+    #[inline]
+    fn time_at(&self, instant: u64) -> u64 {
+        let whole = self.by_window.floor(instant);
+        let rest = instant - whole * self.window;
         whole + u64::from(self.phase > 0 && rest >= self.window - self.phase)
     }
 
-    fn end(&self, index: u64) -> u128 {
-        (u128::from(index) + 1) * u128::from(self.window) - u128::from(self.phase)
+    #[inline]
+    fn passed(&self, index: u64, used: u64, now: u64) -> (u64, u64) {
+        let at = self.time_at(now);
+        if at > index { (at, 0) } else { (index, used) }
+    }
+
+    #[inline]
+    fn free_at(&self, index: u64, units: u64) -> u128 {
+        self.start(u128::from(index) + u128::from(units > 0))
+    }
+
+    fn packed(&self) -> Packing {
+        let Self { counter, window, phase, .. } = *self;
+        Packing { word: *b"fixed   ", unit: window, grain: phase, count_bits: counter.count.bits }
     }
 }
 
-impl Algorithm for FixedWindow {
-    #[inline]
-    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        if now > self.max_now {
-            return Step::out_of_range(u64::from(self.limit));
-        }
-        let (mut index, mut used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
-        let at = self.index(now);
-        if at > index {
-            (index, used) = (at, 0);
-        }
-        let (mut decision, used) = count_step(self.limit, used, cost);
-        let end = until(self.end(index), now);
-        if decision.outcome == Outcome::Denied {
-            decision.retry_after_ns = end;
-        }
-        if used > 0 {
-            decision.reset_after_ns = end;
-        }
-        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(index, used));
-        Step { charged, decision }
-    }
-
-    #[inline]
-    fn fresh_at(&self, word: u64) -> u64 {
-        let (index, used) = self.count.unpack(word);
-        let start = match index {
-            0 if used == 0 => 0,
-            _ if used == 0 => self.end(index - 1),
-            _ => self.end(index),
-        };
-        until(start, 0)
-    }
-
-    #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        self.count.empty_from(self.index(instant))
-    }
-
-    #[inline]
-    fn level(&self, word: u64, now: u64) -> u64 {
-        let (index, used) = self.count.unpack(word);
-        if self.index(now) > index { 0 } else { used }
-    }
-
-    #[inline]
-    fn is_healed(&self, word: u64, now: u64) -> bool {
-        let Some(heal) = self.heal else { return false };
-        let (index, _) = self.count.unpack(word);
-        u128::from(index) * u128::from(self.window)
-            > u128::from(now) + u128::from(heal) + u128::from(self.phase)
-    }
-
-    #[inline]
-    fn heal(&self) -> Option<u64> {
-        self.heal
-    }
-
-    fn packing(&self) -> Packing {
-        Packing { word: *b"fixed   ", unit: self.window, grain: self.phase, count_bits: self.count.bits }
-    }
-}
-
-/// The start is rounded up to a quantum, so a window is never shorter than asked for.
+/// Opened by a request. The start is rounded up to a quantum, so a window is never shorter than asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedWindowFirst {
+    counter: Counter,
     window: u64,
     quantum: u64,
-    limit: u32,
-    count: Count,
-    max_now: u64,
-    heal: Option<u64>,
     by_quantum: Divider,
 }
 
-impl FixedWindowFirst {
-    fn end(&self, start: u64) -> u128 {
-        u128::from(start) * u128::from(self.quantum) + u128::from(self.window)
-    }
-}
-
-impl Algorithm for FixedWindowFirst {
+impl Counting for FixedWindowFirst {
     #[inline]
-    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        if now > self.max_now {
-            return Step::out_of_range(u64::from(self.limit));
+    fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    #[inline]
+    fn time_at(&self, instant: u64) -> u64 {
+        self.by_quantum.ceil(instant)
+    }
+
+    #[inline]
+    fn passed(&self, start: u64, used: u64, now: u64) -> (u64, u64) {
+        if used > 0 && u128::from(now) < self.free_at(start, used) {
+            return (start, used);
         }
-        let (mut start, mut used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
-        if used == 0 || u128::from(now) >= self.end(start) {
-            // A start without a count is ground: nothing opens before it.
-            (start, used) = (start.max(self.by_quantum.ceil(now)), 0);
-        }
-        let (mut decision, used) = count_step(self.limit, used, cost);
-        let end = until(self.end(start), now);
-        if decision.outcome == Outcome::Denied {
-            decision.retry_after_ns = end;
-        }
-        if used > 0 {
-            decision.reset_after_ns = end;
-        }
-        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(start, used));
-        Step { charged, decision }
+        // A start without a count is ground: nothing opens before it.
+        (start.max(self.time_at(now)), 0)
     }
 
     #[inline]
-    fn fresh_at(&self, word: u64) -> u64 {
-        let (start, used) = self.count.unpack(word);
-        if used == 0 { start.saturating_mul(self.quantum) } else { until(self.end(start), 0) }
+    fn free_at(&self, start: u64, units: u64) -> u128 {
+        let start = u128::from(start) * u128::from(self.quantum);
+        if units == 0 { start } else { start + u128::from(self.window) }
     }
 
+    /// A write is within a quantum before the start that it rounds to.
     #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        self.count.empty_from(self.by_quantum.ceil(instant))
+    fn written_from(&self, start: u64) -> u128 {
+        self.free_at(start.saturating_sub(1), 0)
     }
 
-    #[inline]
-    fn level(&self, word: u64, now: u64) -> u64 {
-        let (start, used) = self.count.unpack(word);
-        if u128::from(now) >= self.end(start) { 0 } else { used }
+    fn packed(&self) -> Packing {
+        let Self { counter, window, quantum, .. } = *self;
+        Packing { word: *b"fixed1st", unit: window, grain: quantum, count_bits: counter.count.bits }
     }
-
-    #[inline]
-    fn is_healed(&self, word: u64, now: u64) -> bool {
-        is_start_healed(self.count, word, self.quantum, self.heal, now)
-    }
-
-    #[inline]
-    fn heal(&self) -> Option<u64> {
-        self.heal
-    }
-
-    fn packing(&self) -> Packing {
-        Packing { word: *b"fixed1st", unit: self.window, grain: self.quantum, count_bits: self.count.bits }
-    }
-}
-
-/// Whether a start was written later than `now + heal`: the write was within a quantum before it.
-pub(super) fn is_start_healed(count: Count, word: u64, quantum: u64, heal: Option<u64>, now: u64) -> bool {
-    let Some(heal) = heal else { return false };
-    let (start, _) = count.unpack(word);
-    u128::from(start.saturating_sub(1)) * u128::from(quantum) > u128::from(now) + u128::from(heal)
 }

@@ -6,13 +6,12 @@
 //! | index of the interval, or the start in quanta | the rest |
 //! | tokens out | `bits(capacity)` |
 
+use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
-use super::fixed_window::{Count, MIN_QUANTA, count_step, is_start_healed, until};
 use super::gcra::Gcra;
 use super::packing::{Pack, Packing};
 use super::params::{Key, Mode, Params};
-use super::{Algorithm, Form, Kernel, Plan, Resolved, Step};
-use crate::decision::{Decision, Outcome};
+use super::{Form, Kernel, Plan, Resolved};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 pub(crate) static TOKEN_BUCKET: Form = Form {
@@ -58,29 +57,13 @@ impl Refill {
     fn back(&self, start: u128, tokens: u64) -> u128 {
         start + u128::from(self.by_refill.ceil(tokens)) * u128::from(self.interval)
     }
-
-    /// Decides `cost` beside `used` of a bucket whose refills are counted from `start`.
-    fn step(&self, capacity: u32, used: u64, cost: u32, start: u128, now: u64) -> (Decision, u64) {
-        let wanted = used + u64::from(cost);
-        let (mut decision, used) = count_step(capacity, used, cost);
-        if decision.outcome == Outcome::Denied {
-            decision.retry_after_ns = until(self.back(start, wanted - u64::from(capacity)), now);
-        }
-        if used > 0 {
-            decision.reset_after_ns = until(self.back(start, used), now);
-        }
-        (decision, used)
-    }
 }
 
 /// Refilled at every multiple of the interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BucketInterval {
+    counter: Counter,
     refill: Refill,
-    capacity: u32,
-    count: Count,
-    max_now: u64,
-    heal: Option<u64>,
 }
 
 impl BucketInterval {
@@ -96,68 +79,40 @@ impl BucketInterval {
         let count = Count { bits: pack.count_bits(capacity, u32::BITS, params, last_beside)? };
         let max_now = last_beside(count.bits);
         params.reaches_horizon(max_now, "the interval's index beside a count of this capacity")?;
-        let kernel =
-            Self { refill: Refill::new(refill, interval), capacity, count, max_now, heal: params.heal_ns };
-        Ok((Plan::Word(Kernel::BucketInterval(kernel)), count.resolved(capacity, max_now, None, None)))
+        let counter = Counter { capacity, count, max_now, heal: params.heal_ns };
+        let kernel = Self { counter, refill: Refill::new(refill, interval) };
+        Ok((Plan::Word(Kernel::BucketInterval(kernel)), counter.resolved(None, None)))
+    }
+}
+
+impl Counting for BucketInterval {
+    #[inline]
+    fn counter(&self) -> &Counter {
+        &self.counter
     }
 
-    fn start(&self, index: u64) -> u128 {
-        u128::from(index) * u128::from(self.refill.interval)
+    #[inline]
+    fn time_at(&self, instant: u64) -> u64 {
+        self.refill.by_interval.floor(instant)
     }
 
-    fn used_at(&self, index: u64, used: u64, now: u64) -> (u64, u64) {
-        let at = self.refill.by_interval.floor(now);
+    #[inline]
+    fn passed(&self, index: u64, used: u64, now: u64) -> (u64, u64) {
+        let at = self.time_at(now);
         match at.checked_sub(index) {
             Some(intervals) => (at, self.refill.drained(used, intervals)),
             None => (index, used),
         }
     }
-}
-
-impl Algorithm for BucketInterval {
-    #[inline]
-    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        if now > self.max_now {
-            return Step::out_of_range(u64::from(self.capacity));
-        }
-        let (index, used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
-        let (index, used) = self.used_at(index, used, now);
-        let (decision, used) = self.refill.step(self.capacity, used, cost, self.start(index), now);
-        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(index, used));
-        Step { charged, decision }
-    }
 
     #[inline]
-    fn fresh_at(&self, word: u64) -> u64 {
-        let (index, used) = self.count.unpack(word);
-        until(self.refill.back(self.start(index), used), 0)
+    fn free_at(&self, index: u64, units: u64) -> u128 {
+        self.refill.back(u128::from(index) * u128::from(self.refill.interval), units)
     }
 
-    #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        self.count.empty_from(self.refill.by_interval.floor(instant))
-    }
-
-    #[inline]
-    fn level(&self, word: u64, now: u64) -> u64 {
-        let (index, used) = self.count.unpack(word);
-        self.used_at(index, used, now).1
-    }
-
-    #[inline]
-    fn is_healed(&self, word: u64, now: u64) -> bool {
-        let Some(heal) = self.heal else { return false };
-        let (index, _) = self.count.unpack(word);
-        self.start(index) > u128::from(now) + u128::from(heal)
-    }
-
-    #[inline]
-    fn heal(&self) -> Option<u64> {
-        self.heal
-    }
-
-    fn packing(&self) -> Packing {
-        Packing { word: *b"bucket  ", unit: self.refill.interval, grain: 0, count_bits: self.count.bits }
+    fn packed(&self) -> Packing {
+        let Self { counter, refill } = *self;
+        Packing { word: *b"bucket  ", unit: refill.interval, grain: 0, count_bits: counter.count.bits }
     }
 }
 
@@ -165,13 +120,10 @@ impl Algorithm for BucketInterval {
 /// that divides the interval, so the refills keep their phase exactly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BucketIntervalFirst {
+    counter: Counter,
     refill: Refill,
     quantum: u64,
     quanta_per_interval: u64,
-    capacity: u32,
-    count: Count,
-    max_now: u64,
-    heal: Option<u64>,
     by_quantum: Divider,
 }
 
@@ -202,38 +154,16 @@ impl BucketIntervalFirst {
         };
         let max_now = count.top().saturating_mul(quantum);
         params.reaches_horizon(max_now, "the start beside a count of this capacity")?;
+        let counter = Counter { capacity, count, max_now, heal: params.heal_ns };
         let kernel = Self {
+            counter,
             refill: Refill::new(refill, interval),
             quantum,
             quanta_per_interval: interval / quantum,
-            capacity,
-            count,
-            max_now,
-            heal: params.heal_ns,
             by_quantum: Divider::new(quantum),
         };
-        let resolved = count.resolved(capacity, max_now, Some(count.bits), Some(quantum));
+        let resolved = counter.resolved(Some(count.bits), Some(quantum));
         Ok((Plan::Word(Kernel::BucketIntervalFirst(kernel)), resolved))
-    }
-
-    fn start(&self, quanta: u64) -> u128 {
-        u128::from(quanta) * u128::from(self.quantum)
-    }
-
-    /// The start moved on by the whole intervals that have passed, and what is still out then.
-    fn used_at(&self, mut start: u64, mut used: u64, now: u64) -> (u64, u64) {
-        // A start past u64 nanoseconds is in no clock's past.
-        let passed = u64::try_from(self.start(start)).ok().and_then(|start| now.checked_sub(start));
-        if let Some(passed) = passed {
-            let intervals = self.refill.by_interval.floor(passed);
-            used = self.refill.drained(used, intervals);
-            start += intervals * self.quanta_per_interval;
-        }
-        if used == 0 {
-            // A start without tokens out is ground: no refill is counted from before it.
-            start = start.max(self.by_quantum.ceil(now));
-        }
-        (start, used)
     }
 }
 
@@ -250,52 +180,47 @@ fn smooth_divisor(n: u64, least: u128) -> Option<u64> {
         .min()
 }
 
-impl Algorithm for BucketIntervalFirst {
+impl Counting for BucketIntervalFirst {
     #[inline]
-    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        if now > self.max_now {
-            return Step::out_of_range(u64::from(self.capacity));
+    fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    #[inline]
+    fn time_at(&self, instant: u64) -> u64 {
+        self.by_quantum.ceil(instant)
+    }
+
+    /// The start moved on by the whole intervals that have passed, and what is still out then.
+    #[inline]
+    fn passed(&self, mut start: u64, mut used: u64, now: u64) -> (u64, u64) {
+        // A start past u64 nanoseconds is in no clock's past.
+        let since = u64::try_from(self.free_at(start, 0)).ok().and_then(|start| now.checked_sub(start));
+        if let Some(since) = since {
+            let intervals = self.refill.by_interval.floor(since);
+            used = self.refill.drained(used, intervals);
+            start += intervals * self.quanta_per_interval;
         }
-        let (start, used) = self.count.unpack(if self.is_healed(word, now) { 0 } else { word });
-        let (start, used) = self.used_at(start, used, now);
-        let (decision, used) = self.refill.step(self.capacity, used, cost, self.start(start), now);
-        let charged = (cost > 0 && decision.is_allowed()).then(|| self.count.pack(start, used));
-        Step { charged, decision }
-    }
-
-    #[inline]
-    fn fresh_at(&self, word: u64) -> u64 {
-        let (start, used) = self.count.unpack(word);
-        until(self.refill.back(self.start(start), used), 0)
-    }
-
-    #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        self.count.empty_from(self.by_quantum.ceil(instant))
-    }
-
-    #[inline]
-    fn level(&self, word: u64, now: u64) -> u64 {
-        let (start, used) = self.count.unpack(word);
-        self.used_at(start, used, now).1
-    }
-
-    #[inline]
-    fn is_healed(&self, word: u64, now: u64) -> bool {
-        is_start_healed(self.count, word, self.quantum, self.heal, now)
-    }
-
-    #[inline]
-    fn heal(&self) -> Option<u64> {
-        self.heal
-    }
-
-    fn packing(&self) -> Packing {
-        Packing {
-            word: *b"bucket1s",
-            unit: self.refill.interval,
-            grain: self.quantum,
-            count_bits: self.count.bits,
+        if used == 0 {
+            // A start without tokens out is ground: no refill is counted from before it.
+            start = start.max(self.time_at(now));
         }
+        (start, used)
+    }
+
+    #[inline]
+    fn free_at(&self, start: u64, units: u64) -> u128 {
+        self.refill.back(u128::from(start) * u128::from(self.quantum), units)
+    }
+
+    /// A write is within a quantum before the start that it rounds to.
+    #[inline]
+    fn written_from(&self, start: u64) -> u128 {
+        self.free_at(start.saturating_sub(1), 0)
+    }
+
+    fn packed(&self) -> Packing {
+        let Self { counter, refill, quantum, .. } = *self;
+        Packing { word: *b"bucket1s", unit: refill.interval, grain: quantum, count_bits: counter.count.bits }
     }
 }

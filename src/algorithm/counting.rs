@@ -1,0 +1,162 @@
+//! What the algorithms have in common whose word is a count beside a time: the fixed windows, and the buckets refilled
+//! at intervals.
+//!
+//! | word | bits |
+//! | --- | --- |
+//! | a time, in the algorithm's own steps | the rest |
+//! | units in use | `bits(capacity)` |
+
+use super::packing::Packing;
+use super::{Algorithm, Resolved, Step, WORD_LIMIT};
+use crate::decision::{Decision, Outcome};
+
+/// A period that starts with a request has at least this many quanta.
+pub(super) const MIN_QUANTA: u64 = 1000;
+
+/// How a word is split: a time above, a count below.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub(super) bits: u32,
+}
+
+impl Count {
+    /// The largest time of a policy's word.
+    pub(super) fn top(self) -> u64 {
+        (WORD_LIMIT >> self.bits) - 1
+    }
+
+    fn unpack(self, word: u64) -> (u64, u64) {
+        (word >> self.bits, word & ((1 << self.bits) - 1))
+    }
+
+    fn pack(self, time: u64, used: u64) -> u64 {
+        (time << self.bits) | used
+    }
+}
+
+/// What there is to know of a counting policy beside its times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    pub(super) capacity: u32,
+    pub(super) count: Count,
+    pub(super) max_now: u64,
+    pub(super) heal: Option<u64>,
+}
+
+impl Counter {
+    pub(super) fn resolved(self, count_bits: Option<u32>, quantum_ns: Option<u64>) -> Resolved {
+        Resolved {
+            capacity: u64::from(self.capacity),
+            max_now_ns: self.max_now,
+            cell_bits: 64,
+            emission: None,
+            count_bits,
+            quantum_ns,
+        }
+    }
+
+    /// The decision and the count after `cost` beside `used`, but for the two times.
+    fn step(&self, used: u64, cost: u32) -> (Decision, u64) {
+        let limit = u64::from(self.capacity);
+        let wanted = used + u64::from(cost);
+        let (outcome, used) = if cost > self.capacity {
+            (Outcome::Never, used)
+        } else if wanted <= limit {
+            (Outcome::Allowed, wanted)
+        } else {
+            (Outcome::Denied, used)
+        };
+        let decision = Decision {
+            remaining: limit.saturating_sub(used),
+            retry_after_ns: if outcome == Outcome::Never { Decision::NEVER } else { 0 },
+            outcome,
+            ..Decision::allowed(limit)
+        };
+        (decision, used)
+    }
+}
+
+/// An algorithm that counts, by what it does with time: all of an [`Algorithm`] follows from that.
+pub(super) trait Counting: Copy {
+    fn counter(&self) -> &Counter;
+
+    /// The first time that no request at `instant` would leave an earlier one than.
+    fn time_at(&self, instant: u64) -> u64;
+
+    /// What a time and a count have become by `now`.
+    fn passed(&self, time: u64, used: u64, now: u64) -> (u64, u64);
+
+    /// The instant at which that many of the units counted from `time` are free again; with none, at which the time
+    /// begins.
+    fn free_at(&self, time: u64, units: u64) -> u128;
+
+    /// The instant before which `time` was not written.
+    fn written_from(&self, time: u64) -> u128 {
+        self.free_at(time, 0)
+    }
+
+    fn packed(&self) -> Packing;
+}
+
+impl<C: Counting> Algorithm for C {
+    #[inline]
+    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
+        let counter = self.counter();
+        let limit = u64::from(counter.capacity);
+        if now > counter.max_now {
+            return Step::out_of_range(limit);
+        }
+        let (time, used) = counter.count.unpack(if self.is_healed(word, now) { 0 } else { word });
+        let (time, used) = self.passed(time, used, now);
+        let wanted = used + u64::from(cost);
+        let (mut decision, used) = counter.step(used, cost);
+        if decision.outcome == Outcome::Denied {
+            decision.retry_after_ns = until(self.free_at(time, wanted - limit), now);
+        }
+        if used > 0 {
+            decision.reset_after_ns = until(self.free_at(time, used), now);
+        }
+        let charged = (cost > 0 && decision.is_allowed()).then(|| counter.count.pack(time, used));
+        Step { charged, decision }
+    }
+
+    #[inline]
+    fn fresh_at(&self, word: u64) -> u64 {
+        let (time, used) = self.counter().count.unpack(word);
+        until(self.free_at(time, used), 0)
+    }
+
+    #[inline]
+    fn grounded(&self, instant: u64) -> u64 {
+        let count = self.counter().count;
+        // Or the last time that fits.
+        count.pack(self.time_at(instant).min(u64::MAX >> count.bits), 0)
+    }
+
+    #[inline]
+    fn level(&self, word: u64, now: u64) -> u64 {
+        let (time, used) = self.counter().count.unpack(word);
+        self.passed(time, used, now).1
+    }
+
+    #[inline]
+    fn is_healed(&self, word: u64, now: u64) -> bool {
+        let Some(heal) = self.heal() else { return false };
+        let (time, _) = self.counter().count.unpack(word);
+        self.written_from(time) > u128::from(now) + u128::from(heal)
+    }
+
+    #[inline]
+    fn heal(&self) -> Option<u64> {
+        self.counter().heal
+    }
+
+    fn packing(&self) -> Packing {
+        self.packed()
+    }
+}
+
+/// Nanoseconds from `now` to an instant that only a word no step wrote puts out of reach.
+fn until(instant: u128, now: u64) -> u64 {
+    u64::try_from(instant.saturating_sub(u128::from(now))).unwrap_or(Decision::NEVER - 1)
+}
