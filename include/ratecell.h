@@ -603,6 +603,37 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
                                   struct ratecell_decision *decision);
 
 /**
+ * ratecell_limiter_check, but what would be allowed with a delay_ns of more than max_delay_ns is denied, and
+ * charges nothing: its retry_after_ns is when the delay is no longer.
+ *
+ * For callers who can hold a request only so long. With 0 a leaky_queue is asked as often as needed, and nobody
+ * has a place in it who may yet give up.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_within(const struct ratecell_limiter *limiter,
+                                      const void *key,
+                                      size_t key_len,
+                                      uint32_t cost,
+                                      uint64_t max_delay_ns,
+                                      struct ratecell_decision *decision);
+
+/**
+ * ratecell_limiter_check_within at now_ns.
+ *
+ * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_check_within_at(const struct ratecell_limiter *limiter,
+                                         const void *key,
+                                         size_t key_len,
+                                         uint32_t cost,
+                                         uint64_t max_delay_ns,
+                                         uint64_t now_ns,
+                                         struct ratecell_decision *decision);
+
+/**
  * Decide cost units now of the key with this hash, which the caller computed.
  *
  * Distinct hashes are distinct keys, and a key by its hash is not the key by its bytes. Where others
@@ -785,6 +816,20 @@ int32_t ratecell_region_init(void *memory,
                              const char *policy,
                              const struct ratecell_config *config,
                              struct ratecell_limiter **limiter);
+
+/**
+ * ratecell_region_init of memory that is all zeros, as fresh pages are: it is not written but for the header, so
+ * that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never checked.
+ *
+ * Returns, errors, NULL and threads: as ratecell_region_init.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_region_init_zeroed(void *memory,
+                                    size_t len,
+                                    const char *policy,
+                                    const struct ratecell_config *config,
+                                    struct ratecell_limiter **limiter);
 
 /**
  * Make a limiter in a region that is there, made by any process, at any address.

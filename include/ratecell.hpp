@@ -341,6 +341,15 @@ public:
         });
     }
 
+    /// init of memory that is all zeros, as fresh pages are: its pages come into being as keys do. Errors: those of
+    /// ratecell_region_init_zeroed.
+    static Result<Limiter> init_zeroed(void *memory, std::size_t len, const char *policy,
+                                       const Config &config = {}) noexcept {
+        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_region_init_zeroed(memory, len, policy, raw, out);
+        });
+    }
+
     /// Makes a limiter in a region that is there, made by any process, at any address. Errors: those of
     /// ratecell_region_attach, of which region_explain says more.
     static Result<Limiter> attach(void *memory, std::size_t len, const char *policy,
@@ -392,6 +401,26 @@ public:
     Decision check_hash(std::uint64_t hash, std::uint32_t cost = 1) const noexcept {
         return decide(
             [&](ratecell_decision *out) { return ratecell_limiter_check_hash(get(), hash, cost, out); });
+    }
+
+    /// check, but what would be delayed by more than max_delay is denied, and charges nothing: its retry_after() is
+    /// when the delay is no longer.
+    Decision check_within(std::string_view key, std::uint32_t cost,
+                          std::chrono::nanoseconds max_delay) const noexcept {
+        return decide_at(max_delay, [&](std::uint64_t max_delay_ns, ratecell_decision *out) {
+            return ratecell_limiter_check_within(get(), key.data(), key.size(), cost, max_delay_ns, out);
+        });
+    }
+
+    /// check_within at a time, as check_at.
+    Decision check_within_at(std::string_view key, std::uint32_t cost, std::chrono::nanoseconds max_delay,
+                             std::chrono::nanoseconds now) const noexcept {
+        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
+            return at(max_delay, [&](std::uint64_t max_delay_ns) {
+                return ratecell_limiter_check_within_at(get(), key.data(), key.size(), cost, max_delay_ns, now_ns,
+                                                        out);
+            });
+        });
     }
 
     /// check_hash at a time, as check_at.

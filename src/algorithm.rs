@@ -9,7 +9,7 @@ use crate::error::PolicyError;
 
 mod counting;
 mod divide;
-pub(crate) mod filling;
+pub(crate) mod manner;
 pub(crate) mod packing;
 pub(crate) mod params;
 pub(crate) mod gcra;

@@ -74,6 +74,14 @@ impl Decision {
         }
     }
 
+    /// This decision, or if its delay is longer than that, a denial until it no longer is.
+    pub(crate) fn within(self, max_delay_ns: u64) -> Self {
+        match self.delay_ns.checked_sub(max_delay_ns) {
+            None | Some(0) => self,
+            Some(late) => Self { outcome: Outcome::Denied, retry_after_ns: late, delay_ns: 0, ..self },
+        }
+    }
+
     /// How the request was decided.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {

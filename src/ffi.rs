@@ -54,8 +54,9 @@ mod version;
 pub use batch::{ratecell_limiter_check_batch, ratecell_request};
 pub use check::{
     ratecell_limiter_charge, ratecell_limiter_charge_at, ratecell_limiter_check, ratecell_limiter_check_at,
-    ratecell_limiter_check_hash, ratecell_limiter_check_hash_at, ratecell_limiter_forget,
-    ratecell_limiter_peek, ratecell_limiter_peek_at,
+    ratecell_limiter_check_hash, ratecell_limiter_check_hash_at, ratecell_limiter_check_within,
+    ratecell_limiter_check_within_at, ratecell_limiter_forget, ratecell_limiter_peek,
+    ratecell_limiter_peek_at,
 };
 pub use config::{ratecell_config, ratecell_when_full};
 pub use decision::ratecell_decision;
@@ -68,7 +69,8 @@ pub use limiter::{
 pub use policy::{ratecell_policy_explain, ratecell_policy_format};
 pub use shared::{
     ratecell_file_explain, ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach,
-    ratecell_region_explain, ratecell_region_init, ratecell_region_max_keys, ratecell_region_size,
+    ratecell_region_explain, ratecell_region_init, ratecell_region_init_zeroed, ratecell_region_max_keys,
+    ratecell_region_size,
 };
 pub use stats::{ratecell_limiter_stats, ratecell_limiter_stats_at, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};

@@ -1,6 +1,6 @@
 //! The limiter: policy layers, a table for each, a clock.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::algorithm::Kernel;
 use crate::clock::Clock;
@@ -119,6 +119,33 @@ impl Limiter {
     #[inline(always)]
     pub fn check_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
         self.decide(self.hash(key.as_ref()), cost, now_ns)
+    }
+
+    /// [`check_n`](Self::check_n), but what would be allowed with a [`delay`](Decision::delay) of more than
+    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer.
+    ///
+    /// For callers who can hold a request only so long. With a `max_delay` of zero a `leaky_queue` is asked as
+    /// often as needed, and nobody has a place in it who may yet give up.
+    #[inline]
+    pub fn check_within(&self, key: impl AsRef<[u8]>, cost: u32, max_delay: Duration) -> Decision {
+        self.check_within_at(key, cost, max_delay, self.clock.now())
+    }
+
+    /// [`check_within`](Self::check_within) at `now_ns`.
+    pub fn check_within_at(
+        &self,
+        key: impl AsRef<[u8]>,
+        cost: u32,
+        max_delay: Duration,
+        now_ns: u64,
+    ) -> Decision {
+        let h = self.hash(key.as_ref());
+        // Longer than any delay, if it does not fit.
+        let max_delay_ns = u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX);
+        match &self.layers {
+            Layers::One(layer) => layer.check_within(h, now_ns, cost, max_delay_ns),
+            Layers::Several(layers) => layers::check_within(layers, h, now_ns, cost, max_delay_ns),
+        }
     }
 
     /// Decides `cost` units now of the key with this `hash`, which the caller computed.

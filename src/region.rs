@@ -59,8 +59,23 @@ pub(crate) fn buckets_in(layers: usize, len: usize) -> usize {
     most
 }
 
-/// Makes `memory` a region, with no key in it. It is one for others when all of it is.
+/// Makes `memory`, whatever it holds, a region with no key in it.
 pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
+    let header = header(memory, terms)?;
+    memory.clear();
+    header.write(memory)?;
+    Ok(header)
+}
+
+/// [`init`] of memory that is all zeros, of which only the header is written.
+pub(crate) fn init_zeroed(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
+    let header = header(memory, terms)?;
+    header.write(memory)?;
+    Ok(header)
+}
+
+/// The header of a new region in `memory`.
+fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     let layers = terms.packings.len();
     let buckets = match terms.max_keys {
         Some(max_keys) => buckets_for(max_keys)?,
@@ -70,17 +85,14 @@ pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> 
     if needed > memory.len() {
         return Err(RegionError::TooSmall { needed, len: memory.len() }.into());
     }
-    let header = Header {
+    Ok(Header {
         bytes: needed,
         buckets: buckets.max(1),
         when_full: terms.when_full.unwrap_or_default(),
         packings: terms.packings,
         secret: Secret::random()?,
         clock: Clock::new(),
-    };
-    memory.clear();
-    header.write(memory)?;
-    Ok(header)
+    })
 }
 
 /// The header of the region in `memory`, if it is one that can be used here and now.

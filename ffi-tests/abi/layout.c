@@ -140,6 +140,11 @@ FUNCTION(ratecell_limiter_charge,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_charge_at,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_check_within,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
+FUNCTION(ratecell_limiter_check_within_at,
+         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, uint64_t,
+                     ratecell_decision *));
 FUNCTION(ratecell_limiter_forget, int32_t (*)(const ratecell_limiter *, const void *, size_t));
 FUNCTION(ratecell_limiter_check_batch,
          int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, uint64_t, ratecell_decision *));
@@ -147,6 +152,8 @@ FUNCTION(ratecell_check_all, int32_t (*)(const ratecell_claim *, size_t, ratecel
 FUNCTION(ratecell_region_size, size_t (*)(const char *, const ratecell_config *));
 FUNCTION(ratecell_region_max_keys, uint64_t (*)(size_t, const char *));
 FUNCTION(ratecell_region_init,
+         int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
+FUNCTION(ratecell_region_init_zeroed,
          int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
 FUNCTION(ratecell_region_attach,
          int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));

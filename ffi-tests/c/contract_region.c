@@ -57,6 +57,14 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     CHECK(stats.bytes + REGION_HEADER == len);
     ratecell_limiter_free(limiter);
 
+    /* Of zeros, none is written but those of the header. */
+    memset(memory, 0, len);
+    memset((char *)memory + REGION_HEADER, 0x5A, 1);
+    CHECK_STATUS(ratecell_region_init_zeroed(memory, len, policy, &config, &limiter), 0);
+    CHECK(((const char *)memory)[REGION_HEADER] == 0x5A);
+    CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, why, sizeof why), 0);
+    ratecell_limiter_free(limiter);
+
     /* Without a word, as many as fit; the rest of the memory is not used. */
     CHECK_STATUS(ratecell_region_init(memory, len, policy, NULL, &limiter), 0);
     CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);

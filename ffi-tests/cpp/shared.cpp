@@ -154,9 +154,37 @@ void a_charge_fills_and_no_more() {
     CHECK_EQUAL(Limiter().charge_at("key", 1, 0s).error(), RATECELL_EINVAL);
 }
 
+void a_queue_is_entered_only_within_a_delay() {
+    const Limiter queue("leaky_queue 10/s queue=3");
+    CHECK(queue.check_within_at("key", 1, 0ns, 0s));
+    const Decision late = queue.check_within_at("key", 1, 30ms, 0s);
+    CHECK(!late);
+    CHECK_EQUAL(late.retry_after(), 70ms);
+    CHECK_EQUAL(late.remaining(), 3u);
+    CHECK_EQUAL(queue.check_within_at("key", 1, 30ms, 70ms).delay(), 30ms);
+    CHECK(queue.check_within("now", 1, 0ns));
+    CHECK(!queue.check_within("now", 1, 0ns));
+    CHECK_EQUAL(queue.check_within("now", 1, 1h).remaining(), 2u);
+    CHECK_EQUAL(queue.check_within("key", 1, -1ns).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(queue.check_within_at("key", 1, -1ns, 0s).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(queue.check_within_at("key", 1, 0ns, -1ns).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().check_within("key", 1, 0ns).error(), RATECELL_EINVAL);
+}
+
+void fresh_pages_become_a_region() {
+    Memory pages(ratecell_region_size("5/h", nullptr));
+    const Limiter here = *Limiter::init_zeroed(pages.data(), pages.size(), "5/h");
+    CHECK_EQUAL(here.check_at("key", 2, 0s).remaining(), 3u);
+    const Limiter there = *Limiter::attach(pages.data(), pages.size(), "5/h");
+    CHECK_EQUAL(there.peek_at("key", 0s).remaining(), 3u);
+    CHECK_EQUAL(Limiter::init_zeroed(pages.data(), 511, "5/h").error(), RATECELL_EREGION_SMALL);
+}
+
 } // namespace
 
 int main() {
+    fresh_pages_become_a_region();
+    a_queue_is_entered_only_within_a_delay();
     one_makes_and_another_attaches();
     what_differs_is_told();
     a_file_keeps_its_keys();

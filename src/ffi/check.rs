@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
+use core::time::Duration;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter};
@@ -93,6 +94,53 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe { answer(limiter, key, key_len, decision, |limiter, key| limiter.check_at(key, cost, now_ns)) }
+}
+
+/// ratecell_limiter_check, but what would be allowed with a delay_ns of more than max_delay_ns is denied, and
+/// charges nothing: its retry_after_ns is when the delay is no longer.
+///
+/// For callers who can hold a request only so long. With 0 a leaky_queue is asked as often as needed, and nobody
+/// has a place in it who may yet give up.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check_within(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    max_delay_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    let max_delay = Duration::from_nanos(max_delay_ns);
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        answer(limiter, key, key_len, decision, |limiter, key| limiter.check_within(key, cost, max_delay))
+    }
+}
+
+/// ratecell_limiter_check_within at now_ns.
+///
+/// Returns, errors, NULL and threads: as ratecell_limiter_check.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_check_within_at(
+    limiter: *const ratecell_limiter,
+    key: *const c_void,
+    key_len: usize,
+    cost: u32,
+    max_delay_ns: u64,
+    now_ns: u64,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    let max_delay = Duration::from_nanos(max_delay_ns);
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        answer(limiter, key, key_len, decision, |limiter, key| {
+            limiter.check_within_at(key, cost, max_delay, now_ns)
+        })
+    }
 }
 
 /// Decide cost units now of the key with this hash, which the caller computed.

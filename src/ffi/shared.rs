@@ -125,6 +125,24 @@ pub unsafe extern "C" fn ratecell_region_init(
     unsafe { in_memory(memory, len, policy, config, limiter, LimiterBuilder::init) }
 }
 
+/// ratecell_region_init of memory that is all zeros, as fresh pages are: it is not written but for the header, so
+/// that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never checked.
+///
+/// Returns, errors, NULL and threads: as ratecell_region_init.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_region_init_zeroed(
+    memory: *mut c_void,
+    len: usize,
+    policy: *const c_char,
+    config: *const ratecell_config,
+    limiter: *mut *mut ratecell_limiter,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe { in_memory(memory, len, policy, config, limiter, LimiterBuilder::init_zeroed) }
+}
+
 /// Make a limiter in a region that is there, made by any process, at any address.
 ///
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was

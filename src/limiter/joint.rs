@@ -20,7 +20,7 @@ pub struct Claim<'c> {
 impl<'c> Claim<'c> {
     fn request(&self) -> Request<'c, LayerTable> {
         let Self { limiter, key, cost, now_ns: now } = *self;
-        Request { layers: &limiter.layers, h: limiter.hash(key), now, cost }
+        Request { layers: &limiter.layers, h: limiter.hash(key), now, cost, max_delay_ns: u64::MAX }
     }
 }
 

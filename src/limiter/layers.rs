@@ -26,12 +26,15 @@ pub(crate) struct Request<'l, L> {
     pub(crate) h: u64,
     pub(crate) now: u64,
     pub(crate) cost: u32,
+    /// A delay that is longer refuses.
+    pub(crate) max_delay_ns: u64,
 }
 
 impl<L: Layer> Request<'_, L> {
     /// What every layer says, and writes nothing. `None` of no layer.
     pub(super) fn peek(&self, cost: u32) -> Option<Decision> {
-        combined(self.layers.iter().map(|layer| layer.peek(self.h, self.now, cost)))
+        let peeked = |layer: &L| layer.peek(self.h, self.now, cost).within(self.max_delay_ns);
+        combined(self.layers.iter().map(peeked))
     }
 
     /// What is answered where `peeked` is said, and nothing is to be charged.
@@ -64,7 +67,18 @@ impl<L: Layer> Request<'_, L> {
 /// they are charged, another caller came between: the earlier charges are taken back, except where
 /// their words have changed since. That may refuse what a serial order would allow, never the reverse.
 pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
-    let request = Request { layers, h, now, cost };
+    check_within(layers, h, now, cost, u64::MAX)
+}
+
+/// [`check`], where a delay that is longer refuses.
+pub(crate) fn check_within<L: Layer>(
+    layers: &[L],
+    h: u64,
+    now: u64,
+    cost: u32,
+    max_delay_ns: u64,
+) -> Decision {
+    let request = Request { layers, h, now, cost, max_delay_ns };
     let Some(peeked) = request.peek(cost) else { return Decision::default() };
     if !peeked.is_allowed() || cost == 0 {
         return request.uncharged(peeked);
@@ -83,11 +97,14 @@ pub(super) fn charge_layers<L: Layer, E: Refusal>(
     told: Option<Decision>,
     after: &mut impl FnMut() -> Result<(), E>,
 ) -> Result<Option<Decision>, E> {
-    let Request { layers, h, now, cost } = *request;
+    let Request { layers, h, now, cost, max_delay_ns } = *request;
     let Some(layer) = layers.get(number as usize) else { return after().map(|()| told) };
-    let (decision, receipt) = layer.charge(h, now, cost);
-    let decision = Decision { layer: number, ..decision };
+    let (charged, receipt) = layer.charge(h, now, cost);
+    let decision = Decision { layer: number, ..charged.within(max_delay_ns) };
     if !decision.is_allowed() {
+        if charged.is_allowed() {
+            layer.refund(receipt, h, cost);
+        }
         return Err(E::of(decision));
     }
     let told = told.map_or(decision, |told| combine(told, decision));

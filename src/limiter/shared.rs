@@ -64,6 +64,18 @@ impl LimiterBuilder {
         limiter(policy, memory, header)
     }
 
+    /// [`init`](Self::init) of memory that is all zeros, as fresh pages are: it is not written but for the header,
+    /// so that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never
+    /// checked.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    pub fn init_zeroed(self, memory: &Memory) -> Result<Limiter, BuildError> {
+        let (policy, terms) = self.wide()?;
+        let header = region::init_zeroed(memory, terms)?;
+        limiter(policy, memory, header)
+    }
+
     /// A limiter in the region that is in `memory`. `max_keys` and `when_full` are the region's, and where
     /// they were called must be so.
     ///

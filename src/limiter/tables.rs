@@ -3,7 +3,7 @@
 use core::ops::Deref;
 
 use super::layers::Layer;
-use crate::algorithm::filling::Filling;
+use crate::algorithm::manner::{Asked, Filling, Within};
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::{Kernel, Plan, with_kernel};
 use crate::decision::Decision;
@@ -70,10 +70,20 @@ impl LayerTable {
         }
     }
 
+    pub(super) fn check_within(&self, h: u64, now: u64, cost: u32, max_delay_ns: u64) -> Decision {
+        match self {
+            Self::Words(Kernel::Gcra(gcra), table) => {
+                table.check(&Asked(*gcra, Within(max_delay_ns)), h, now, cost, Sought::NotYet)
+            }
+            // No other delays.
+            Self::Words(..) | Self::Logs(..) => self.check(h, now, cost, Sought::NotYet),
+        }
+    }
+
     pub(super) fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
             Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(&Filling(*algorithm), h, now, cost, Sought::NotYet))
+                with_kernel!(kernel, algorithm => table.check(&Asked(*algorithm, Filling), h, now, cost, Sought::NotYet))
             }
             Self::Logs(log, table) => table.fill(log, h, now, cost),
         }

@@ -1,8 +1,10 @@
 //! Calls that must decide alike.
 
+use std::time::Duration;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
-use ratecell::{Decision, DirectLimiter};
+use ratecell::{Decision, DirectLimiter, Outcome};
 
 use crate::policies::{Heal, policies};
 use crate::traffic::{Clock, Steps, Tick, traffic};
@@ -31,6 +33,46 @@ proptest! {
         direct.forget();
         prop_assert!(keyed.forget("k") || direct.peek_at(clock.now) == keyed.peek_at("k", clock.now));
         prop_assert_eq!(direct.peek_at(clock.now), keyed.peek_at("k", clock.now));
+    }
+
+    /// The other is done again all that was let in, and then asked without the bound.
+    #[test]
+    fn a_check_within_a_delay_refuses_what_would_be_delayed_longer(
+        accepted in policies(Heal::Sometimes),
+        traffic in traffic(Steps::Both, 20),
+        periods in prop_oneof![Just(0.0), 0.0..2.0_f64],
+    ) {
+        let (limiter, other) = (limiter(&accepted.policy), limiter(&accepted.policy));
+        let max_delay = Duration::from_nanos(accepted.layers[0].period_ns).mul_f64(periods);
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        let mut last = Decision::default();
+        let mut let_in = Vec::new();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            other.forget("k");
+            for (cost, now) in &let_in {
+                let _ = other.check_at("k", *cost, *now);
+            }
+            let before = other.peek_at("k", now);
+            let plain = other.check_at("k", cost, now);
+            last = limiter.check_within_at("k", cost, max_delay, now);
+            if plain.is_allowed() && plain.delay() <= max_delay {
+                prop_assert_eq!(last, plain);
+                let_in.push((cost, now));
+                continue;
+            }
+            prop_assert_eq!((last.remaining(), last.reset_after()), (before.remaining(), before.reset_after()));
+            if plain.is_allowed() {
+                prop_assert_eq!(last.outcome(), Outcome::Denied);
+                prop_assert_eq!(last.retry_after(), Some(plain.delay() - max_delay));
+            } else {
+                // Of several layers another may refuse by its delay, and for longer.
+                prop_assert_eq!(last.outcome(), plain.outcome());
+                prop_assert!(last.retry_after_ns() >= plain.retry_after_ns());
+                prop_assert!(accepted.layers.len() > 1 || last == plain);
+            }
+        }
     }
 
     /// A batch is longer than what is prefetched at once, and its keys repeat.

@@ -136,6 +136,16 @@ static int32_t limiter_charge_at(const struct call *call) {
                                       call->now_ns, call->with.decision);
 }
 
+static int32_t limiter_check_within(const struct call *call) {
+    return ratecell_limiter_check_within(call->with.limiter, call->with.key, call->with.key_len, CALL_COST, 0,
+                                         call->with.decision);
+}
+
+static int32_t limiter_check_within_at(const struct call *call) {
+    return ratecell_limiter_check_within_at(call->with.limiter, call->with.key, call->with.key_len, CALL_COST,
+                                            0, call->now_ns, call->with.decision);
+}
+
 static int32_t check_all(const struct call *call) {
     return ratecell_check_all(call->with.claims, call->with.n, call->with.decisions);
 }
@@ -143,6 +153,11 @@ static int32_t check_all(const struct call *call) {
 static int32_t region_init(const struct call *call) {
     return ratecell_region_init(call->with.memory, call->with.memory_len, call->with.policy,
                                 call->with.config, call->with.made);
+}
+
+static int32_t region_init_zeroed(const struct call *call) {
+    return ratecell_region_init_zeroed(call->with.memory, call->with.memory_len, call->with.policy,
+                                       call->with.config, call->with.made);
 }
 
 static int32_t region_attach(const struct call *call) {
@@ -190,8 +205,11 @@ const struct function call_functions[] = {
     [LIMITER_HEADER] = FUNCTION(limiter_header),
     [LIMITER_CHARGE] = FUNCTION(limiter_charge),
     [LIMITER_CHARGE_AT] = FUNCTION(limiter_charge_at),
+    [LIMITER_CHECK_WITHIN] = FUNCTION(limiter_check_within),
+    [LIMITER_CHECK_WITHIN_AT] = FUNCTION(limiter_check_within_at),
     [CHECK_ALL] = FUNCTION(check_all),
     [REGION_INIT] = FUNCTION(region_init),
+    [REGION_INIT_ZEROED] = FUNCTION(region_init_zeroed),
     [REGION_ATTACH] = FUNCTION(region_attach),
     [LIMITER_OPEN] = FUNCTION(limiter_open),
     [LIMITER_WITH_POLICY] = FUNCTION(limiter_with_policy),
