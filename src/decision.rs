@@ -4,6 +4,7 @@ use core::time::Duration;
 
 /// How a request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "an outcome that is not looked at limits nothing"]
 #[repr(i32)]
 pub enum Outcome {
     /// It may go; its cost was charged (a peek, of cost 0, charges nothing).
@@ -83,7 +84,6 @@ impl Decision {
     }
 
     /// How the request was decided.
-    #[must_use]
     pub const fn outcome(&self) -> Outcome {
         self.outcome
     }

@@ -1,6 +1,7 @@
 //! What a caller can build wrong: a policy, or a limiter. Nothing else in the crate is an `Err`.
 
 use core::fmt;
+use std::path::PathBuf;
 
 mod region;
 
@@ -116,6 +117,14 @@ pub enum BuildError {
     Policy(PolicyError),
     /// The memory or file is none for this limiter.
     Region(RegionError),
+    /// The same of a file.
+    #[non_exhaustive]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: RegionError,
+    },
 }
 
 impl BuildError {
@@ -150,6 +159,7 @@ impl fmt::Display for BuildError {
             Self::NoRandomness { reason } => write!(f, "no random secret for the key hash: {reason}"),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),
+            Self::File { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
 }

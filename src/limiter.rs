@@ -1,5 +1,6 @@
 //! The limiter: policy layers, a table for each, a clock.
 
+use core::fmt;
 use std::time::{Duration, SystemTime};
 
 use crate::algorithm::Kernel;
@@ -49,7 +50,6 @@ use tables::{LayerTable, Layers};
 /// assert!(limiter.check_at("user:43", 1, 0).is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Limiter {
     policy: Policy,
     layers: Layers,
@@ -91,6 +91,13 @@ impl LimiterBuilder {
         let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
         let layers = layers.collect::<Result<_, _>>()?;
         Ok(Limiter { layers, policy: self.policy, clock: Clock::new(), secret })
+    }
+}
+
+impl fmt::Debug for Limiter {
+    /// The policy: neither the keys nor the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 

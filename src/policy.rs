@@ -1,6 +1,7 @@
 //! Policies: what is allowed. Built by typed constructors or from text, checked when they are built.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::time::Duration;
 
@@ -13,6 +14,8 @@ use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 mod parse;
 mod print;
+
+pub(crate) use print::whole_units;
 
 const MAX_LAYERS: usize = 8;
 
@@ -54,7 +57,9 @@ const MAX_LAYERS: usize = 8;
 /// assert_eq!(error.to_string(), "syntax at column 6: gcra has no option `brust`: expected burst, heal, horizon");
 /// # Ok::<(), ratecell::PolicyError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Policies are equal whose text is: `3/s` and `3/s burst=3` decide alike, and are two.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// At least one, at most [`MAX_LAYERS`].
     layers: Vec<Layer>,
@@ -72,6 +77,14 @@ pub(crate) struct Layer {
 impl PartialEq for Layer {
     fn eq(&self, other: &Self) -> bool {
         self.form.name == other.form.name && self.params == other.params
+    }
+}
+
+impl Eq for Layer {}
+
+impl Hash for Layer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.form.name, self.params).hash(state);
     }
 }
 
@@ -330,6 +343,13 @@ impl core::str::FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
         parse::policy(text)
+    }
+}
+
+impl fmt::Debug for Policy {
+    /// As its text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Policy({:?})", self.to_string())
     }
 }
 

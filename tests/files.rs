@@ -1,6 +1,7 @@
 //! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
 
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,8 +42,11 @@ impl Drop for Scratch {
 
 fn refusal(path: &Path) -> RegionError {
     match builder().open(path) {
-        Err(BuildError::Region(error)) => error,
-        Err(error) => panic!("{error}: expected an error of the region"),
+        Err(BuildError::File { path: told, error, .. }) => {
+            assert_eq!(told, path);
+            error
+        }
+        Err(error) => panic!("{error}: expected an error of the file"),
         Ok(_) => panic!("{}: expected an error", path.display()),
     }
 }
@@ -84,7 +88,7 @@ fn whatever_else_is_in_a_file_is_left_as_it_is() {
         let scratch = Scratch::new("foreign");
         fs::write(&scratch.0, &content).expect("written");
         let error = refusal(&scratch.0);
-        assert!(!matches!(error, RegionError::File { .. }), "{error}");
+        assert!(!matches!(error, RegionError::Io { .. }), "{error}");
         assert!(fs::read(&scratch.0).expect("read") == content);
     }
 }
@@ -108,11 +112,29 @@ fn a_file_that_was_cut_short_is_refused() {
 fn what_the_system_refuses_is_told_in_its_words() {
     let folder = std::env::temp_dir();
     let absent = folder.join("ratecell-no-such-folder").join("file");
-    for (path, expected) in [(folder, "directory"), (absent, "No such file or directory")] {
+    for (path, expected) in [(folder, ErrorKind::IsADirectory), (absent, ErrorKind::NotFound)] {
         let error = refusal(&path);
-        assert!(error.to_string().contains(expected), "{error}");
-        assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+        let told = builder().open(&path).expect_err("the same").to_string();
+        assert_eq!(told, format!("{}: {error}", path.display()));
+        let RegionError::Io { kind, errno: Some(errno), .. } = error else { panic!("{error}") };
+        let system = io::Error::from_raw_os_error(errno);
+        assert_eq!((kind, system.kind()), (expected, expected));
+        assert_eq!(error.to_string(), format!("cannot be opened: {system}"));
     }
+}
+
+/// More than any file may be long, and no keys at all: of neither a file is left, nor of what is there a byte lost.
+#[test]
+fn a_file_that_cannot_be_made_is_as_before() {
+    let scratch = Scratch::new("too-large");
+    let error = builder().max_keys(0).open(&scratch.0).expect_err("no keys");
+    assert_eq!(error, BuildError::ZeroKeys);
+    assert!(!scratch.0.exists());
+    let error = builder().max_keys(1 << 57).open(&scratch.0).expect_err("too many keys");
+    let refused_by_the_system = matches!(&error, BuildError::File { error: RegionError::Io { .. }, .. });
+    assert!(refused_by_the_system && error.to_string().contains("bytes long"), "{error}");
+    assert_eq!(fs::metadata(&scratch.0).expect("a file").len(), 0);
+    assert!(builder().open(&scratch.0).is_ok());
 }
 
 /// All who come at once find one region: what they are allowed together is one limit.

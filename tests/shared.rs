@@ -88,6 +88,36 @@ fn a_rate_may_change_over_the_same_words() {
     assert_eq!(other.check_at("key", 10, 0).delay_ns(), 1_900_000_000);
 }
 
+/// What one writes within its burst is not from the future for another of a smaller one.
+#[test]
+fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
+    for (first, second) in [
+        ("1/s burst=100 heal=5s", "1/s burst=10 heal=5s"),
+        ("1/s burst=10 heal=5s", "100/s burst=10 heal=5s"),
+        ("1/s burst=100 heal=5s", "1/s burst=100"),
+    ] {
+        let (memory, first) = made(first, 100);
+        let second = builder(second).attach(&memory).expect("attached");
+        let allowed =
+            |limiter: &Limiter| (0..).take_while(|_| limiter.check_at("key", 1, 0).is_allowed()).count();
+        let capacity = first.peek_at("key", 0).limit() as usize;
+        assert_eq!((allowed(&first), allowed(&second), allowed(&first)), (capacity, 0, 0));
+        assert!(first.with_policy(second.policy().clone()).is_ok());
+    }
+    for (first, second, expected) in [
+        ("1/s burst=10 heal=5s", "1/s burst=11 heal=5s", "at most 10 at this rate"),
+        ("1/s burst=10 heal=5s", "1/s burst=11", "at most 10 at this rate"),
+        ("10/s burst=10 heal=5s", "1/s burst=10 heal=5s", "at most 1 at this rate"),
+        ("1/s burst=10", "1/s burst=10 heal=5s", "heal was not an option"),
+    ] {
+        let (memory, held) = made(first, 100);
+        let error = refusal(builder(second).attach(&memory));
+        assert!(matches!(&error, BuildError::Policy(_)) && error.to_string().contains(expected), "{error}");
+        let error = refusal(held.with_policy(second.parse().expect("a policy")));
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
     let exact = |limiter: &Limiter| {

@@ -10,7 +10,7 @@
 use core::num::NonZeroU32;
 
 use super::divide::Divider;
-use super::packing::{Pack, Packing};
+use super::packing::{self, Pack, Packing};
 use super::params::{Key, Params};
 use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
 use crate::decision::{Decision, Outcome};
@@ -76,6 +76,9 @@ pub(crate) struct Gcra {
     max_now: u64,
     capacity: NonZeroU32,
     heal: Option<u64>,
+    /// Ticks that no word runs further ahead of its writer's clock, whichever policy of those that share it was the
+    /// writer's: what is further ahead of this clock has come from another. 0 where no word is healed.
+    reach: u64,
     by_num: Divider,
     by_den: Divider,
 }
@@ -97,6 +100,10 @@ impl Gcra {
         let Some(tau) = u64::from(capacity).checked_mul(emission.num) else {
             return Err(PolicyError::new(Kind::Range, "the burst does not fit a 64-bit word"));
         };
+        let reach = match pack {
+            Pack::Tight | Pack::Wide => params.heal_ns.map_or(0, |_| tau),
+            Pack::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
+        };
         let by_den = Divider::new(emission.den);
         let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(tau));
         params.reaches_horizon(max_now, "the clock and the burst")?;
@@ -110,6 +117,7 @@ impl Gcra {
             // Refused above where it is 0.
             capacity: NonZeroU32::new(capacity).unwrap_or(NonZeroU32::MIN),
             heal: params.heal_ns,
+            reach,
             by_num: Divider::new(emission.num),
             by_den,
         };
@@ -166,6 +174,26 @@ fn in_ticks(den: u128, period: u64, limit: u32) -> (u128, u128) {
     let (ticks, limit) = (u128::from(period) * den, u128::from(limit));
     let num = ticks.div_ceil(limit);
     (num, num * limit - ticks)
+}
+
+/// The reach of words that are there already, if this policy's stay within it.
+fn held_reach(reach: u64, tau: u64, num: u64, heal: Option<u64>) -> Result<u64, PolicyError> {
+    if reach == 0 && heal.is_some() {
+        return Err(PolicyError::new(
+            Kind::Range,
+            "heal was not an option when this table was made: expected none",
+        ));
+    }
+    if reach > 0 && tau > reach {
+        let most = reach.checked_div(num).unwrap_or(0);
+        return Err(PolicyError::new(
+            Kind::Range,
+            format!(
+                "this table heals by the burst that it was made with: expected one of at most {most} at this rate"
+            ),
+        ));
+    }
+    Ok(reach)
 }
 
 fn too_fine(period: u64, limit: u32) -> PolicyError {
@@ -260,10 +288,10 @@ impl Algorithm for Gcra {
     fn is_healed(&self, word: u64, now: u64) -> bool {
         match self.heal {
             None => false,
-            // floor((tat - tau) / den) > now + heal, without the division.
+            // floor((tat - reach) / den) > now + heal, without the division.
             Some(heal) => {
                 let bound = now.saturating_add(heal).saturating_add(1).saturating_mul(self.den);
-                word >= bound.saturating_add(self.tau)
+                word >= bound.saturating_add(self.reach)
             }
         }
     }
@@ -274,7 +302,7 @@ impl Algorithm for Gcra {
     }
 
     fn packing(&self) -> Packing {
-        Packing { word: *b"tat     ", unit: self.den, grain: 0, count_bits: 0 }
+        Packing { word: packing::GCRA, unit: self.den, grain: self.reach, count_bits: 0 }
     }
 
     #[inline]

@@ -11,28 +11,24 @@ pub(crate) struct Packing {
     pub(crate) word: [u8; 8],
     /// Ticks of a nanosecond, of a TAT; else the nanoseconds of the window or interval.
     pub(crate) unit: u64,
-    /// What moves aligned windows, or the grain of a start; in nanoseconds.
+    /// What moves aligned windows, or the grain of a start, in nanoseconds; of a TAT that heals, its reach in ticks.
     pub(crate) grain: u64,
     /// The bits of a count.
     pub(crate) count_bits: u32,
 }
 
+/// The word of a TAT.
+pub(super) const GCRA: [u8; 8] = *b"gcra    ";
+
 impl Packing {
     /// Whether words of the two can mean the same, before one is packed as the other: they are of one kind, and of
     /// one window. Ticks are chosen in packing.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.word == other.word && (self.unit == other.unit || &self.word == b"tat     ")
+        self.word == other.word && (self.unit == other.unit || self.is_gcra())
     }
-}
 
-impl core::fmt::Display for Packing {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { word, unit, grain, count_bits } = self;
-        write!(
-            f,
-            "{}, unit {unit}, grain {grain}, counts of {count_bits} bits",
-            word.trim_ascii().escape_ascii()
-        )
+    pub(crate) fn is_gcra(&self) -> bool {
+        self.word == GCRA
     }
 }
 

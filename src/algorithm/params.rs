@@ -81,7 +81,7 @@ impl Start {
 }
 
 /// One layer's parameters. `None` is what was not said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Params {
     pub(crate) limit: u64,
     pub(crate) period_ns: u64,

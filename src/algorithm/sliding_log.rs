@@ -98,9 +98,13 @@ impl SlidingLog {
         decision
     }
 
-    /// Takes `cost` units of the newest instant back out of `log`.
-    pub(crate) fn refund(log: &mut Log, cost: u32) {
-        log.retreat(cost as usize);
+    /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a
+    /// later instant: then they stay. Which units of one instant go makes no difference.
+    pub(crate) fn refund(log: &mut Log, clock: u64, cost: u32) {
+        let oldest = log.len().checked_sub(cost as usize);
+        if oldest.is_some_and(|oldest| log.get(oldest) == Some(clock)) && log.newest() == Some(clock) {
+            log.retreat(cost as usize);
+        }
     }
 
     /// Units that the log still holds at `now`.
@@ -118,6 +122,28 @@ impl SlidingLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refund_takes_no_later_unit() {
+        let algorithm = SlidingLog { window: 100, limit: 3, heal: None };
+        let charged = |instants: &[u64]| {
+            let mut log = Log::new();
+            instants.iter().for_each(|now| assert!(algorithm.step(&mut log, 0, *now, 1, true).is_allowed()));
+            log
+        };
+        for (instants, clock, cost, left) in [
+            (&[7][..], 7, 1, 0),
+            (&[7, 7], 7, 1, 1),
+            (&[5, 7, 7], 7, 2, 1),
+            (&[5, 7], 5, 1, 2),
+            (&[5, 7], 7, 2, 2),
+            (&[], 7, 1, 0),
+        ] {
+            let mut log = charged(instants);
+            SlidingLog::refund(&mut log, clock, cost);
+            assert_eq!(log.len(), left, "{instants:?} less {cost} of {clock}");
+        }
+    }
 
     #[test]
     fn a_wait_that_ends_is_never_told_as_one_that_does_not() {

@@ -220,14 +220,4 @@ impl Algorithm for SlidingWindow {
     fn packing(&self) -> Packing {
         Packing { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
     }
-
-    #[inline]
-    fn fill(&self, word: u64, now: u64, cost: u32) -> u64 {
-        if now > self.max_now {
-            return word;
-        }
-        let view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
-        let current = (view.current + u64::from(cost)).min(u64::from(self.limit));
-        if current > view.current { self.pack(view.index, view.previous, current) } else { word }
-    }
 }

@@ -17,18 +17,15 @@ use super::system_monotonic;
 static OFFSET: AtomicU64 = AtomicU64::new(0);
 /// The counter at the last anchor.
 static ANCHOR: AtomicU64 = AtomicU64::new(0);
-/// Nanoseconds of a tick, times 2^32, less [`DEFICIT`]. 0 until it is measured.
-static SCALE: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds of a tick, times 2^32, less [`DEFICIT`]; before it is known, [`UNUSED`] or [`UNMEASURED`].
+static SCALE: AtomicU64 = AtomicU64::new(UNUSED);
 /// What the scale is measured from.
-static FIRST: Mutex<First> = Mutex::new(First::Unused);
+static FIRST: Mutex<Option<Reading>> = Mutex::new(None);
 
-enum First {
-    /// The system's clock is another, or nobody has asked.
-    Unused,
-    /// It is the counter.
-    Awaited,
-    Taken(Reading),
-}
+/// The system's clock is another, or nobody has asked: the counter is not read.
+const UNUSED: u64 = 0;
+/// The system's clock is the counter.
+const UNMEASURED: u64 = 1;
 
 /// Both clocks, read at one time.
 #[derive(Clone, Copy)]
@@ -47,8 +44,7 @@ const MOST_APART: u64 = 20_000;
 const BASELINE: u64 = 20_000_000;
 
 fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction, and where it is forbidden the system's clock, which is
-    // read with it, is none either.
+    // SAFETY: every x86-64 processor has the instruction. It is used where the system's clock is read with it too.
     unsafe { _rdtsc() }
 }
 
@@ -56,11 +52,12 @@ fn ticks() -> u64 {
 /// runs at one rate.
 pub(super) fn enable() {
     const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    if let Ok(mut first) = FIRST.try_lock()
-        && matches!(*first, First::Unused)
+    // Relaxed, here and below: the scale orders nothing.
+    if SCALE.load(Ordering::Relaxed) == UNUSED
         && fs::read_to_string(SOURCE).is_ok_and(|source| source.trim() == "tsc")
     {
-        *first = First::Awaited;
+        // Whoever was first may have measured it by now.
+        let _ = SCALE.compare_exchange(UNUSED, UNMEASURED, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -69,10 +66,13 @@ pub(super) fn enable() {
 pub(super) fn monotonic() -> u64 {
     // Relaxed: once measured it stays.
     let scale = SCALE.load(Ordering::Relaxed);
+    if scale == UNUSED {
+        return system_monotonic();
+    }
     let ticks = ticks();
     // Acquire: with an anchor its offset is seen, or a later one. An anchor after `ticks` is past its life by
     // wrapping: so is any, of a counter that the machine's sleep has set back.
-    if scale == 0 || ticks.wrapping_sub(ANCHOR.load(Ordering::Acquire)) >= LIFE {
+    if scale == UNMEASURED || ticks.wrapping_sub(ANCHOR.load(Ordering::Acquire)) >= LIFE {
         return anchored(scale);
     }
     // Relaxed: ordered by the anchor.
@@ -96,7 +96,7 @@ fn anchored(scale: u64) -> u64 {
     if ticks.wrapping_sub(before) > MOST_APART {
         return ns;
     }
-    if scale == 0 {
+    if scale == UNMEASURED {
         measure(Reading { ticks, ns });
         return ns;
     }
@@ -111,20 +111,15 @@ fn anchored(scale: u64) -> u64 {
 fn measure(reading: Reading) {
     // Never waited for, so nobody is held up by who is stopped in here.
     let Ok(mut first) = FIRST.try_lock() else { return };
-    match *first {
-        First::Unused => {}
-        First::Awaited => *first = First::Taken(reading),
-        First::Taken(Reading { ticks, ns }) => {
-            let (ticks, ns) = (reading.ticks.wrapping_sub(ticks), reading.ns.wrapping_sub(ns));
-            // A second of ticks is below 2^34: what is longer was asleep, and begins anew.
-            if ns >= 1 << 34 || ticks >= 1 << 36 {
-                *first = First::Taken(reading);
-            } else if ns >= BASELINE {
-                let scale = (ns << 30).checked_div(ticks >> 2).unwrap_or(0);
-                // Relaxed: anchors are made with it by whoever sees it.
-                SCALE.store(scale - scale / DEFICIT, Ordering::Relaxed);
-            }
-        }
+    let Reading { ticks, ns } = *first.get_or_insert(reading);
+    let (ticks, ns) = (reading.ticks.wrapping_sub(ticks), reading.ns.wrapping_sub(ns));
+    // A second of ticks is below 2^34: what is longer was asleep, and begins anew.
+    if ns >= 1 << 34 || ticks >= 1 << 36 {
+        *first = Some(reading);
+    } else if ns >= BASELINE {
+        let scale = (ns << 30).checked_div(ticks >> 2).unwrap_or(0);
+        // Relaxed: anchors are made with it by whoever sees it.
+        SCALE.store((scale - scale / DEFICIT).max(UNMEASURED), Ordering::Relaxed);
     }
 }
 
@@ -161,6 +156,7 @@ mod tests {
             scope.spawn(busy).join().expect("no panic");
         });
         assert!(readings > 1_000);
-        assert!(furthest < 10_000, "{furthest} ns behind");
+        // A microsecond, and a 500th of what a thread was stopped for between its reading and its anchor.
+        assert!(furthest < 1_000_000, "{furthest} ns behind");
     }
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with memory or a file that a limiter is to share.
 
 use core::fmt;
-use std::path::PathBuf;
+use std::io;
 
 /// What must be the same for all who share a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,12 +69,22 @@ pub enum RegionError {
     /// A `sliding_log` is kept in no word: it cannot be shared.
     NoWord,
     /// The operating system refuses something of the file.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What, and the system's own words.
+    #[non_exhaustive]
+    Io {
+        /// Its kind.
+        kind: io::ErrorKind,
+        /// The system's number for it.
+        errno: Option<i32>,
+        /// What cannot be done, and the system's own words.
         reason: String,
     },
+}
+
+impl RegionError {
+    pub(crate) fn io(action: &str, error: &io::Error) -> Self {
+        let reason = format!("cannot {action}: {error}");
+        Self::Io { kind: error.kind(), errno: error.raw_os_error(), reason }
+    }
 }
 
 impl fmt::Display for RegionError {
@@ -98,7 +108,7 @@ impl fmt::Display for RegionError {
             Self::NoWord => {
                 f.write_str("a sliding_log cannot be shared: expected an algorithm that is kept in words")
             }
-            Self::File { path, reason } => write!(f, "{} {reason}", path.display()),
+            Self::Io { reason, .. } => f.write_str(reason),
         }
     }
 }

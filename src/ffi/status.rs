@@ -190,7 +190,7 @@ impl From<BuildError> for ratecell_status {
             BuildError::OutOfMemory { .. } => RATECELL_ENOMEM,
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Policy(error) => error.kind().into(),
-            BuildError::Region(error) => error.into(),
+            BuildError::Region(error) | BuildError::File { error, .. } => error.into(),
         }
     }
 }
@@ -212,7 +212,7 @@ impl From<RegionError> for ratecell_status {
                 RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
             },
             RegionError::NoWord => RATECELL_EREGION_NO_WORD,
-            RegionError::File { .. } => RATECELL_EFILE,
+            RegionError::Io { .. } => RATECELL_EFILE,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One limit for everything: the same policies without keys, and without a table.
 
+use core::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -28,7 +29,6 @@ use crate::policy::Policy;
 /// assert!(limiter.check_at(1, 500_000_000).is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct DirectLimiter {
     policy: Policy,
     layers: Box<[DirectLayer]>,
@@ -90,9 +90,16 @@ fn charge<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Char
     }
 }
 
+/// What takes a charge back.
+#[derive(Debug)]
+enum Receipt {
+    Word(Charge),
+    /// When it was charged, by the log's own clock.
+    Log(Option<u64>),
+}
+
 impl Layer for DirectLayer {
-    /// `None` for a log: its entries say when they were charged.
-    type Receipt<'l> = Option<Charge>;
+    type Receipt<'l> = Receipt;
 
     fn peek(&self, _: u64, now: u64, cost: u32) -> Decision {
         match self {
@@ -108,23 +115,33 @@ impl Layer for DirectLayer {
             Self::Word(kernel, cell) => {
                 with_kernel!(kernel, algorithm => {
                     let charge = charge(algorithm, cell, now, cost);
-                    (algorithm.report(charge.before, now, cost), Some(charge))
+                    (algorithm.report(charge.before, now, cost), Receipt::Word(charge))
                 })
             }
-            Self::Log(..) => (self.check(now, cost), None),
+            Self::Log(log, entries) => {
+                let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+                (log.step(&mut entries, 0, now, cost, true), Receipt::Log(entries.newest()))
+            }
         }
     }
 
     fn refund(&self, receipt: Self::Receipt<'_>, _: u64, cost: u32) {
         match (self, receipt) {
-            (Self::Word(_, cell), Some(charge)) => {
+            (Self::Word(_, cell), Receipt::Word(charge)) => {
                 cell.replace(charge.after, charge.before);
             }
-            (Self::Log(_, entries), _) => {
-                SlidingLog::refund(&mut entries.lock().unwrap_or_else(PoisonError::into_inner), cost);
+            (Self::Log(_, entries), Receipt::Log(Some(clock))) => {
+                let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+                SlidingLog::refund(&mut entries, clock, cost);
             }
-            (Self::Word(..), None) => {}
+            (Self::Word(..) | Self::Log(..), Receipt::Word(_) | Receipt::Log(_)) => {}
         }
+    }
+}
+
+impl fmt::Debug for DirectLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DirectLimiter").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,7 @@ use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::algorithm::packing::{Pack, Packing};
 use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::policy::Policy;
+use crate::policy::{Policy, whole_units};
 use crate::region::{self, Header, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
 
@@ -100,10 +100,16 @@ impl LimiterBuilder {
     /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
     /// else is left as it is.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Limiter, BuildError> {
+        let path = path.as_ref();
         let (_, terms) = self.wide()?;
-        let (memory, header) = region::file::open(path.as_ref(), terms)?;
-        let policy = self.fitted(&header)?;
-        limiter(policy, &memory, header)
+        let opened = region::file::open(path, terms).and_then(|(memory, header)| {
+            let policy = self.fitted(&header)?;
+            limiter(policy, &memory, header)
+        });
+        opened.map_err(|error| match error {
+            BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },
+            other => other,
+        })
     }
 
     /// Whether [`attach`](Self::attach) would succeed, which changes nothing either.
@@ -193,7 +199,7 @@ fn packings(policy: &Policy) -> Result<Vec<Packing>, RegionError> {
 /// `policy` in words that are `held`, as many as it has layers.
 fn fit(policy: &Policy, held: &[Packing]) -> Result<Policy, BuildError> {
     let differs = |held: &Packing, asked: &Packing| {
-        let (held, asked) = (held.to_string(), asked.to_string());
+        let (held, asked) = (described(held), described(asked));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
     // Before its words are asked to be as those: of another kind, or window, they would be refused for a number.
@@ -211,4 +217,15 @@ fn fit(policy: &Policy, held: &[Packing]) -> Result<Policy, BuildError> {
         }
     }
     Ok(policy)
+}
+
+/// What words are, for whoever reads an error.
+fn described(packing: &Packing) -> String {
+    let Packing { word, unit, grain, count_bits } = packing;
+    let kind = word.trim_ascii().escape_ascii();
+    if packing.is_gcra() {
+        return format!("{kind} in ticks of 1/{unit} ns");
+    }
+    let most = 1_u64.checked_shl(*count_bits).map_or(u64::MAX, |above| above - 1);
+    format!("{kind} of {}, grain {}, counts to {most}", whole_units(*unit), whole_units(*grain))
 }

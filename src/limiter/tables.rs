@@ -118,9 +118,16 @@ impl LayerTable {
     }
 }
 
+/// What takes a charge back.
+#[derive(Debug)]
+pub(super) enum Receipt<'l> {
+    Word(Verdict<'l>),
+    /// When it was charged, by the log's own clock; `None` if it stays.
+    Log(Option<u64>),
+}
+
 impl Layer for LayerTable {
-    /// `None` for a log: its entries say when they were charged.
-    type Receipt<'l> = Option<Verdict<'l>>;
+    type Receipt<'l> = Receipt<'l>;
 
     fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
         match self {
@@ -136,18 +143,21 @@ impl Layer for LayerTable {
             Self::Words(kernel, table) => {
                 with_kernel!(kernel, algorithm => {
                     let verdict = table.charge(algorithm, h, now, cost, Sought::NotYet);
-                    (table.report(algorithm, &verdict, now, cost), Some(verdict))
+                    (table.report(algorithm, &verdict, now, cost), Receipt::Word(verdict))
                 })
             }
-            Self::Logs(log, table) => (table.charge(log, h, now, cost), None),
+            Self::Logs(log, table) => {
+                let (decision, clock) = table.charge_refundable(log, h, now, cost);
+                (decision, Receipt::Log(clock))
+            }
         }
     }
 
     fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
         match (self, receipt) {
-            (Self::Logs(_, table), _) => table.refund(h, cost),
-            (Self::Words(..), Some(verdict)) => verdict.refund(),
-            (Self::Words(..), None) => {}
+            (Self::Words(..), Receipt::Word(verdict)) => verdict.refund(),
+            (Self::Logs(_, table), Receipt::Log(Some(clock))) => table.refund(h, clock, cost),
+            (Self::Words(..) | Self::Logs(..), Receipt::Word(_) | Receipt::Log(_)) => {}
         }
     }
 }

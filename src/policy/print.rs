@@ -10,7 +10,7 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) ->
     if form.name != "gcra" {
         write!(f, "{} ", form.name)?;
     }
-    let (count, unit) = whole_units(params.period_ns);
+    let WholeUnits(count, unit) = whole_units(params.period_ns);
     write!(f, "{}/", params.limit)?;
     if count != 1 {
         write!(f, "{count}")?;
@@ -22,8 +22,7 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) ->
         match params.field(*key) {
             Field::Units(Some(units)) => write!(f, " {name}={units}")?,
             Field::DurationNs(Some(ns)) => {
-                let (count, unit) = whole_units(*ns);
-                write!(f, " {name}={count}{unit}")?;
+                write!(f, " {name}={}", whole_units(*ns))?;
             }
             Field::Flag(Some(flag)) => write!(f, " {name}={}", name_of(flag, &FLAGS))?,
             Field::Mode(Some(mode)) => write!(f, " {name}={}", name_of(mode, &Mode::NAMES))?,
@@ -39,9 +38,17 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) ->
 }
 
 /// A duration in the largest unit that divides it.
-fn whole_units(ns: u64) -> (u64, &'static str) {
+pub(crate) struct WholeUnits(u64, &'static str);
+
+pub(crate) fn whole_units(ns: u64) -> WholeUnits {
     let largest = UNITS.iter().rev().find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit));
-    largest.map_or((ns, "ns"), |(name, unit)| (ns / unit, name))
+    largest.map_or(WholeUnits(ns, "ns"), |(name, unit)| WholeUnits(ns / unit, name))
+}
+
+impl fmt::Display for WholeUnits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0, self.1)
+    }
 }
 
 fn name_of<T: PartialEq>(value: &T, names: &[(&'static str, T)]) -> &'static str {

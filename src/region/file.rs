@@ -7,10 +7,11 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::io::Errno;
 
 use super::header::{Header, WORDS, Words};
-use super::{Terms, attach, init, size};
+use super::{Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::Memory;
 
@@ -23,24 +24,20 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// on after the machine has started anew; a process killed at either leaves a file of zeros, or a region with
 /// the clock it had.
 pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildError> {
-    let refused = |action: &str, error: &io::Error| {
-        BuildError::from(RegionError::File {
-            path: path.to_owned(),
-            reason: format!("cannot {action}: {error}"),
-        })
-    };
+    // Before there is a file: of terms that no file can be made on, none is left.
+    let len = size(&terms)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let file = regular(options.open(path)).map_err(|error| refused("be opened", &error))?;
+    let file = regular(options.open(path)).map_err(|error| RegionError::io("be opened", &error))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
-    let _locked = Locked::new(&file).map_err(|error| refused("be locked", &error))?;
-    if is_blank(&file).map_err(|error| refused("be read", &error))? {
-        let len = size(&terms)?;
-        reserve(&file, len).map_err(|error| refused("be made as large as it must be", &error))?;
+    let _locked = Locked::new(&file).map_err(|error| RegionError::io("be locked", &error))?;
+    if is_blank(&file).map_err(|error| RegionError::io("be read", &error))? {
+        let reserved = reserve(&file, len);
+        reserved.map_err(|error| RegionError::io(&format!("be made {len} bytes long"), &error))?;
         let memory = Memory::of_file(&file, len)?;
-        let header = init(&memory, terms)?;
+        let header = init_zeroed(&memory, terms)?;
         return Ok((memory, header));
     }
     match find(&file) {
@@ -59,10 +56,7 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
 #[cfg(feature = "capi")]
 pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
     let file = regular(OpenOptions::new().read(true).write(true).open(path));
-    let file = file.map_err(|error| RegionError::File {
-        path: path.to_owned(),
-        reason: format!("cannot be opened: {error}"),
-    })?;
+    let file = file.map_err(|error| RegionError::io("be opened", &error))?;
     let words = words(&file);
     let header = whole(&file, &words)?;
     match header.in_this_time(&words) {
@@ -126,7 +120,7 @@ impl<'f> Locked<'f> {
         let started = Instant::now();
         loop {
             match flock(file, FlockOperation::NonBlockingLockExclusive) {
-                Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
+                Err(Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
                     sleep(Duration::from_millis(1));
                 }
                 result => return Ok(result.map(|()| Self(file))?),
@@ -155,9 +149,17 @@ fn is_blank(mut file: &File) -> io::Result<bool> {
     }
 }
 
-/// Has the file system set the bytes aside: where they are missing later, a store would kill the process.
+/// Makes the file so many zeros, for which the file system has set the room aside: were it missing later, a store would
+/// kill the process. Where it has no room, it keeps what it had.
 fn reserve(mut file: &File, len: usize) -> io::Result<()> {
     file.set_len(0)?;
-    file.rewind()?;
-    io::copy(&mut io::repeat(0).take(len as u64), &mut file).map(|_| ())
+    let reserved = match fallocate(file, FallocateFlags::empty(), 0, len as u64) {
+        // The file system cannot: by writing them.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            file.rewind()?;
+            io::copy(&mut io::repeat(0).take(len as u64), &mut file).map(|_| ())
+        }
+        reserved => Ok(reserved?),
+    };
+    reserved.or_else(|error| file.set_len(0).and(Err(error)))
 }

@@ -78,6 +78,20 @@ impl LogTable {
         self.decide(algorithm, h, now, cost, true)
     }
 
+    /// [`charge`](Self::charge), and what a [`refund`](Self::refund) is to name: `None` where the key has no log of its
+    /// own.
+    pub(crate) fn charge_refundable(
+        &self,
+        algorithm: &SlidingLog,
+        h: u64,
+        now: u64,
+        cost: u32,
+    ) -> (Decision, Option<u64>) {
+        let Some(mut shard) = self.shard(h) else { return (Decision::default(), None) };
+        let decision = shard.decide(algorithm, self.when_full, h, now, cost, true);
+        (decision, shard.find(h).and_then(|log| log.newest()))
+    }
+
     /// Decides `cost` at `now` on the key of hash `h`, and writes nothing.
     pub(crate) fn peek(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
         self.decide(algorithm, h, now, cost, false)
@@ -99,12 +113,12 @@ impl LogTable {
         if charged.is_allowed() { shard.decide(algorithm, self.when_full, h, now, 0, false) } else { charged }
     }
 
-    /// Takes back a charge of `cost` just made, unless the key has no log of its own: then it stays.
-    pub(crate) fn refund(&self, h: u64, cost: u32) {
+    /// Takes back a charge of `cost` that was made at `clock`, unless another came after it.
+    pub(crate) fn refund(&self, h: u64, clock: u64, cost: u32) {
         if let Some(mut shard) = self.shard(h)
             && let Some(log) = shard.find(h)
         {
-            SlidingLog::refund(log, cost);
+            SlidingLog::refund(log, clock, cost);
         }
     }
 

@@ -43,6 +43,18 @@ impl Layer {
         }
     }
 
+    /// Whether its words hold whole units, and no part of one.
+    pub(crate) fn counts(&self) -> bool {
+        match self.algorithm {
+            Algorithm::SlidingWindow { .. }
+            | Algorithm::SlidingLog
+            | Algorithm::FixedWindow { .. }
+            | Algorithm::FixedWindowFirst => true,
+            Algorithm::TokenBucket { mode, .. } => mode != Mode::Continuous,
+            Algorithm::Gcra { .. } | Algorithm::LeakyMeter { .. } | Algorithm::LeakyQueue { .. } => false,
+        }
+    }
+
     /// The layer as a policy, by the constructors.
     pub(crate) fn build(&self) -> Result<Policy, PolicyError> {
         let period = Duration::from_nanos(self.period_ns);

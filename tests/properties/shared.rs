@@ -59,11 +59,14 @@ proptest! {
                 let left = before.remaining().saturating_sub(cost.into());
                 // What has come back of a unit is spent with the rest.
                 prop_assert!(last.remaining() <= left, "{before:?} {cost} {last:?}");
-                if before.remaining() >= cost.into() {
+                if before.remaining() >= cost.into() || accepted.layers[0].counts() {
                     prop_assert_eq!(last.remaining(), left);
                 }
             }
-            if !checked.check_at("k", cost, now).is_allowed() {
+            if one_layer && accepted.layers[0].counts() {
+                let room = before.remaining().min(cost.into());
+                let _ = checked.check_at("k", u32::try_from(room).expect("no more than the cost"), now);
+            } else if !checked.check_at("k", cost, now).is_allowed() {
                 let _ = checked.charge_at("k", cost, now);
             }
             prop_assert_eq!(last, checked.peek_at("k", now));

@@ -24,7 +24,7 @@ pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
     match error {
         BuildError::Policy(error) => of_policy(py, error),
         BuildError::OutOfMemory { .. } => PyMemoryError::new_err(text),
-        BuildError::NoRandomness { .. } | BuildError::Region(RegionError::File { .. }) => {
+        BuildError::NoRandomness { .. } | BuildError::File { error: RegionError::Io { .. }, .. } => {
             PyOSError::new_err(text)
         }
         _ => PyValueError::new_err(text),
