@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, DynamicClockId, clock_gettime_dynamic};
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[expect(unsafe_code, reason = "the processor's counter is read by an instruction")]
 mod counter;
 /// Where there is no counter that the system's clock is made of.
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod counter {
     pub(super) use super::system_monotonic as monotonic;
 

@@ -18,6 +18,9 @@
     expect(dead_code, reason = "the models' memory is of one process: they have no regions")
 )]
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("ratecell is for Linux: its shared memory, its files and its clock rely on it");
+
 mod sync;
 mod clock;
 mod error;

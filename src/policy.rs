@@ -49,6 +49,7 @@ const MAX_LAYERS: usize = 8;
 /// let built = Policy::gcra(100, Duration::from_secs(1)).burst(200).build()?;
 /// assert_eq!(text, built);
 /// assert_eq!(text.to_string(), "100/s burst=200");
+/// assert_eq!(format!("{text:?}"), r#"Policy("100/s burst=200")"#);
 ///
 /// let layers: Policy = "10/s burst=20 & sliding_window 1000/1h & fixed_window 10000/1d".parse()?;
 /// assert_eq!(layers.resolved().count(), 3);

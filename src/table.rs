@@ -261,7 +261,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// counted as forgiven.
     pub(crate) fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
         let address = self.geometry.address(h);
-        for _ in 0..MAX_ROUNDS {
+        let mut failed = 0;
+        loop {
             let Some((slot, tag)) = self.find(&address) else { return false };
             let word = slot.cell.load();
             if word == 0 {
@@ -273,8 +274,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 }
                 return true;
             }
+            // Only another's charge is in the way, and it has been made.
+            failed += 1;
+            back_off(failed);
         }
-        false
     }
 
     /// The word on which a key without a cell is decided.

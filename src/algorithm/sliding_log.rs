@@ -98,6 +98,14 @@ impl SlidingLog {
         decision
     }
 
+    /// Charges as much of `cost` as there is room for, and decides nothing more: the decision is a peek's.
+    pub(crate) fn fill(&self, log: &mut Log, floor: u64, now: u64, cost: u32) -> Decision {
+        let left = self.step(log, floor, now, 0, false).remaining;
+        let most = u32::try_from(left).unwrap_or(u32::MAX);
+        let charged = self.step(log, floor, now, cost.min(most), true);
+        if charged.is_allowed() { self.step(log, floor, now, 0, false) } else { charged }
+    }
+
     /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a
     /// later instant: then they stay. Which units of one instant go makes no difference.
     pub(crate) fn refund(log: &mut Log, clock: u64, cost: u32) {

@@ -23,8 +23,30 @@ impl Limiter {
     /// # Panics
     /// Where `decisions` is not as long as `keys`.
     pub fn check_batch_at<K: AsRef<[u8]>>(&self, keys: &[K], now_ns: u64, decisions: &mut [Decision]) {
+        self.check_batch_n_at(keys, 1, now_ns, decisions);
+    }
+
+    /// [`check_batch_at`](Self::check_batch_at) of `cost` units of each of `keys`.
+    ///
+    /// # Panics
+    /// Where `decisions` is not as long as `keys`.
+    pub fn check_batch_n_at<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        cost: u32,
+        now_ns: u64,
+        decisions: &mut [Decision],
+    ) {
         assert_eq!(keys.len(), decisions.len(), "a batch has one decision for each key");
-        self.decide_batch(keys, |key| (self.hash(key.as_ref()), 1), now_ns, decisions, copy);
+        self.decide_batch(keys, |key| (self.hash(key.as_ref()), cost), now_ns, decisions, copy);
+    }
+
+    /// [`check_hash_batch_at`](Self::check_hash_batch_at) now, with one reading of the clock.
+    ///
+    /// # Panics
+    /// Where `decisions` is not as long as `hashes`.
+    pub fn check_hash_batch(&self, hashes: &[u64], decisions: &mut [Decision]) {
+        self.check_hash_batch_at(hashes, self.clock.now(), decisions);
     }
 
     /// [`check_batch_at`](Self::check_batch_at) by the caller's own hashes, as

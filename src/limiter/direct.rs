@@ -2,11 +2,12 @@
 
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crossbeam_utils::CachePadded;
 
 use super::layers::{self, Layer};
+use crate::algorithm::manner::{Asked, Filling, Within};
 use crate::algorithm::sliding_log::{Log, SlidingLog};
 use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::cell::{Cell, Charge, back_off};
@@ -57,13 +58,30 @@ impl DirectLayer {
 
     fn check(&self, now: u64, cost: u32) -> Decision {
         match self {
-            Self::Word(kernel, cell) => {
-                with_kernel!(kernel, algorithm => {
-                    let Charge { before, .. } = charge(algorithm, cell, now, cost);
-                    algorithm.report(before, now, cost)
-                })
-            }
+            Self::Word(kernel, cell) => with_kernel!(kernel, algorithm => decide(algorithm, cell, now, cost)),
             Self::Log(log, entries) => Self::step_log(log, entries, now, cost, true),
+        }
+    }
+
+    fn check_within(&self, now: u64, cost: u32, max_delay_ns: u64) -> Decision {
+        match self {
+            Self::Word(Kernel::Gcra(gcra), cell) => {
+                decide(&Asked(*gcra, Within(max_delay_ns)), cell, now, cost)
+            }
+            // No other delays.
+            Self::Word(..) | Self::Log(..) => self.check(now, cost),
+        }
+    }
+
+    fn fill(&self, now: u64, cost: u32) -> Decision {
+        match self {
+            Self::Word(kernel, cell) => {
+                with_kernel!(kernel, algorithm => decide(&Asked(*algorithm, Filling), cell, now, cost))
+            }
+            Self::Log(log, entries) => {
+                let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+                log.fill(&mut entries, 0, now, cost)
+            }
         }
     }
 
@@ -96,6 +114,13 @@ enum Receipt {
     Word(Charge),
     /// When it was charged, by the log's own clock.
     Log(Option<u64>),
+}
+
+/// [`charge`], and the decision.
+#[inline(always)]
+fn decide<A: Algorithm>(algorithm: &A, cell: &Cell, now: u64, cost: u32) -> Decision {
+    let Charge { before, .. } = charge(algorithm, cell, now, cost);
+    algorithm.report(before, now, cost)
 }
 
 impl Layer for DirectLayer {
@@ -178,6 +203,35 @@ impl DirectLimiter {
             back_off(1);
         }
         self.decide_by_call(cost, now_ns).by_field()
+    }
+
+    /// [`check_n`](Self::check_n), but what would be allowed with a [`delay`](Decision::delay) of more than
+    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer.
+    #[inline]
+    pub fn check_within(&self, cost: u32, max_delay: Duration) -> Decision {
+        self.check_within_at(cost, max_delay, self.clock.now())
+    }
+
+    /// [`check_within`](Self::check_within) at `now_ns`.
+    pub fn check_within_at(&self, cost: u32, max_delay: Duration, now_ns: u64) -> Decision {
+        // Longer than any delay, if it does not fit.
+        let max_delay_ns = u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX);
+        match &*self.layers {
+            [layer] => layer.check_within(now_ns, cost, max_delay_ns),
+            layers => layers::check_within(layers, 0, now_ns, cost, max_delay_ns),
+        }
+    }
+
+    /// Charges `cost` units now that have been spent already, whether or not they would be allowed: as many as there
+    /// is room for; of several layers, in each by itself. The decision is what a [`peek`](Self::peek) sees afterwards.
+    #[inline]
+    pub fn charge(&self, cost: u32) -> Decision {
+        self.charge_at(cost, self.clock.now())
+    }
+
+    /// [`charge`](Self::charge) at `now_ns`.
+    pub fn charge_at(&self, cost: u32, now_ns: u64) -> Decision {
+        layers::combined(self.layers.iter().map(|layer| layer.fill(now_ns, cost))).unwrap_or_default()
     }
 
     #[inline(never)]

@@ -35,6 +35,27 @@ proptest! {
         prop_assert_eq!(direct.peek_at(clock.now), keyed.peek_at("k", clock.now));
     }
 
+    #[test]
+    fn a_direct_limiter_is_charged_and_delayed_as_one_key(
+        accepted in policies(Heal::Sometimes),
+        spent in 0..3_u32,
+        max_delay_ns in 0..2_000_000_000_u64,
+        traffic in traffic(Steps::Both, 30),
+    ) {
+        let keyed = limiter(&accepted.policy);
+        let direct = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
+        let max_delay = Duration::from_nanos(max_delay_ns);
+        let mut clock = Clock::new(&accepted, traffic.origin).unlimited();
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            last = direct.check_within_at(cost, max_delay, now);
+            prop_assert_eq!(keyed.check_within_at("k", cost, max_delay, now), last);
+            prop_assert_eq!(keyed.charge_at("k", spent, now), direct.charge_at(spent, now));
+        }
+    }
+
     /// The other is done again all that was let in, and then asked without the bound.
     #[test]
     fn a_check_within_a_delay_refuses_what_would_be_delayed_longer(
@@ -80,6 +101,7 @@ proptest! {
     fn a_batch_is_its_checks_one_by_one(
         accepted in policies(Heal::Sometimes),
         batches in vec(vec(0..6_u64, 0..80), 1..4),
+        cost in 0..4_u32,
         share in 0..192_u64,
         traffic in traffic(Steps::Both, 1),
     ) {
@@ -95,6 +117,10 @@ proptest! {
             prop_assert_eq!(&decisions, &one_by_one);
             by_hash.check_hash_batch_at(&keys, now, &mut decisions);
             prop_assert_eq!(&decisions, &one_by_one);
+            batched.check_batch_n_at(&bytes, cost, now, &mut decisions);
+            let one_by_one: Vec<_> = bytes.iter().map(|key| singly.check_at(key, cost, now)).collect();
+            prop_assert_eq!(&decisions, &one_by_one);
+            keys.iter().for_each(|hash| { let _ = by_hash.check_hash_at(*hash, cost, now); });
         }
     }
 }
