@@ -30,12 +30,13 @@ pub(crate) enum Command {
 
 /// Replay an access log: what would each policy have denied?
 ///
-/// Each record is decided in file order at its own time. Time zero is 00:00 UTC on the day before the
-/// first record; an earlier record counts as at time zero. Lines that are not records are counted and
-/// the first few shown.
+/// Each record is decided at its own time, in the order of the file. Time zero is 00:00 UTC on the day
+/// before the first record; an earlier record counts as at time zero. Lines that are not records are
+/// counted and the first few shown.
 ///
-/// Where the times step back, as they do in a log that is written at the end of each request, a record
-/// is decided as by a clock that stepped back, and may be denied although it was in time when it came.
+/// Servers write a record when its request ends, so the times of a log can step back. A record that is
+/// earlier than one before it is decided as by a clock that stepped back, and may be denied for that
+/// alone. A warning says how many there are; --sort decides them in the order of their times.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// The log, in the common or combined format, also with `vhost:port` in front; `-` or nothing for
@@ -62,6 +63,11 @@ pub(crate) struct ReplayArgs {
     /// `%Y-%m-%d %H:%M:%S`. Without an offset it is UTC.
     #[arg(long, value_name = "FORMAT", default_value = "rfc3339", requires = "time")]
     pub(crate) time_format: TimeFormat,
+
+    /// Decide the records in the order of their times; those of one time, in the order of the file. The
+    /// whole log is read first, and takes memory for each record.
+    #[arg(long)]
+    pub(crate) sort: bool,
 
     /// Keys that each policy has room for.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]

@@ -34,7 +34,19 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut parser = RecordParser { key: args.key, time };
     let mut input = Input::open(args.file.as_deref())?;
     let mut tally = Tally::new(args.policies, args.max_keys)?;
-    let malformed = replay(&mut input, &mut parser, &mut tally)?;
+    let malformed = if args.sort {
+        let mut records = Vec::new();
+        let malformed =
+            read(&mut input, &mut parser, |record| records.push((record.time, tally.number(record.key))))?;
+        records.sort_by_key(|(time, _)| *time);
+        records.into_iter().for_each(|(time, key)| tally.decide(key, time));
+        malformed
+    } else {
+        read(&mut input, &mut parser, |record| {
+            let key = tally.number(record.key);
+            tally.decide(key, record.time);
+        })?
+    };
     input.progress.finish_and_clear();
 
     let Some(period) = tally.period else {
@@ -59,14 +71,14 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     }
 }
 
-/// Decides all records; returns how many lines are none.
-fn replay(input: &mut Input, parser: &mut RecordParser, tally: &mut Tally) -> Result<u64> {
+/// Hands over all records; returns how many lines are none.
+fn read(input: &mut Input, parser: &mut RecordParser, mut take: impl FnMut(Record<'_>)) -> Result<u64> {
     let name = input.name.clone();
     let progress = input.progress.clone();
     let mut malformed = 0;
     while let Some((number, line)) = input.next_line()? {
         match parser.parse(line) {
-            Ok(record) => tally.decide(record),
+            Ok(record) => take(record),
             Err(Malformed(reason)) => {
                 malformed += 1;
                 if malformed <= MALFORMED_SHOWN {

@@ -12,9 +12,14 @@ use super::tally::{Period, PolicyTally, Tally};
 pub(crate) struct Report {
     pub(crate) records: u64,
     pub(crate) malformed: u64,
-    /// The times of the first and the last record in the order of the log.
+    /// The times of the first and the last record in the order of the decisions.
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
+    /// Records that are earlier than one before them, and by how many seconds at most.
+    pub(crate) out_of_order: u64,
+    pub(crate) out_of_order_by_s: f64,
+    #[serde(skip)]
+    pub(crate) furthest_back: SignedDuration,
     /// From the earliest to the latest record.
     #[serde(skip)]
     pub(crate) span: SignedDuration,
@@ -49,21 +54,32 @@ impl Report {
             malformed,
             first: period.first,
             last: period.last,
+            out_of_order: period.out_of_order,
+            out_of_order_by_s: period.furthest_back.as_secs_f64(),
+            furthest_back: period.furthest_back,
             span: period.latest.duration_since(period.earliest),
             policies: tally.policies.iter().map(|policy| PolicyReport::new(tally, policy, top)).collect(),
         }
     }
 
-    /// What is to be said about counts that are not exact: one line a policy.
+    /// What is to be said about counts that do not show what the policies would have done: one line about
+    /// the order of the records, and one for each policy that had too little room.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
-        self.policies.iter().filter(|policy| policy.evicted > 0).map(|policy| {
+        let out_of_order = (self.out_of_order > 0).then(|| {
+            format!(
+                "{} of {} records are earlier than one before them, by up to {:#}; they may be denied for that alone: sort the log by time, or use --sort",
+                self.out_of_order, self.records, self.furthest_back,
+            )
+        });
+        let evicted = self.policies.iter().filter(|policy| policy.evicted > 0).map(|policy| {
             format!(
                 "{}: the state of {} keys was evicted for want of room, so that its counts are not exact: try --max-keys {}",
                 policy.policy,
                 policy.evicted,
                 policy.keys.saturating_mul(2),
             )
-        })
+        });
+        out_of_order.into_iter().chain(evicted)
     }
 }
 

@@ -2,10 +2,8 @@
 
 use anyhow::{Context, Result};
 use indexmap::IndexSet;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use ratecell::{Limiter, Policy};
-
-use super::record::Record;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
@@ -37,11 +35,14 @@ pub(crate) struct Tally {
 pub(crate) struct Period {
     /// Nanosecond zero of the limiters.
     epoch: Timestamp,
-    /// In the order of the log.
+    /// In the order of the decisions.
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
     pub(crate) earliest: Timestamp,
     pub(crate) latest: Timestamp,
+    /// Records that are earlier than one before them, and the furthest that one of them is.
+    pub(crate) out_of_order: u64,
+    pub(crate) furthest_back: SignedDuration,
 }
 
 impl Period {
@@ -50,11 +51,23 @@ impl Period {
         // are still after it.
         let day = first.as_second().div_euclid(DAY_SECONDS) - 1;
         let epoch = Timestamp::from_second(day * DAY_SECONDS).unwrap_or(Timestamp::MIN);
-        Self { epoch, first, last: first, earliest: first, latest: first }
+        Self {
+            epoch,
+            first,
+            last: first,
+            earliest: first,
+            latest: first,
+            out_of_order: 0,
+            furthest_back: SignedDuration::ZERO,
+        }
     }
 
     fn extend(&mut self, time: Timestamp) {
         self.last = time;
+        if time < self.latest {
+            self.out_of_order += 1;
+            self.furthest_back = self.furthest_back.max(self.latest.duration_since(time));
+        }
         self.earliest = self.earliest.min(time);
         self.latest = self.latest.max(time);
     }
@@ -75,24 +88,29 @@ impl Tally {
         Ok(Self { keys: IndexSet::new(), policies, records: 0, period: None })
     }
 
-    /// Decides a record by each policy.
-    pub(crate) fn decide(&mut self, record: Record<'_>) {
-        self.records += 1;
-        let period = self.period.get_or_insert_with(|| Period::from(record.time));
-        period.extend(record.time);
-        let now = period.now_ns(record.time);
-        let key = match self.keys.get_index_of(record.key) {
-            Some(key) => key,
+    /// The number of a key.
+    pub(crate) fn number(&mut self, key: &[u8]) -> usize {
+        match self.keys.get_index_of(key) {
+            Some(number) => number,
             None => {
                 for policy in &mut self.policies {
                     policy.by_key.push(Counts::default());
                 }
-                self.keys.insert_full(record.key.into()).0
+                self.keys.insert_full(key.into()).0
             }
-        };
+        }
+    }
+
+    /// Decides a record of the key with that number by each policy.
+    pub(crate) fn decide(&mut self, number: usize, time: Timestamp) {
+        self.records += 1;
+        let period = self.period.get_or_insert_with(|| Period::from(time));
+        period.extend(time);
+        let now = period.now_ns(time);
+        let key = &self.keys[number];
         for policy in &mut self.policies {
-            let counts = &mut policy.by_key[key];
-            match policy.limiter.check_at(record.key, 1, now).is_allowed() {
+            let counts = &mut policy.by_key[number];
+            match policy.limiter.check_at(key, 1, now).is_allowed() {
                 true => counts.allowed += 1,
                 false => counts.denied += 1,
             }

@@ -103,19 +103,44 @@ fn the_json_is_exactly_the_counts() {
     let files = Files::new(&[("access.log", &log(&records))]);
     let path = files.path("access.log");
     let args = ["replay", arg(&path), "--policy", "fixed_window 30/60s", "--policy", "gcra 1/3s burst=9"];
-    let out = ratecell(&[&args[..], &["--json", "--top", "2"]].concat()).quiet_success();
+    let args = [&args[..], &["--json", "--top", "2"]].concat();
+    let run = ratecell(&args);
+    assert_eq!((run.status, run.stdout), (Some(0), report_json(&records)));
+    let (count, furthest) = out_of_order(&records);
+    assert!(count > 50 && furthest > 60, "{count} by up to {furthest} s");
+    let warning = format!("ratecell: {count} of 2400 records are earlier than one before them, by up to 1m ");
+    assert!(run.stderr.starts_with(&warning) && run.stderr.contains("--sort"), "{}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
 
-    let (window, gcra) = (fixed_window(&records, 30), gcra(&records, 3, 9));
+    let mut sorted = records;
+    sorted.sort_by_key(|(second, _)| *second);
+    assert_eq!(ratecell(&[&args[..], &["--sort"]].concat()).quiet_success(), report_json(&sorted));
+}
+
+/// What `--policy 'fixed_window 30/60s' --policy 'gcra 1/3s burst=9' --json --top 2` prints.
+fn report_json(records: &[Record]) -> String {
+    let (window, gcra) = (fixed_window(records, 30), gcra(records, 3, 9));
     let denied = |counts: &Counts| counts.values().map(|(_, denied)| denied).sum::<u64>();
     assert!(denied(&window) > 0 && denied(&gcra) > 0);
-    let expected = format!(
-        r#"{{"records":2400,"malformed":0,"first":"{}","last":"{}","policies":[{},{}]}}"#,
-        rfc3339(records[0].0),
-        rfc3339(records[2399].0),
+    let (first, last) = (records[0].0, records[records.len() - 1].0);
+    let (out_of_order, furthest) = out_of_order(records);
+    format!(
+        r#"{{"records":{},"malformed":0,"first":"{}","last":"{}","out_of_order":{out_of_order},"out_of_order_by_s":{furthest}.0,"policies":[{},{}]}}"#,
+        records.len(),
+        rfc3339(first),
+        rfc3339(last),
         policy_json("fixed_window 30/m", &window, 2),
         policy_json("1/3s burst=9", &gcra, 2),
-    );
-    assert_eq!(out, expected + "\n");
+    ) + "\n"
+}
+
+/// How many records are earlier than one before them, and the most seconds that one of them is.
+fn out_of_order(records: &[Record]) -> (usize, i64) {
+    let behind = |(i, (second, _)): (usize, &Record)| {
+        records[..i].iter().map(|(before, _)| before - second).max().filter(|behind| *behind > 0)
+    };
+    let behind = records.iter().enumerate().filter_map(behind);
+    (behind.clone().count(), behind.max().unwrap_or(0))
 }
 
 fn rfc3339(second: i64) -> String {
@@ -128,6 +153,10 @@ fn the_tables_show_the_same_counts() {
     let counts = fixed_window(&records, 30);
     let run = ratecell_with(&["replay", "--policy", "fixed_window 30/1m"], &log(&records));
     let out = run.quiet_success();
+    assert!(
+        out.contains("\nwarning: ") && out.contains(" records are earlier than one before them"),
+        "{out}"
+    );
     let lines: BTreeSet<String> =
         out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     for (client, (allowed, denied)) in &counts {
@@ -145,8 +174,8 @@ fn time_zero_is_the_midnight_before_the_first_day() {
     let log = |day: &str| format!("a - - [{day}/May/2015:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
     for (days, denied) in [(["17", "18"], 0), (["18", "17"], 1), (["17", "17"], 1)] {
         let log = days.map(log).concat();
-        let out = ratecell_with(&["replay", "-p", "fixed_window 1/2d", "--json"], log.as_bytes());
-        let json: serde_json::Value = serde_json::from_str(&out.quiet_success()).unwrap();
+        let run = ratecell_with(&["replay", "-p", "fixed_window 1/2d", "--json"], log.as_bytes());
+        let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(json["policies"][0]["denied"], denied, "{days:?}");
     }
 }
@@ -157,11 +186,32 @@ fn before_time_zero_is_time_zero() {
         |(client, day)| format!("{client} - - [{day}/May/2015:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
     // The 13th and the 14th are one day where the record of the 17th has set time zero.
     let log = [("a", 17), ("b", 13), ("b", 14)].map(line).concat();
-    let out = ratecell_with(&["replay", "-p", "fixed_window 1/1d", "--json"], log.as_bytes());
-    let json: serde_json::Value = serde_json::from_str(&out.quiet_success()).unwrap();
+    let run = ratecell_with(&["replay", "-p", "fixed_window 1/1d", "--json"], log.as_bytes());
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(json["policies"][0]["denied"], 1);
     assert_eq!(json["first"], "2015-05-17T12:00:00Z");
     assert_eq!(json["last"], "2015-05-14T12:00:00Z");
+}
+
+#[test]
+fn a_log_out_of_order_denies_what_the_same_log_in_order_does_not() {
+    // A record a second, and each two of them have changed places.
+    let records: Vec<Record> = (0..60).map(|i| (36_000 + (i ^ 1), "client")).collect();
+    let log = log(&records);
+    let args = ["replay", "-p", "1/s", "--json"];
+    let run = ratecell_with(&args, &log);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&json["out_of_order"], &json["out_of_order_by_s"]), (&30.into(), &1.0.into()));
+    assert_eq!(json["policies"][0]["denied"], 30);
+    assert_eq!(
+        run.stderr,
+        "ratecell: 30 of 60 records are earlier than one before them, by up to 1s; they may be denied for that alone: sort the log by time, or use --sort\n"
+    );
+
+    let out = ratecell_with(&[&args[..], &["--sort"]].concat(), &log).quiet_success();
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["out_of_order"], &json["policies"][0]["denied"]), (&0.into(), &0.into()));
+    assert_eq!((&json["first"], &json["last"]), (&rfc3339(36_000).into(), &rfc3339(36_059).into()));
 }
 
 #[test]
