@@ -240,7 +240,7 @@ enum ratecell_when_full
   RATECELL_FULL_SHARE = 1,
   /**
    * The newcomer is denied, until a place may come free: of several layers, in the first without one.
-   * Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
+   * If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
    */
   RATECELL_FULL_DENY = 2,
   /**
@@ -319,7 +319,8 @@ typedef struct ratecell_config {
    */
   size_t size;
   /**
-   * Keys that have room at once. Each layer of the policy takes about 25 bytes a key. 0 is 100,000; in
+   * Keys that have room at once; at exactly this many, about 2 in 100,000 find none. The memory is about 25
+   * bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; in
    * memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
    */
   uint64_t max_keys;
@@ -574,7 +575,7 @@ int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
 /**
  * Decide cost units of a key now, all of them or none, and charge them if they are allowed.
  *
- * No bytes are a key like any other. A cost of 0 asks and charges nothing.
+ * No bytes are a key like any other. A cost of 0 is a ratecell_limiter_peek.
  *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
  * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -636,8 +637,9 @@ int32_t ratecell_limiter_check_within_at(const struct ratecell_limiter *limiter,
 /**
  * Decide cost units now of the key with this hash, which the caller computed.
  *
- * Distinct hashes are distinct keys, and a key by its hash is not the key by its bytes. Where others
- * choose the keys, the hash must be one they cannot predict.
+ * Distinct hashes can be one key: a key is identified by its bucket, of which there are max_keys / 6, and by 40
+ * bits. Among n = max_keys keys two agree in both with a probability of about 3n / 2^40. A key by its hash is not
+ * the key by its bytes. Where others choose the keys, the hash must be one they cannot predict.
  *
  * Returns, errors, NULL and threads: as ratecell_limiter_check.
  * Since: 0.1
@@ -661,6 +663,9 @@ int32_t ratecell_limiter_check_hash_at(const struct ratecell_limiter *limiter,
 
 /**
  * Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
+ *
+ * It does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a key may have units
+ * remaining and be denied all the same.
  *
  * Returns RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, or RATECELL_DENIED where the clock has stepped back to
  * before the key's state; and writes *decision, whose remaining is the answer.
@@ -690,7 +695,11 @@ int32_t ratecell_limiter_peek_at(const struct ratecell_limiter *limiter,
  *
  * For what is known only when it is over, such as a response's status, and for refusals that are to count.
  *
- * Returns what ratecell_limiter_peek would afterwards, and writes *decision likewise.
+ * A new key for which a full table has no room is not charged under RATECELL_FULL_DENY and RATECELL_FULL_ALLOW.
+ * Under RATECELL_FULL_DENY the decision says so, and no peek does; a charge of 0 is a peek.
+ *
+ * Returns what ratecell_limiter_peek would afterwards, or RATECELL_DENIED for want of room; and writes *decision
+ * likewise.
  * Errors, NULL and threads: as ratecell_limiter_check.
  * Since: 0.1
  */

@@ -44,10 +44,12 @@ fn monday_before(wall_ns: u64) -> u64 {
 
 /// A limiter's clock.
 ///
-/// It tells CLOCK_MONOTONIC, never later and at most a microsecond earlier, so a step of the wall clock does
-/// not move it, and it does not run while the machine is suspended. Its zero is the Monday 00:00 UTC before
-/// it was made, so that aligned windows follow the seconds, minutes, hours, days and weeks of UTC as the
-/// wall clock showed them then.
+/// It tells CLOCK_MONOTONIC, so a step of the wall clock does not move it, and it does not run while the
+/// machine is suspended. It is never ahead of CLOCK_MONOTONIC, and up to about a microsecond behind it; where
+/// another thread was preempted in the middle of measuring, by 0.2 % of that preemption.
+///
+/// Its zero is the Monday 00:00 UTC before it was made, so that aligned windows follow the seconds, minutes,
+/// hours, days and weeks of UTC as the wall clock showed them then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The epoch in nanoseconds since 1970.

@@ -116,6 +116,9 @@ impl Decision {
 
     /// How long until the same cost would be allowed, with no other traffic on the key: exact, 1 ns
     /// earlier it is still denied. Zero if it was allowed, `None` if it never can be.
+    ///
+    /// It is exact by the limiter's own clock, which is never ahead of CLOCK_MONOTONIC and up to about a
+    /// microsecond behind it: a wait of exactly this by another clock may end that much too early.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self.retry_after_ns {

@@ -115,7 +115,7 @@ pub enum BuildError {
     },
     /// The policy cannot be kept in the words that are there.
     Policy(PolicyError),
-    /// The memory or file is none for this limiter.
+    /// The memory or file holds no region, or one that does not fit this limiter.
     Region(RegionError),
     /// The same of a file.
     #[non_exhaustive]

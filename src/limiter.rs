@@ -28,8 +28,10 @@ use tables::{LayerTable, Layers};
 /// `sliding_log` alone allocates its entries and locks briefly. A limiter may be shared by any number
 /// of threads, by reference or in an `Arc`.
 ///
-/// Keys are bytes and are not kept: a key is known by its keyed hash. Two of n keys share a cell, and
-/// so are limited together, with a probability of about n^2 / 2^60 over the table.
+/// Keys are bytes and are not kept: a key is identified by its bucket, of which there are `max_keys` / 6,
+/// and by 40 bits of its keyed hash. Two of n keys agree in both, and so are limited together, with a
+/// probability of about n^2 / (2 * buckets * 2^40). For n = `max_keys` that is 3n / 2^40: 3 in a million,
+/// for a million keys.
 ///
 /// Every call that decides reads the limiter's own clock once, or has a twin `…_at` that is given the
 /// time: nanoseconds since any epoch, as long as all who use the limiter use one. The limiter's own
@@ -67,8 +69,11 @@ pub struct LimiterBuilder {
 }
 
 impl LimiterBuilder {
-    /// Keys that have room at once, at least 1; default 100,000. Each layer takes about 25 bytes a key,
-    /// at construction. More keys than this find room too, up to a third more, but some do not.
+    /// Keys that have room at once, at least 1; default 100,000. At exactly this many, about 2 in 100,000
+    /// find none. More keys than this find room too, up to a third more, but more of them find none.
+    ///
+    /// The memory is about 25 bytes a key and layer, taken at construction; a `sliding_log` about 100, and 8
+    /// for each unit it has room for, taken when a key needs it.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
         self.max_keys = Some(max_keys);
         self
@@ -113,7 +118,7 @@ impl Limiter {
         self.check_n(key, 1)
     }
 
-    /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
+    /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a [`peek`](Self::peek).
     #[inline(always)]
     pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
         let h = self.hash(key.as_ref());
@@ -157,9 +162,10 @@ impl Limiter {
 
     /// Decides `cost` units now of the key with this `hash`, which the caller computed.
     ///
-    /// Distinct hashes are distinct keys. Where others choose the keys, the hash must be one they
-    /// cannot predict, or they can choose keys that share buckets. A key checked by hash is not the key
-    /// checked by its bytes.
+    /// Distinct hashes can be one key: only the bucket and 40 bits identify it, as the documentation of
+    /// [`Limiter`] says with the probability. Where others choose the keys, the hash must be one they cannot
+    /// predict, or they can choose keys that share buckets. A key checked by hash is not the key checked by
+    /// its bytes.
     #[inline(always)]
     pub fn check_hash(&self, hash: u64, cost: u32) -> Decision {
         let h = spread(hash);
@@ -208,6 +214,9 @@ impl Limiter {
     }
 
     /// What a check of `key` would see now, without charging it: a check of cost 0.
+    ///
+    /// It does not see whether a full table has room for a new key: under [`WhenFull::Deny`] a key may have
+    /// units remaining and be denied all the same.
     #[inline]
     pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
         self.peek_at(key, self.clock.now())
@@ -224,6 +233,9 @@ impl Limiter {
     ///
     /// The decision is what a [`peek`](Self::peek) sees afterwards. For what is known only when it is
     /// over, such as a response's status, and for refusals that are to count.
+    ///
+    /// A new key for which a full table has no room is not charged under [`WhenFull::Deny`] and
+    /// [`WhenFull::Allow`]. Under `Deny` the decision says so, and no peek does; a charge of 0 is a peek.
     #[inline]
     pub fn charge(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
         self.charge_at(key, cost, self.clock.now())

@@ -48,7 +48,7 @@ pub enum WhenFull {
     /// drained. May deny too much, never allows too much.
     Share,
     /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
-    /// Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
+    /// If the policy itself denies (after a clock step back), `retry_after` is the policy's, not the table's.
     Deny,
     /// The newcomer is allowed, and not charged.
     Allow,

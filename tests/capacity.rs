@@ -40,7 +40,6 @@ fn at_capacity_hardly_a_key_is_without_room() {
     assert!(stats.denied_full < 100, "{} of {MAX_KEYS} keys without room", stats.denied_full);
 }
 
-/// The sliding logs' table is bounded in keys too, and answers as the others do when it is full.
 /// What a peek cannot see: that there is no room for the key.
 #[test]
 fn a_newcomer_without_room_in_one_layer_has_nothing_remaining() {
@@ -54,6 +53,7 @@ fn a_newcomer_without_room_in_one_layer_has_nothing_remaining() {
     assert!(denied.reset_after_ns() >= denied.retry_after_ns() && denied.retry_after_ns() > 0, "{denied:?}");
 }
 
+/// The sliding logs' table is bounded in keys too, and answers as the others do when it is full.
 #[test]
 fn logs_are_bounded_in_keys() {
     for when_full in [WhenFull::Evict, WhenFull::Share, WhenFull::Deny, WhenFull::Allow] {

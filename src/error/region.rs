@@ -17,7 +17,7 @@ pub enum RegionField {
     MaxKeys,
     /// What becomes of a new key without room.
     WhenFull,
-    /// The run of the machine: memory of another has no clock in this one, a file has.
+    /// The run of the machine: shared memory made in another boot cannot be used; a file's clock is carried over.
     Boot,
     /// The time namespace, whose monotonic clock is another's.
     TimeNamespace,
@@ -41,9 +41,9 @@ impl fmt::Display for RegionField {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// The memory does not begin where atomics can, or is none.
+    /// The memory is null, or its address is not a multiple of `expected`.
     Unaligned {
-        /// What its address must be a multiple of, and not 0.
+        /// Bytes.
         expected: usize,
     },
     /// The memory is shorter than what is to be in it, or than its header says.

@@ -59,7 +59,7 @@ fn tell(decision: Decision, place: Place<'_>) -> i32 {
 
 /// Decide cost units of a key now, all of them or none, and charge them if they are allowed.
 ///
-/// No bytes are a key like any other. A cost of 0 asks and charges nothing.
+/// No bytes are a key like any other. A cost of 0 is a ratecell_limiter_peek.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
 /// Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -145,8 +145,9 @@ pub unsafe extern "C" fn ratecell_limiter_check_within_at(
 
 /// Decide cost units now of the key with this hash, which the caller computed.
 ///
-/// Distinct hashes are distinct keys, and a key by its hash is not the key by its bytes. Where others
-/// choose the keys, the hash must be one they cannot predict.
+/// Distinct hashes can be one key: a key is identified by its bucket, of which there are max_keys / 6, and by 40
+/// bits. Among n = max_keys keys two agree in both with a probability of about 3n / 2^40. A key by its hash is not
+/// the key by its bytes. Where others choose the keys, the hash must be one they cannot predict.
 ///
 /// Returns, errors, NULL and threads: as ratecell_limiter_check.
 /// Since: 0.1
@@ -178,6 +179,9 @@ pub unsafe extern "C" fn ratecell_limiter_check_hash_at(
 }
 
 /// Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
+///
+/// It does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a key may have units
+/// remaining and be denied all the same.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, or RATECELL_DENIED where the clock has stepped back to
 /// before the key's state; and writes *decision, whose remaining is the answer.
@@ -215,7 +219,11 @@ pub unsafe extern "C" fn ratecell_limiter_peek_at(
 ///
 /// For what is known only when it is over, such as a response's status, and for refusals that are to count.
 ///
-/// Returns what ratecell_limiter_peek would afterwards, and writes *decision likewise.
+/// A new key for which a full table has no room is not charged under RATECELL_FULL_DENY and RATECELL_FULL_ALLOW.
+/// Under RATECELL_FULL_DENY the decision says so, and no peek does; a charge of 0 is a peek.
+///
+/// Returns what ratecell_limiter_peek would afterwards, or RATECELL_DENIED for want of room; and writes *decision
+/// likewise.
 /// Errors, NULL and threads: as ratecell_limiter_check.
 /// Since: 0.1
 #[unsafe(no_mangle)]

@@ -18,7 +18,8 @@ use crate::table::WhenFull;
 pub struct ratecell_config {
     /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
     pub size: usize,
-    /// Keys that have room at once. Each layer of the policy takes about 25 bytes a key. 0 is 100,000; in
+    /// Keys that have room at once; at exactly this many, about 2 in 100,000 find none. The memory is about 25
+    /// bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; in
     /// memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
     pub max_keys: u64,
     /// What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
@@ -38,7 +39,7 @@ pub enum ratecell_when_full {
     /// too much, never allows too much.
     RATECELL_FULL_SHARE = 1,
     /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
-    /// Whom the policy itself denies, after a step back of the clock, is told when it allows, room or not.
+    /// If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
     RATECELL_FULL_DENY = 2,
     /// The newcomer is allowed, and not charged.
     RATECELL_FULL_ALLOW = 3,

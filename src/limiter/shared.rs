@@ -91,10 +91,10 @@ impl LimiterBuilder {
     /// A limiter in the region that is in the file at `path`; made, if there is no file or nothing in it, for
     /// `max_keys`, or by default 100,000.
     ///
-    /// The file is sparse nowhere and as long as the region. A new one can be read and written by its owner
-    /// alone; an empty one that is there beforehand keeps its owner and mode. The region outlives its
-    /// processes, and the machine's restart, after which its clock goes on from the epoch by the wall clock.
-    /// Nobody may shorten the file while it is used: the system would end the process.
+    /// All of the file's blocks are allocated when it is made, and it is as long as the region. A new file can
+    /// be read and written by its owner alone; an empty one that is there beforehand keeps its owner and mode.
+    /// The region outlives its processes, and the machine's restart, after which its clock goes on from the
+    /// epoch by the wall clock. Nobody may shorten the file while it is used: the system would end the process.
     ///
     /// # Errors
     /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
