@@ -115,9 +115,9 @@ pub enum BuildError {
     },
     /// The policy cannot be kept in the words that are there.
     Policy(PolicyError),
-    /// The memory or file holds no region, or one that does not fit this limiter.
+    /// The memory holds no region, or one that does not fit this limiter.
     Region(RegionError),
-    /// The same of a file.
+    /// The file holds no region, or one that does not fit this limiter, or the system refuses something of it.
     #[non_exhaustive]
     File {
         /// The file.
