@@ -344,8 +344,8 @@ typedef struct ratecell_decision {
    */
   uint64_t remaining;
   /**
-   * Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier it is still
-   * denied. 0 if it was allowed, UINT64_MAX if it never can be.
+   * Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
+   * clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be.
    */
   uint64_t retry_after_ns;
   /**
@@ -763,7 +763,8 @@ int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
  *
  * There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
  * where another refuses, what it has still. No number of callers can have any limiter allow more than its
- * policy; a claim that another caller overtakes is refused.
+ * policy; a claim that another caller overtakes is refused. What was charged for it is then taken back, unless
+ * another charge of the same key came after it: such a charge stays.
  *
  * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
  * RATECELL_CLOCK_RANGE; and writes all decisions.

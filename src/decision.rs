@@ -118,7 +118,8 @@ impl Decision {
     /// earlier it is still denied. Zero if it was allowed, `None` if it never can be.
     ///
     /// It is exact by the limiter's own clock, which is never ahead of CLOCK_MONOTONIC and up to about a
-    /// microsecond behind it: a wait of exactly this by another clock may end that much too early.
+    /// microsecond behind it (where another thread was preempted while it measured the clocks, 0.2 % of that
+    /// preemption): a wait of exactly this by another clock may end that much too early.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self.retry_after_ns {

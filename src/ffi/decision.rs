@@ -14,8 +14,8 @@ pub struct ratecell_decision {
     pub limit: u64,
     /// Units that would be allowed at this same instant, after this decision.
     pub remaining: u64,
-    /// Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier it is still
-    /// denied. 0 if it was allowed, UINT64_MAX if it never can be.
+    /// Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
+    /// clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be.
     pub retry_after_ns: u64,
     /// Until the key is as good as never used.
     pub reset_after_ns: u64,

@@ -36,7 +36,8 @@ pub struct ratecell_claim {
 ///
 /// There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
 /// where another refuses, what it has still. No number of callers can have any limiter allow more than its
-/// policy; a claim that another caller overtakes is refused.
+/// policy; a claim that another caller overtakes is refused. What was charged for it is then taken back, unless
+/// another charge of the same key came after it: such a charge stays.
 ///
 /// Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
 /// RATECELL_CLOCK_RANGE; and writes all decisions.

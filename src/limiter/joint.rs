@@ -40,7 +40,8 @@ impl Limiter {
     /// refuses, what it has still.
     ///
     /// As with the layers of one policy, all are peeked at before any is charged, and no number of callers can
-    /// have any limiter allow more than its policy; a claim that another caller overtakes is refused.
+    /// have any limiter allow more than its policy; a claim that another caller overtakes is refused. What was charged
+    /// for it is then taken back, unless another charge of the same key came after it: such a charge stays.
     ///
     /// # Panics
     /// Where `decisions` is not as long as `claims`.
