@@ -59,15 +59,17 @@ func ByForwardedFor(trustedHops int) KeyFunc {
 //		return peer(r)
 //	}
 //
-// ByHeader panics if the name is empty.
+// The field Host, which net/http keeps beside the others, is the request's Host. ByHeader panics if the name is
+// empty.
 func ByHeader(name string) KeyFunc {
 	if name == "" {
 		panic(`ratecell: ByHeader(""): expected the name of a field`)
 	}
 	name = http.CanonicalHeaderKey(name)
-	return func(r *http.Request) string {
-		return r.Header.Get(name)
+	if name == "Host" {
+		return func(r *http.Request) string { return r.Host }
 	}
+	return func(r *http.Request) string { return r.Header.Get(name) }
 }
 
 func remoteKey(r *http.Request) string {

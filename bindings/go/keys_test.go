@@ -2,6 +2,7 @@ package ratecell
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -68,6 +69,10 @@ func TestByHeader(t *testing.T) {
 	}
 	if got := ByHeader("Authorization")(r); got != "" {
 		t.Errorf("%q of a field that is not there", got)
+	}
+	r = httptest.NewRequest("GET", "http://example.org/path", nil)
+	if got := ByHeader("host")(r); got != "example.org" {
+		t.Errorf("the request's host is %q", got)
 	}
 }
 

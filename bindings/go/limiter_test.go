@@ -53,6 +53,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"max keys":       {func() (*Limiter, error) { return New("1/s", MaxKeys(0)) }, []string{"MaxKeys(0)", "1 or more"}},
 		"too many keys":  {func() (*Limiter, error) { return New("1/s", MaxKeys(1<<62)) }, []string{"ENOMEM"}},
 		"when full":      {func() (*Limiter, error) { return New("1/s", WhenFull(7)) }, []string{"WhenFull(7)", "FullDeny"}},
+		"nil option":     {func() (*Limiter, error) { return New("1/s", MaxKeys(8), nil) }, []string{"option 2 of 2 is nil", "expected"}},
 		"path NUL":       {func() (*Limiter, error) { return Open("a\x00b", "1/s") }, []string{"path", "NUL"}},
 		"no folder":      {func() (*Limiter, error) { return Open(filepath.Join(dir, "no", "file"), "1/s") }, []string{"No such file"}},
 		"a folder":       {func() (*Limiter, error) { return Open(dir, "1/s") }, []string{"Is a directory"}},

@@ -1,6 +1,7 @@
 package ratecell
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -21,15 +22,22 @@ func PolicyName(name string) MiddlewareOption {
 	}
 }
 
-// CostFunc sets what a request costs, 1 without it. A cost of 0 is let through and charges nothing.
+// CostFunc sets what a request costs, 1 without it. A cost of 0 is let through and charges nothing. CostFunc panics
+// if the function is nil.
 func CostFunc(cost func(*http.Request) uint32) MiddlewareOption {
+	if cost == nil {
+		panic("ratecell: CostFunc(nil): expected a function that tells what a request costs")
+	}
 	return func(m *middleware) { m.cost = cost }
 }
 
 // OnRefused sets what answers a request that is refused. The fields are already in the response's header, its
 // status is still to be written. Without it the answer is 429 Too Many Requests, or 503 Service Unavailable
-// where the decision is not about the client: Closed, ClockRange.
+// where the decision is not about the client: Closed, ClockRange. OnRefused panics if the function is nil.
 func OnRefused(refused func(http.ResponseWriter, *http.Request, Decision)) MiddlewareOption {
+	if refused == nil {
+		panic("ratecell: OnRefused(nil): expected a function that answers a refused request")
+	}
 	return func(m *middleware) { m.refused = refused }
 }
 
@@ -50,7 +58,8 @@ type middleware struct {
 // The key function says who is limited. A request whose key is empty is not limited, and has no fields: it skips
 // the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile.
 //
-// Middleware panics, as http.Handle does, if the limiter or the key function is nil, or a setting is wrong.
+// Middleware panics, as http.Handle does, if the limiter, the key function or an option is nil, or a setting is
+// wrong; what it returns panics if the handler is nil.
 func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func(http.Handler) http.Handler {
 	if limiter == nil {
 		panic("ratecell: Middleware: the limiter is nil")
@@ -64,12 +73,18 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 		cost:    func(*http.Request) uint32 { return 1 },
 		refused: refused,
 	}
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			panic(fmt.Sprintf("ratecell: Middleware: option %d of %d is nil", i+1, len(options)))
+		}
 		option(m)
 	}
 	// Of a closed limiter there is none, and no request will need one.
 	m.policy, _ = limiter.policyField(m.name)
 	return func(next http.Handler) http.Handler {
+		if next == nil {
+			panic("ratecell: Middleware: the handler is nil")
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
 }

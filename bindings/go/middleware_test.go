@@ -162,6 +162,10 @@ func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 		"limiter":        func() { Middleware(nil, ByRemoteAddr()) },
 		"key function":   func() { Middleware(limiter, nil) },
 		"ASCII":          func() { Middleware(limiter, ByRemoteAddr(), PolicyName("ü")) },
+		"CostFunc(nil)":  func() { CostFunc(nil) },
+		"OnRefused(nil)": func() { OnRefused(nil) },
+		"option 2 of 2":  func() { Middleware(limiter, ByRemoteAddr(), PolicyName("p"), nil) },
+		"the handler":    func() { Middleware(limiter, ByRemoteAddr())(nil) },
 		"1 or more":      func() { ByForwardedFor(0) },
 		"name of a fiel": func() { ByHeader("") },
 	} {

@@ -62,7 +62,10 @@ func WhenFull(full Full) Option {
 
 func configured(options []Option) (C.ratecell_config, error) {
 	var c config
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			return C.ratecell_config{}, fmt.Errorf("ratecell: option %d of %d is nil: expected one such as MaxKeys(1000)", i+1, len(options))
+		}
 		if err := option(&c); err != nil {
 			return C.ratecell_config{}, err
 		}
