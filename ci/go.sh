@@ -65,6 +65,18 @@ if go build -o program . 2>"$work/missing"; then
 else
     grep -q 'make install' "$work/missing" || { cat "$work/missing" >&2; exit 1; }
 fi
+install -D -m 644 -t "$work/other" "$work/prefix/include/ratecell.h"
+sed -i 's/\(RATECELL_VERSION_MINOR\) [0-9]*$/\1 999/' "$work/other/ratecell.h"
+if CGO_CFLAGS="-I$work/other" go build -o program . 2>"$work/mismatch"; then
+    echo "it was built with another version's header" >&2
+    exit 1
+fi
+grep -q 'another version' "$work/mismatch" || { cat "$work/mismatch" >&2; exit 1; }
+if CGO_ENABLED=0 go build -o program . 2>"$work/no-cgo"; then
+    echo "it was built without cgo" >&2
+    exit 1
+fi
+[ "$(grep -c undefined "$work/no-cgo")" = 1 ] && grep -q CGO_ENABLED_1 "$work/no-cgo" || { cat "$work/no-cgo" >&2; exit 1; }
 CGO_CFLAGS="-I$work/prefix/include" CGO_LDFLAGS="-L$work/prefix/lib" go build -o program .
 ./program >"$work/printed"
 sed -n '/^```text$/,/^```$/p' "$here/README.md" | sed '1d; /^```$/,$d' | diff - "$work/printed"

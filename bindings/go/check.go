@@ -1,3 +1,5 @@
+//go:build cgo
+
 package ratecell
 
 // Allow decides one unit of a key now, and charges it if it is allowed. It is false of a closed limiter.
