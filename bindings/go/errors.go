@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -17,10 +18,12 @@ var ErrClosed = errors.New("ratecell: the limiter is closed")
 // Error is what the C library refuses when a limiter is made: a policy, an option, a file, or for want of
 // memory.
 type Error struct {
-	// Status is the number of the error in ratecell.h, below 0.
-	Status int
+	// Status is the kind of the error.
+	Status Status
 	// Text says what was wrong and what was expected.
 	Text string
+	// Err is the system's error of a file that cannot be opened, a [*fs.PathError]; otherwise nil.
+	Err error
 }
 
 // Error is the text, after "ratecell: ".
@@ -28,12 +31,17 @@ func (e *Error) Error() string {
 	return "ratecell: " + e.Text
 }
 
-func statusError(status C.int32_t) error {
-	return &Error{Status: int(status), Text: C.GoString(C.ratecell_strerror(status))}
+// Unwrap is Err: errors.Is tells of a file that it is absent by [fs.ErrNotExist], and the like.
+func (e *Error) Unwrap() error {
+	return e.Err
+}
+
+func statusError(status C.int32_t) *Error {
+	return &Error{Status: Status(status), Text: Status(status).String()}
 }
 
 // explained is the error of a status; explain writes a sentence that says more, if there is more to say.
-func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.int32_t) error {
+func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.int32_t) *Error {
 	length := explain(nil, 0)
 	if length <= 0 {
 		return statusError(status)
@@ -42,7 +50,17 @@ func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.in
 	if explain((*C.char)(bytesOf(stringOf(buffer))), C.size_t(len(buffer))) != length {
 		return statusError(status)
 	}
-	return &Error{Status: int(status), Text: string(buffer[:length])}
+	return &Error{Status: Status(status), Text: string(buffer[:length])}
+}
+
+// openError is what the system has against a file, told by opening it once more as the C library does; nil if that
+// is not what it refused.
+func openError(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // text is s, which goes to C, where a text ends at its first NUL.

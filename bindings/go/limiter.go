@@ -49,6 +49,9 @@ func New(policy string, options ...Option) (*Limiter, error) {
 // A new file can be read and written by its owner alone. It outlives the processes and a restart of the
 // machine. A file that is anything else is refused and left as it is, and so is a sliding_log, which cannot be
 // shared. Nobody may shorten the file while it is used.
+//
+// The error of a file that cannot be opened wraps the system's: it is [fs.ErrNotExist] where the folder is absent,
+// and [fs.ErrPermission] where the file is another user's.
 func Open(path, policy string, options ...Option) (*Limiter, error) {
 	if err := text("path", path); err != nil {
 		return nil, err
@@ -65,12 +68,16 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	defer C.free(unsafe.Pointer(cPolicy))
 	var limiter *C.ratecell_limiter
 	if status := C.ratecell_limiter_open(cPath, cPolicy, &config, &limiter); status < 0 {
-		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
+		refused := explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
 			if explanation := C.ratecell_policy_explain(cPolicy, buffer, len); explanation != 0 {
 				return explanation
 			}
 			return C.ratecell_file_explain(cPath, cPolicy, &config, buffer, len)
 		})
+		if refused.Status == StatusFile {
+			refused.Err = openError(path)
+		}
+		return nil, refused
 	}
 	return newLimiter(limiter), nil
 }

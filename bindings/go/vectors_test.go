@@ -167,9 +167,16 @@ func (r *replay) time(ns uint64) time.Duration {
 	return time.Duration(ns)
 }
 
-var vectorErrors = map[string]int{
-	"zero_limit": -11, "zero_period": -12, "zero_capacity": -13, "bad_type": -14, "bad_offset": -15,
-	"range": -16, "precision": -17, "unknown_algorithm": -18, "bad_layers": -19,
+var vectorErrors = map[string]Status{
+	"zero_limit":        StatusPolicyZeroLimit,
+	"zero_period":       StatusPolicyZeroPeriod,
+	"zero_capacity":     StatusPolicyZeroCapacity,
+	"bad_type":          StatusPolicyBadType,
+	"bad_offset":        StatusPolicyBadOffset,
+	"range":             StatusPolicyRange,
+	"precision":         StatusPolicyPrecision,
+	"unknown_algorithm": StatusPolicyUnknownAlgorithm,
+	"bad_layers":        StatusPolicyBadLayers,
 }
 
 // construct is a line of construct.jsonl: a policy, with its error or with how it resolves.
@@ -184,7 +191,7 @@ func (r *replay) construct(said *vectorLine, line []byte) {
 	if policy == "" {
 		// No layers, and a layer that is layers, are no text at all, and so an error of syntax.
 		r.unsaid++
-		want = -10
+		want = StatusPolicySyntax
 	}
 	refused, ok := err.(*Error)
 	r.stated(ok && refused.Status == want && limiter == nil, line, err)
