@@ -2,6 +2,8 @@
 
 package ratecell
 
+import "time"
+
 // Allow decides one unit of a key now, and charges it if it is allowed. It is false of a closed limiter.
 func (l *Limiter) Allow(key string) bool {
 	return l.AllowN(key, 1)
@@ -33,6 +35,26 @@ func (l *Limiter) CheckAt(key string, cost uint32, nowNs uint64) Decision {
 		return undecided()
 	}
 	return n.checkAt(key, cost, nowNs)
+}
+
+// CheckWithin is Check, but what would be allowed with a Delay of more than maxDelay is denied and charges nothing:
+// its RetryAfter is when the Delay is no longer. It is for callers who can hold a request only so long. Only a
+// leaky_queue has delays; a maxDelay below 0 is 0.
+func (l *Limiter) CheckWithin(key string, cost uint32, maxDelay time.Duration) Decision {
+	n := l.native.Load()
+	if n == nil {
+		return undecided()
+	}
+	return n.checkWithin(key, cost, maxDelay)
+}
+
+// CheckWithinAt is CheckWithin at nowNs.
+func (l *Limiter) CheckWithinAt(key string, cost uint32, maxDelay time.Duration, nowNs uint64) Decision {
+	n := l.native.Load()
+	if n == nil {
+		return undecided()
+	}
+	return n.checkWithinAt(key, cost, maxDelay, nowNs)
 }
 
 // CheckBytes is Check of a key that is bytes, without a copy of them. They must not change during the call. The

@@ -1,6 +1,7 @@
 package ratecell
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -45,6 +46,28 @@ func TestDelayOfAQueue(t *testing.T) {
 	}
 	if d := limiter.CheckAt("k", 1, 0); d.Outcome != Denied || d.Delay != 0 {
 		t.Errorf("beyond the queue: %+v", d)
+	}
+}
+
+func TestCheckWithinADelay(t *testing.T) {
+	limiter := newTest(t, "leaky_queue 1/s queue=5")
+	for i, test := range []struct {
+		maxDelay time.Duration
+		want     Decision
+	}{
+		{-time.Second, Decision{true, Allowed, 6, 5, 0, time.Second, 0, 0}},
+		{0, Decision{false, Denied, 6, 5, time.Second, time.Second, 0, 0}},
+		{999_999_999, Decision{false, Denied, 6, 5, 1, time.Second, 0, 0}},
+		{time.Second, Decision{true, Allowed, 6, 4, 0, 2 * time.Second, time.Second, 0}},
+		{InfDuration, Decision{true, Allowed, 6, 3, 0, 3 * time.Second, 2 * time.Second, 0}},
+	} {
+		if got := limiter.CheckWithinAt("k", 1, test.maxDelay, 0); got != test.want {
+			t.Errorf("%d, within %v: %+v, expected %+v", i, test.maxDelay, got, test.want)
+		}
+	}
+	limiter.Allow("own clock")
+	if d := limiter.CheckWithin("own clock", 1, time.Millisecond); d.Outcome != Denied || limiter.Peek("own clock").Remaining != 5 {
+		t.Errorf("by the own clock: %+v", d)
 	}
 }
 
@@ -117,6 +140,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	costs := make([]uint32, len(keys))
 	decisions := make([]Decision, len(keys))
 	number := byte(0)
+	background := context.Background()
 	for name, call := range map[string]func(){
 		"Allow":   func() { limiter.Allow(keys[0]) },
 		"Check":   func() { decisions[0] = limiter.Check(keys[1], 1) },
@@ -131,6 +155,8 @@ func TestNothingIsAllocated(t *testing.T) {
 			key := [4]byte{number}
 			limiter.Check(string(key[:]), 1)
 		},
+		"CheckWithin":  func() { limiter.CheckWithin(keys[0], 1, 0) },
+		"Wait":         func() { _ = limiter.Wait(background, keys[2], 0) },
 		"Peek":         func() { limiter.Peek(keys[0]) },
 		"Charge":       func() { limiter.Charge(keys[0], 1) },
 		"Forget":       func() { limiter.Forget(keys[0]) },

@@ -51,5 +51,8 @@ func nanoseconds(d time.Duration) C.uint64_t {
 	if d == InfDuration {
 		return math.MaxUint64
 	}
+	if d < 0 {
+		return 0
+	}
 	return C.uint64_t(d)
 }

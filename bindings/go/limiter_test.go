@@ -160,6 +160,7 @@ func TestClosed(t *testing.T) {
 	for name, limiter := range map[string]*Limiter{"closed": closed, "zero": {}} {
 		for _, d := range []Decision{
 			limiter.Check("k", 1), limiter.CheckAt("k", 1, 0), limiter.CheckBytes(nil, 1), limiter.Peek("k"),
+			limiter.CheckWithin("k", 1, 0), limiter.CheckWithinAt("k", 1, 0, 0),
 			limiter.PeekAt("k", 0), limiter.Charge("k", 1), limiter.ChargeAt("k", 1, 0),
 		} {
 			if d.Allowed || d.Outcome != Closed || !errors.Is(d.Err(), ErrClosed) || d.RetryAfter != InfDuration {

@@ -26,6 +26,16 @@ static int32_t go_check_at(go_limiter limiter, const char *key, size_t len, uint
     return ratecell_limiter_check_at(limiter_of(limiter), key, len, cost, now_ns, decision);
 }
 
+static int32_t go_check_within(go_limiter limiter, const char *key, size_t len, uint32_t cost,
+                               uint64_t max_delay_ns, ratecell_decision *decision) {
+    return ratecell_limiter_check_within(limiter_of(limiter), key, len, cost, max_delay_ns, decision);
+}
+
+static int32_t go_check_within_at(go_limiter limiter, const char *key, size_t len, uint32_t cost,
+                                  uint64_t max_delay_ns, uint64_t now_ns, ratecell_decision *decision) {
+    return ratecell_limiter_check_within_at(limiter_of(limiter), key, len, cost, max_delay_ns, now_ns, decision);
+}
+
 static int32_t go_charge(go_limiter limiter, const char *key, size_t len, uint32_t cost,
                          ratecell_decision *decision) {
     return ratecell_limiter_charge(limiter_of(limiter), key, len, cost, decision);
@@ -76,6 +86,7 @@ import "C"
 
 import (
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -84,6 +95,7 @@ import (
 type native struct {
 	limiter *C.ratecell_limiter
 	closed  chan struct{} // closed by Close
+	lines   lines
 }
 
 func newNative(limiter *C.ratecell_limiter) *native {
@@ -137,6 +149,24 @@ func (n *native) checkAt(key string, cost uint32, nowNs uint64) (decision Decisi
 	var d C.ratecell_decision
 	status := C.go_check_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
 		C.uint64_t(nowNs), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	decision.set(status, &d)
+	return decision
+}
+
+func (n *native) checkWithin(key string, cost uint32, maxDelay time.Duration) (decision Decision) {
+	var d C.ratecell_decision
+	status := C.go_check_within(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+		nanoseconds(maxDelay), hiddenDecision(&d))
+	runtime.KeepAlive(n)
+	decision.set(status, &d)
+	return decision
+}
+
+func (n *native) checkWithinAt(key string, cost uint32, maxDelay time.Duration, nowNs uint64) (decision Decision) {
+	var d C.ratecell_decision
+	status := C.go_check_within_at(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost),
+		nanoseconds(maxDelay), C.uint64_t(nowNs), hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	decision.set(status, &d)
 	return decision

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -47,7 +49,7 @@ func TestWaitReturnsBeforeItSleeps(t *testing.T) {
 	if d := failed.Decision; d.Outcome != Denied || d.RetryAfter < 20*time.Minute || d.RetryAfter > 30*time.Minute {
 		t.Errorf("the decision is %+v", d)
 	}
-	if text := failed.Error(); !strings.Contains(text, "cost 2") || !strings.Contains(text, "deadline (it goes in 2") {
+	if text := failed.Error(); !strings.Contains(text, "cost 2") || !strings.Contains(text, "deadline (not before 2") {
 		t.Errorf("it says %q", text)
 	}
 	waitError(t, limiter.Wait(soon, "k", 3), ErrNever)
@@ -95,7 +97,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	waitError(t, limiter.Wait(context.Background(), "k", 1), ErrClosed)
 }
 
-func TestWaitInAQueue(t *testing.T) {
+func TestWaitInAQueueTakesNoPlaceBeforeItGoes(t *testing.T) {
 	limiter := newTest(t, "leaky_queue 1/h queue=5")
 	if err := limiter.Wait(context.Background(), "k", 1); err != nil {
 		t.Fatal(err)
@@ -103,11 +105,16 @@ func TestWaitInAQueue(t *testing.T) {
 	soon, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	failed := waitError(t, limiter.Wait(soon, "k", 1), ErrWouldExceedDeadline)
-	if !failed.Decision.Allowed || failed.Decision.Delay < 59*time.Minute {
+	if failed.Decision.Outcome != Denied || failed.Decision.RetryAfter < 59*time.Minute {
 		t.Errorf("the place in the queue: %+v", failed.Decision)
 	}
-	if d := limiter.Peek("k"); d.Remaining != 4 {
-		t.Errorf("the place is charged: %+v", d)
+	err := asleep(limiter, "k", 1, func(cancel func()) {
+		standing(limiter, 1)
+		cancel()
+	})
+	waitError(t, err, context.Canceled)
+	if d := limiter.Peek("k"); d.Remaining != 5 {
+		t.Errorf("a place is taken by who gave up: %+v", d)
 	}
 	fast := newTest(t, "leaky_queue 200/s queue=5")
 	started := fast.Now()
@@ -119,6 +126,133 @@ func TestWaitInAQueue(t *testing.T) {
 	if took := fast.Now() - started; took < 15e6 {
 		t.Errorf("four places after %d ns of the limiter's clock, expected 15 ms or more", took)
 	}
+}
+
+// Units that go one after another are charged when the first goes, and told of when the last does.
+func TestWaitForSeveralUnitsOfAQueue(t *testing.T) {
+	fast := newTest(t, "1000/s & leaky_queue 200/s queue=5")
+	started := fast.Now()
+	for i := 0; i < 2; i++ {
+		if err := fast.Wait(context.Background(), "k", 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := fast.Now() - started; took < 25e6 {
+		t.Errorf("six units after %d ns of the limiter's clock, expected 25 ms or more", took)
+	}
+	slow := newTest(t, "leaky_queue 1/h queue=5")
+	soon, cancel := context.WithTimeout(context.Background(), 90*time.Minute)
+	defer cancel()
+	waitError(t, slow.Wait(soon, "k", 3), ErrWouldExceedDeadline)
+	waitError(t, slow.Wait(soon, "k", 7), ErrNever)
+	if d := slow.Peek("k"); d.Remaining != 6 {
+		t.Errorf("a wait that failed took something: %+v", d)
+	}
+	err := asleep(slow, "k", 2, func(cancel func()) {
+		for slow.Peek("k").Remaining != 4 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	if failed := waitError(t, err, context.Canceled); !failed.Decision.Allowed || slow.Peek("k").Remaining != 4 {
+		t.Errorf("between its first unit and its last: %+v", failed.Decision)
+	}
+}
+
+// standing returns when so many stand in the lines of a limiter.
+func standing(limiter *Limiter, n int64) {
+	for limiter.native.Load().lines.standing.Load() != n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A caller behind others learns at once what no wait would change, without the units that are theirs.
+func TestWaitBehindOthers(t *testing.T) {
+	limiter := newTest(t, "2/h burst=2")
+	limiter.Allow("k")
+	err := asleep(limiter, "k", 2, func(cancel func()) {
+		standing(limiter, 1)
+		soon, cancelSoon := context.WithTimeout(context.Background(), 20*time.Minute)
+		defer cancelSoon()
+		waitError(t, limiter.Wait(soon, "k", 2), ErrWouldExceedDeadline)
+		waitError(t, limiter.Wait(soon, "k", 3), ErrNever)
+		if err := limiter.Wait(soon, "k", 0); err != nil {
+			t.Errorf("a cost of 0 waits: %v", err)
+		}
+		if err := limiter.Wait(soon, "other", 1); err != nil {
+			t.Errorf("another key waits: %v", err)
+		}
+		// There is one unit, but it is not this caller's turn.
+		behind := asleep(limiter, "k", 1, func(cancel func()) {
+			standing(limiter, 2)
+			cancel()
+		})
+		waitError(t, behind, context.Canceled)
+		cancel()
+	})
+	waitError(t, err, context.Canceled)
+	if d := limiter.Peek("k"); d.Remaining != 1 {
+		t.Errorf("a wait that failed took something: %+v", d)
+	}
+	if err := limiter.Wait(context.Background(), "k", 1); err != nil {
+		t.Errorf("nobody is before it: %v", err)
+	}
+}
+
+func TestCloseEndsWholeLines(t *testing.T) {
+	limiter := newTest(t, "1/h")
+	n := limiter.native.Load()
+	const waiters = 10
+	results := make(chan error, 2*waiters)
+	for _, key := range []string{"a", "b"} {
+		limiter.Allow(key)
+		for i := 0; i < waiters; i++ {
+			key := key
+			go func() { results <- limiter.Wait(context.Background(), key, 1) }()
+		}
+	}
+	standing(limiter, 2*waiters)
+	limiter.Close()
+	for i := 0; i < 2*waiters; i++ {
+		waitError(t, <-results, ErrClosed)
+	}
+	if len(n.lines.byKey) != 0 || n.lines.standing.Load() != 0 {
+		t.Errorf("%d lines are left", len(n.lines.byKey))
+	}
+}
+
+// Callers who ask for less, again and again, do not take what a larger cost waits for.
+func TestALargerCostIsServed(t *testing.T) {
+	limiter := newTest(t, "500/s burst=10")
+	limiter.AllowN("k", 10)
+	large := make(chan error, 1)
+	go func() { large <- limiter.Wait(context.Background(), "k", 10) }()
+	standing(limiter, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	var served atomic.Int64
+	for i := 0; i < 20; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for limiter.Wait(ctx, "k", 1) == nil {
+				if served.Add(1) == 1000 {
+					cancel()
+				}
+			}
+		}()
+	}
+	select {
+	case err := <-large:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Errorf("%d small costs were served before the larger one, which was there first", served.Load())
+		limiter.Close()
+	}
+	cancel()
+	all.Wait()
 }
 
 func TestManyWaitersAreAllServed(t *testing.T) {
@@ -136,5 +270,8 @@ func TestManyWaitersAreAllServed(t *testing.T) {
 	}
 	if took := limiter.Now() - started; took < (waiters-1)*2e6 {
 		t.Errorf("%d units after %d ns: more than the policy allows", waiters, took)
+	}
+	if lines := &limiter.native.Load().lines; len(lines.byKey) != 0 || lines.standing.Load() != 0 {
+		t.Errorf("%d lines are left", len(lines.byKey))
 	}
 }
