@@ -7,6 +7,7 @@ package ratecell
 import "C"
 
 import (
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 // closed one. Any number of goroutines may call any of its methods at once. It must not be copied.
 type Limiter struct {
 	native atomic.Pointer[native] // nil: closed
+	table  *table
 	policy string
 }
 
@@ -39,7 +41,8 @@ func New(policy string, options ...Option) (*Limiter, error) {
 			return C.ratecell_policy_explain(cPolicy, buffer, len)
 		})
 	}
-	return newLimiter(limiter), nil
+	// 0 of a sliding_log, whose memory grows with its use.
+	return newLimiter(limiter, &table{bytes: uint64(C.ratecell_region_size(cPolicy, &config))}), nil
 }
 
 // Open makes a limiter whose keys are in a file, which it makes if there is none. All that open the same file
@@ -79,7 +82,11 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 		}
 		return nil, refused
 	}
-	return newLimiter(limiter), nil
+	file := new(table)
+	if info, err := os.Stat(path); err == nil {
+		file.bytes = uint64(info.Size())
+	}
+	return newLimiter(limiter, file), nil
 }
 
 // WithPolicy makes another limiter on the same keys, with another rate, burst, capacity or limit: a tier, or a
@@ -103,11 +110,12 @@ func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 			return C.ratecell_policy_explain(cPolicy, buffer, len)
 		})
 	}
-	return newLimiter(other), nil
+	return newLimiter(other, l.table), nil
 }
 
-func newLimiter(limiter *C.ratecell_limiter) *Limiter {
-	l := new(Limiter)
+func newLimiter(limiter *C.ratecell_limiter, table *table) *Limiter {
+	table.limiters.Add(1)
+	l := &Limiter{table: table}
 	buffer := make([]byte, C.ratecell_limiter_policy(limiter, nil, 0)+1)
 	C.ratecell_limiter_policy(limiter, (*C.char)(unsafe.Pointer(&buffer[0])), C.size_t(len(buffer)))
 	l.policy = string(buffer[:len(buffer)-1])
@@ -145,11 +153,14 @@ func (l *Limiter) Epoch() time.Time {
 // under way go on as if they had come before. A file stays as it is. It may be called more than once, and
 // always returns nil.
 //
-// The memory is given back by the garbage collection that finds no call under way, as it is of a limiter that
-// was never closed and that nothing refers to any more. The runtime makes one every two minutes at least.
+// The memory is given back by the first garbage collection that finds no call under way. The last Close of limiters
+// on the same keys starts one in the background, as soon as what waits for it is worth it: 16 MB, or a quarter of
+// the heap if that is more. A limiter that is never closed gives its memory back too, when a collection finds that
+// nothing refers to it; the runtime makes one every two minutes at least.
 func (l *Limiter) Close() error {
 	if n := l.native.Swap(nil); n != nil {
 		close(n.closed)
+		l.table.leave()
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package ratecell
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -218,49 +217,6 @@ func TestCloseBesideCalls(t *testing.T) {
 		if admitted.Load() > 1000 {
 			t.Errorf("%d admitted of 1000", admitted.Load())
 		}
-	}
-}
-
-// mapped is the bytes of address space of this process.
-func mapped(t *testing.T) uint64 {
-	statm, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skipf("this system does not tell the size of a process: %v", err)
-	}
-	var pages uint64
-	if _, err := fmt.Sscan(string(statm), &pages); err != nil {
-		t.Fatal(err)
-	}
-	return pages * uint64(os.Getpagesize())
-}
-
-// Limiters that are closed, and those that nothing refers to, give their memory back: 20 of 25 MB each.
-func TestMemoryIsGivenBack(t *testing.T) {
-	before := mapped(t)
-	const limiters = 20
-	var bytes uint64
-	for i := 0; i < limiters; i++ {
-		limiter, err := New("1/s", MaxKeys(1_000_000))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			stats, _ := limiter.Stats()
-			bytes = limiters * stats.Bytes
-		}
-		if i%2 == 0 {
-			limiter.Close()
-		}
-	}
-	if bytes < limiters*25e6 {
-		t.Fatalf("the limiters had %d bytes", bytes)
-	}
-	for i := 0; mapped(t) > before+bytes/4; i++ {
-		if i == 100 {
-			t.Fatalf("of %d bytes of limiters %d are still there", bytes, mapped(t)-before)
-		}
-		runtime.GC()
-		time.Sleep(10 * time.Millisecond) // the finalizers run beside
 	}
 }
 
