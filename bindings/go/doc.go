@@ -34,8 +34,9 @@
 //
 // # Keys
 //
-// A key is any bytes, and no bytes are a key like any other. Keys are read during the call, neither copied
-// nor kept: the table holds a keyed hash of each, of which nobody outside can make two collide.
+// A key is any bytes, and no bytes are a key like any other. Keys are read during the call and not kept: the table
+// holds a keyed hash of each, of which nobody outside can make two collide. One key is read where it is; those of a
+// batch are copied first, since C may be given no memory of Go's that has pointers in it, as a slice of strings has.
 //
 // # Memory
 //
