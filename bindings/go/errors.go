@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return "ratecell: " + e.Text
 }
 
-// Unwrap is Err: errors.Is tells of a file that it is absent by [fs.ErrNotExist], and the like.
+// Unwrap is Err, so that errors.Is finds [fs.ErrNotExist] and the like.
 func (e *Error) Unwrap() error {
 	return e.Err
 }
@@ -53,8 +53,8 @@ func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.in
 	return &Error{Status: Status(status), Text: string(buffer[:length])}
 }
 
-// openError is what the system has against a file, told by opening it once more as the C library does; nil if that
-// is not what it refused.
+// openError opens a file as the C library has, and returns the system's error; nil if it can be opened, and the
+// system has refused something else.
 func openError(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -4,7 +4,7 @@ package ratecell
 #include "library.h"
 #include <stdlib.h>
 
-// The delay of a cost on a key that is as good as never used, by a table of its own.
+// The delay of a cost on a key that was never used, found in a table made for that.
 static uint64_t go_delay_alone(const char *policy, uint32_t cost) {
     ratecell_config config = RATECELL_CONFIG_INIT;
     ratecell_limiter *limiter;
@@ -29,7 +29,7 @@ import (
 	"unsafe"
 )
 
-// delayAlone is the Delay of a cost with nothing before it: 0 but for several units in a leaky_queue.
+// delayAlone is the Delay of a cost on a key with nothing before it. Only several units in a leaky_queue have one.
 func (l *Limiter) delayAlone(cost uint32) time.Duration {
 	if cost <= 1 || !strings.Contains(l.policy, "leaky_queue") {
 		return 0

@@ -153,10 +153,10 @@ func (l *Limiter) Epoch() time.Time {
 // under way go on as if they had come before. A file stays as it is. It may be called more than once, and
 // always returns nil.
 //
-// The memory is given back by the first garbage collection that finds no call under way. The last Close of limiters
-// on the same keys starts one in the background, as soon as what waits for it is worth it: 16 MB, or a quarter of
-// the heap if that is more. A limiter that is never closed gives its memory back too, when a collection finds that
-// nothing refers to it; the runtime makes one every two minutes at least.
+// The memory is given back by the first garbage collection that finds no call under way. Close starts one in the
+// background when the closed limiters that wait for it have 16 MB together, or a quarter of the heap if that is
+// more. A limiter that is never closed gives its memory back when a collection finds that nothing refers to it. The
+// runtime makes a collection every two minutes at least.
 func (l *Limiter) Close() error {
 	if n := l.native.Swap(nil); n != nil {
 		close(n.closed)

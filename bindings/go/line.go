@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// lines are the callers of Wait who must sleep, in one line for each key. Only the first in a line asks for its
-// units, so that nobody behind takes what it waits for, and one goroutine wakes for what has come.
+// lines holds the callers of Wait who must sleep, in one line for each key. Only the first in a line asks for its
+// units, so that nobody behind it takes them, and one goroutine wakes for them.
 type lines struct {
-	standing atomic.Int64 // in all lines; without any, Wait looks no further
+	standing atomic.Int64 // callers in all lines: while it is 0, nobody needs the mutex
 	mutex    sync.Mutex
-	byKey    map[string]*list.List // of places; no list is empty
+	byKey    map[string]*list.List // lists of *place, none empty
 }
 
-// place is that of one caller in a line.
+// place is one caller's place in a line.
 type place struct {
 	key     string
 	turn    chan struct{} // closed when all before it have left
 	element *list.Element
 }
 
-// occupied is whether anyone waits for a key.
+// occupied tells whether anyone waits for a key.
 func (l *lines) occupied(key string) bool {
 	if l.standing.Load() == 0 {
 		return false
@@ -33,7 +33,7 @@ func (l *lines) occupied(key string) bool {
 	return l.byKey[key] != nil
 }
 
-// join takes the last place of a key's line. Whoever joins must leave, whether or not its turn has come.
+// join takes the last place in a key's line. Whoever joins must leave, whether or not its turn has come.
 func (l *lines) join(key string) *place {
 	p := &place{key: key, turn: make(chan struct{})}
 	l.mutex.Lock()

@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// table is the memory that a limiter and those of WithPolicy on it have together, outside the heap. A collection
-// frees it, and the runtime, which does not see it, would start none on its account: closing does.
+// table is the memory, outside Go's heap, that a limiter and those made of it by WithPolicy share. A garbage
+// collection frees it, but the runtime does not see it and starts none because of it. So closing does.
 type table struct {
-	bytes    uint64 // 0: not known
-	limiters atomic.Int64
+	bytes    uint64       // 0: not known
+	limiters atomic.Int64 // not closed
 }
 
-// leastClosed is the bytes of closed limiters below which no collection is worth its while.
+// leastClosed is the bytes of closed tables below which no collection is started.
 const leastClosed = 16 << 20
 
-// closedTables are those whose limiters have all been closed since a collection last began.
+// closedTables sums the tables whose limiters have all been closed since a collection last began.
 var closedTables struct {
 	mutex      sync.Mutex
 	bytes      uint64
@@ -44,7 +44,7 @@ func (t *table) leave() {
 	}
 }
 
-// collect frees closed tables, until what was closed meanwhile is not worth another collection.
+// collect frees closed tables, and goes on while enough others were closed meanwhile.
 func collect() {
 	c := &closedTables
 	c.mutex.Lock()
@@ -58,8 +58,8 @@ func collect() {
 	c.collecting = false
 }
 
-// worthCollecting is the bytes for which a collection is started. It takes time by the size of the heap, and so more
-// is left to wait where the heap is large.
+// worthCollecting is the bytes of closed tables for which a collection is started. A collection takes the longer the
+// larger the heap is, so the bound grows with it.
 func worthCollecting() uint64 {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)

@@ -2,5 +2,5 @@
 
 package ratecell
 
-// Without cgo nothing else of this package is built. A name that nothing declares makes the compiler say why.
+// Without cgo the rest of this package cannot be built. The compiler says so by this name, which is not declared.
 var _ = ratecell_needs_cgo__build_with_CGO_ENABLED_1_and_a_C_compiler

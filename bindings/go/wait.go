@@ -31,7 +31,7 @@ type WaitError struct {
 	// Cost is what was asked for.
 	Cost uint32
 	// Decision is the last answer, or the zero Decision if there was none. Nothing was charged, unless it is
-	// Allowed: see [Limiter.Wait] about a leaky_queue.
+	// Allowed, which [Limiter.Wait] explains.
 	Decision Decision
 	// Reason is ErrNever, ErrClockRange, ErrClosed, ErrWouldExceedDeadline, or the context's error.
 	Reason error
@@ -51,22 +51,23 @@ func (e *WaitError) Unwrap() error {
 	return e.Reason
 }
 
-// Wait returns nil when cost units of a key are allowed and charged, after sleeping for as long as that must
-// take. It takes nothing before it goes, no place in a leaky_queue either: a wait that ends with an error has
-// nothing to give back.
+// Wait sleeps until cost units of a key are allowed, charges them, and returns nil. It charges nothing before that,
+// and takes no place in a leaky_queue: a wait that ends with an error has nothing to give back. (One case is
+// otherwise; see the last paragraph.)
 //
-// It returns a [*WaitError]: before it sleeps, if the context is done or has a deadline before the key could be
-// allowed, or the cost exceeds the capacity; at once, when the context is done or the limiter is closed while
-// it sleeps.
+// The error is a [*WaitError]. Wait returns it before it sleeps if the context is done, if the key cannot be allowed
+// before the context's deadline, or if the cost exceeds the capacity. While it sleeps, it returns at once when the
+// context is done or the limiter is closed.
 //
-// Those who wait for one key on one Limiter are served in the order in which they came, whatever their costs:
-// only the first asks, and the others sleep until it has gone or given up. That order is this process's and this
-// Limiter's. Between processes that share a file, and between limiters of [Limiter.WithPolicy], whoever asks when
-// units are there takes them; so do Check and Allow, which stand in no line.
+// Callers who wait for one key of one Limiter are served in the order in which they came, whatever their costs.
+// Only the first of them asks; the others sleep until it has gone or given up. A caller behind others may therefore
+// sleep to its deadline because they took what there was. Nobody else stands in that line: another process that
+// shares the file, a limiter made by [Limiter.WithPolicy], and calls of Check and Allow take units when they find
+// them.
 //
-// Under a leaky_queue, a cost of more units than may go at one instant is held even when nothing is before it: its
-// units go one after another. It is charged when the first can go, and Wait returns when the last can. Ended
-// between the two, it stays charged, and the error's Decision is Allowed.
+// Under a leaky_queue, the units of a larger cost go one after another, so it has a Delay even if nothing is before
+// it. Such a cost is charged when its first unit can go, and Wait returns nil when its last unit can. If the wait
+// ends between the two, the cost stays charged, and the error's Decision is Allowed.
 func (l *Limiter) Wait(ctx context.Context, key string, cost uint32) error {
 	if d, reason := l.wait(ctx, key, cost); reason != nil {
 		return &WaitError{cost, d, reason}
@@ -74,7 +75,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, cost uint32) error {
 	return nil
 }
 
-// errDenied is the reason of who may sleep and ask again. It is never returned to a caller of Wait.
+// errDenied says that the caller may sleep and ask again. Wait never returns it.
 var errDenied = errors.New("denied")
 
 func (l *Limiter) wait(ctx context.Context, key string, cost uint32) (d Decision, reason error) {
@@ -123,7 +124,7 @@ type waiter struct {
 	hold    time.Duration // the Delay that the cost has with nothing before it
 }
 
-// ask takes the units if they can go now, with no delay for those before.
+// ask takes the units if they can go now, without a delay for what is before them.
 func (w *waiter) ask() (Decision, error) {
 	if w.hold > 0 && w.passesDeadline(0) {
 		return Decision{}, ErrWouldExceedDeadline
@@ -131,8 +132,9 @@ func (w *waiter) ask() (Decision, error) {
 	return w.settle(w.limiter.CheckWithin(w.key, w.cost, w.hold))
 }
 
-// foresee is ask for who is not the first, and takes nothing that may be another's: what is not there at one instant
-// is only asked for at that same instant, to learn when it will be, or that it never is.
+// foresee is ask for a caller who is not the first in its line, from whom it takes nothing. It asks only for units
+// that are not there, and at the instant of that finding, so that the answer is a denial: it tells when they can be
+// there at the earliest, or that they never can.
 func (w *waiter) foresee() (Decision, error) {
 	now := w.native.now()
 	if w.native.checkAt(w.key, 0, now).Remaining >= uint64(w.cost) {
@@ -141,7 +143,7 @@ func (w *waiter) foresee() (Decision, error) {
 	return w.settle(w.limiter.CheckWithinAt(w.key, w.cost, w.hold, now))
 }
 
-// settle is what follows from an answer: no error if the request has gone, errDenied if it may ask again.
+// settle tells what follows from an answer: no error if the request has gone, errDenied if it may ask again.
 func (w *waiter) settle(d Decision) (Decision, error) {
 	switch d.Outcome {
 	case Allowed:
@@ -162,7 +164,7 @@ func (w *waiter) settle(d Decision) (Decision, error) {
 	return d, ErrClosed
 }
 
-// passesDeadline is whether the context's deadline comes before what is asked for after d is over.
+// passesDeadline tells whether a request that is allowed after d would go later than the context's deadline.
 func (w *waiter) passesDeadline(d time.Duration) bool {
 	deadline, ok := w.ctx.Deadline()
 	return ok && time.Until(deadline)-w.hold < d
