@@ -605,7 +605,8 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
 
 /**
  * ratecell_limiter_check, but what would be allowed with a delay_ns of more than max_delay_ns is denied, and
- * charges nothing: its retry_after_ns is when the delay is no longer.
+ * charges nothing: its retry_after_ns is when the delay is no longer. Where its own units alone are delayed for
+ * longer, as those of a cost above the burst of a leaky_queue are, it can never go: RATECELL_NEVER.
  *
  * For callers who can hold a request only so long. With 0 a leaky_queue is asked as often as needed, and nobody
  * has a place in it who may yet give up.

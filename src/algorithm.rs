@@ -190,6 +190,17 @@ macro_rules! kernels {
     };
 }
 
+impl Kernel {
+    /// How long a request is delayed by its own units alone, with none before them.
+    pub(crate) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
+        match self {
+            Self::Gcra(gcra) => gcra.step(0, now, cost).decision.delay_ns,
+            // No other delays.
+            _ => 0,
+        }
+    }
+}
+
 kernels! {
     Gcra(gcra::Gcra),
     SlidingWindow(sliding_window::SlidingWindow),

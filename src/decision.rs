@@ -11,7 +11,8 @@ pub enum Outcome {
     Allowed = 0,
     /// Not now; nothing was charged.
     Denied = 1,
-    /// Its cost exceeds the capacity: it can never go. Nothing was charged.
+    /// Its cost exceeds the capacity, or its own units alone are delayed for longer than it allows: it can never go.
+    /// Nothing was charged.
     Never = 2,
     /// `now` is past the range of the policy's word. Nothing was charged.
     ClockRange = 3,
@@ -73,6 +74,11 @@ impl Decision {
             delay_ns: 0,
             ..self
         }
+    }
+
+    /// A peek's decision as that of a request that can never go.
+    pub(crate) fn never(self) -> Self {
+        Self { outcome: Outcome::Never, retry_after_ns: Self::NEVER, delay_ns: 0, ..self }
     }
 
     /// This decision, or if its delay is longer than that, a denial until it no longer is.

@@ -134,7 +134,8 @@ impl Limiter {
     }
 
     /// [`check_n`](Self::check_n), but what would be allowed with a [`delay`](Decision::delay) of more than
-    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer.
+    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer. Where its own units
+    /// alone are delayed for longer, as those of a cost above the burst of a `leaky_queue` are, it can never go.
     ///
     /// For callers who can hold a request only so long. With a `max_delay` of zero a `leaky_queue` is asked as
     /// often as needed, and nobody has a place in it who may yet give up.
@@ -151,9 +152,12 @@ impl Limiter {
         max_delay: Duration,
         now_ns: u64,
     ) -> Decision {
-        let h = self.hash(key.as_ref());
         // Longer than any delay, if it does not fit.
         let max_delay_ns = u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX);
+        if self.layers.iter().any(|layer| layer.own_delay_ns(now_ns, cost) > max_delay_ns) {
+            return self.peek_at(key, now_ns).never();
+        }
+        let h = self.hash(key.as_ref());
         match &self.layers {
             Layers::One(layer) => layer.check_within(h, now_ns, cost, max_delay_ns),
             Layers::Several(layers) => layers::check_within(layers, h, now_ns, cost, max_delay_ns),

@@ -29,6 +29,13 @@ static void what_is_late_is_denied_and_not_charged(void) {
     CHECK_STATUS(ratecell_limiter_check_within_at(queue, "key", 3, 1, UINT64_MAX, due, &decision),
                  RATECELL_ALLOWED);
     CHECK_U64(decision.delay_ns, 130 * MILLISECOND);
+    check_case("what is late by itself");
+    CHECK_STATUS(ratecell_limiter_check_within_at(queue, "fresh", 5, 3, 199 * MILLISECOND, due, &decision),
+                 RATECELL_NEVER);
+    CHECK_U64(decision.retry_after_ns, UINT64_MAX);
+    CHECK_STATUS(ratecell_limiter_check_within_at(queue, "fresh", 5, 3, 200 * MILLISECOND, due, &decision),
+                 RATECELL_ALLOWED);
+    CHECK_U64(decision.delay_ns, 200 * MILLISECOND);
     check_case("more than the queue has");
     CHECK_STATUS(ratecell_limiter_check_within_at(queue, "key", 3, 5, UINT64_MAX, due, NULL), RATECELL_NEVER);
     ratecell_limiter_free(queue);

@@ -63,6 +63,13 @@ impl DirectLayer {
         }
     }
 
+    fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
+        match self {
+            Self::Word(kernel, _) => kernel.own_delay_ns(now, cost),
+            Self::Log(..) => 0,
+        }
+    }
+
     fn check_within(&self, now: u64, cost: u32, max_delay_ns: u64) -> Decision {
         match self {
             Self::Word(Kernel::Gcra(gcra), cell) => {
@@ -206,7 +213,8 @@ impl DirectLimiter {
     }
 
     /// [`check_n`](Self::check_n), but what would be allowed with a [`delay`](Decision::delay) of more than
-    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer.
+    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer. Where its own units
+    /// alone are delayed for longer, it can never go.
     #[inline]
     pub fn check_within(&self, cost: u32, max_delay: Duration) -> Decision {
         self.check_within_at(cost, max_delay, self.clock.now())
@@ -216,6 +224,9 @@ impl DirectLimiter {
     pub fn check_within_at(&self, cost: u32, max_delay: Duration, now_ns: u64) -> Decision {
         // Longer than any delay, if it does not fit.
         let max_delay_ns = u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX);
+        if self.layers.iter().any(|layer| layer.own_delay_ns(now_ns, cost) > max_delay_ns) {
+            return self.peek_at(now_ns).never();
+        }
         match &*self.layers {
             [layer] => layer.check_within(now_ns, cost, max_delay_ns),
             layers => layers::check_within(layers, 0, now_ns, cost, max_delay_ns),

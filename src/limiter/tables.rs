@@ -70,6 +70,13 @@ impl LayerTable {
         }
     }
 
+    pub(super) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
+        match self {
+            Self::Words(kernel, _) => kernel.own_delay_ns(now, cost),
+            Self::Logs(..) => 0,
+        }
+    }
+
     pub(super) fn check_within(&self, h: u64, now: u64, cost: u32, max_delay_ns: u64) -> Decision {
         match self {
             Self::Words(Kernel::Gcra(gcra), table) => {

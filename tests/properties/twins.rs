@@ -78,6 +78,12 @@ proptest! {
             let before = other.peek_at("k", now);
             let plain = other.check_at("k", cost, now);
             last = limiter.check_within_at("k", cost, max_delay, now);
+            let alone = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
+            if alone.check_at(cost, now).delay() > max_delay {
+                prop_assert_eq!((last.outcome(), last.retry_after()), (Outcome::Never, None));
+                prop_assert_eq!((last.remaining(), last.reset_after()), (before.remaining(), before.reset_after()));
+                continue;
+            }
             if plain.is_allowed() && plain.delay() <= max_delay {
                 prop_assert_eq!(last, plain);
                 let_in.push((cost, now));
