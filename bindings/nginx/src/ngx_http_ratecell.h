@@ -16,6 +16,9 @@
 /* Tiers of one directive that a worker remembers. */
 #define NGX_HTTP_RATECELL_MAX_TIERS    64
 
+/* A cost, a burst or a delay: of a burst, one more passes at once. */
+#define NGX_HTTP_RATECELL_MAX_UNITS    (NGX_MAX_UINT32_VALUE - 1)
+
 #define NGX_HTTP_RATECELL_NODELAY      NGX_MAX_UINT32_VALUE
 
 /* "leaky_queue N/NNNns queue=N burst=N" with the largest numbers. */

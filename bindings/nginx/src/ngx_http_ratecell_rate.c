@@ -104,15 +104,28 @@ ngx_http_ratecell_parse_period(u_char *p, u_char *last, uint64_t *ns)
 }
 
 
+/* A number above NGX_HTTP_RATECELL_MAX_UNITS is NGX_MAX_UINT32_VALUE. */
+
 ngx_int_t
 ngx_http_ratecell_parse_units(ngx_str_t *text, ngx_uint_t *units)
 {
-    ngx_int_t  n;
+    u_char    *p, *last;
+    uint64_t   n;
 
-    n = ngx_atoi(text->data, text->len);
-
-    if (n < 0 || (uint64_t) n >= NGX_MAX_UINT32_VALUE) {
+    if (text->len == 0) {
         return NGX_ERROR;
+    }
+
+    n = 0;
+    last = text->data + text->len;
+
+    for (p = text->data; p < last; p++) {
+
+        if (*p < '0' || *p > '9') {
+            return NGX_ERROR;
+        }
+
+        n = ngx_min(n * 10 + (*p - '0'), NGX_MAX_UINT32_VALUE);
     }
 
     *units = n;

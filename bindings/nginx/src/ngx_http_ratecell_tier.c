@@ -21,7 +21,9 @@ static void ngx_http_ratecell_drop_tier(ngx_http_ratecell_limit_t *limit,
 
 /*
  * An empty value is no value: the configured default holds.  So it does for
- * one that is wrong, of which the first is logged.
+ * one that is wrong, of which the first is logged.  A number that is too large
+ * is the largest there is, not the default: who chooses a cost would choose it
+ * so.
  */
 
 ngx_int_t
@@ -45,7 +47,7 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 
         if (value.len) {
             if (ngx_http_ratecell_parse_units(&value, &cost) == NGX_OK) {
-                claim->cost = cost;
+                claim->cost = ngx_min(cost, NGX_HTTP_RATECELL_MAX_UNITS);
 
             } else {
                 ngx_http_ratecell_warn(r, limit, "cost", &value);
@@ -78,6 +80,8 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
         {
             ngx_http_ratecell_warn(r, limit, "burst", &value);
         }
+
+        burst = ngx_min(burst, NGX_HTTP_RATECELL_MAX_UNITS);
     }
 
     if (rate.limit == limit->rate.limit
