@@ -10,8 +10,8 @@
 #include <ratecell.h>
 
 
-/* What ratecell_check_all() takes at once. */
-#define NGX_HTTP_RATECELL_MAX_LIMITS   64
+/* The layers that ratecell_check_all() takes at once: a limit has one or more. */
+#define NGX_HTTP_RATECELL_MAX_LAYERS   64
 
 /* Tiers of one directive that a worker remembers. */
 #define NGX_HTTP_RATECELL_MAX_TIERS    64
@@ -67,6 +67,7 @@ typedef struct {
 
     ngx_str_t                     policy;     /* and a NUL */
     ngx_str_t                     file;       /* and a NUL */
+    ngx_uint_t                    layers;     /* of the policy */
     size_t                        size;
 
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
@@ -82,9 +83,21 @@ typedef struct {
 } ngx_http_ratecell_codes_t;
 
 
+typedef struct {
+    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+    ngx_uint_t                    layers;     /* of the limits given here */
+    ngx_uint_t                    limit_log_level;
+    ngx_uint_t                    delay_log_level;
+    ngx_uint_t                    status_code;
+    ngx_flag_t                    dry_run;
+    ngx_flag_t                    headers;
+} ngx_http_ratecell_conf_t;
+
+
 /* One "ratecell" directive. */
 
 typedef struct {
+    ngx_http_ratecell_conf_t     *conf;       /* where it is given */
     ngx_shm_zone_t               *shm_zone;
 
     ngx_http_ratecell_rate_t      rate;       /* none: the zone's */
@@ -142,16 +155,6 @@ typedef struct {
     unsigned                      charged:1;
     ratecell_decision             decision;
 } ngx_http_ratecell_claim_t;
-
-
-typedef struct {
-    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
-    ngx_uint_t                    limit_log_level;
-    ngx_uint_t                    delay_log_level;
-    ngx_uint_t                    status_code;
-    ngx_flag_t                    dry_run;
-    ngx_flag_t                    headers;
-} ngx_http_ratecell_conf_t;
 
 
 typedef struct {

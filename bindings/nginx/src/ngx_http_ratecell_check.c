@@ -94,8 +94,7 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 
     if (rc < 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "requests cannot be limited by zone \"%V\": %s",
-                      &ctx->deciding->limit->shm_zone->shm.name,
+                      "requests cannot be limited: %s",
                       ratecell_strerror(rc));
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

@@ -159,9 +159,9 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
 {
     int32_t                     rc;
     ngx_uint_t                  i, n;
-    ngx_http_ratecell_claim_t  *claim, *asked[NGX_HTTP_RATECELL_MAX_LIMITS];
-    ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LIMITS];
-    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LIMITS];
+    ngx_http_ratecell_claim_t  *claim, *asked[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LAYERS];
 
     n = 0;
 

@@ -255,9 +255,10 @@ static char *
 ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_ratecell_zone_t *zone)
 {
-    int32_t     n;
-    ngx_uint_t  rated;
-    char        why[512];
+    u_char      *p;
+    int32_t      n;
+    ngx_uint_t   rated;
+    char         why[512];
 
     rated = zone->rate.limit || zone->rate_value;
 
@@ -313,6 +314,12 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
                            "memory: expected one without sliding_log",
                            &zone->policy, &zone->name);
         return NGX_CONF_ERROR;
+    }
+
+    zone->layers = 1;
+
+    for (p = zone->policy.data; *p; p++) {
+        zone->layers += (*p == '&');
     }
 
     return NGX_CONF_OK;

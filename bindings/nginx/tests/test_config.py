@@ -4,10 +4,22 @@ import pathlib
 import re
 import unittest
 
-from harness import NginxTest
+from harness import NginxTest, server_block
 
 ZONE = "ratecell_zone $arg_k zone=z:1m rate=1r/s;"
 POLICY = 'ratecell_zone $arg_k zone=p:1m policy="fixed_window 5/1d";'
+
+
+
+def layered(number, of):
+    """So many zones, each of a policy of so many layers."""
+    policy = " & ".join(f"fixed_window {layer + 5}/{layer + 1}h" for layer in range(of))
+    return "".join(f'ratecell_zone $arg_k zone=l{of}_{zone}:64k policy="{policy}";' for zone in range(number))
+
+
+def limits(number, of):
+    return "".join(f"\nratecell zone=l{of}_{zone};" for zone in range(number))
+
 
 WRONG = {
     "ratecell_zone $arg_k rate=1r/s;": "invalid number of arguments|must have \"zone\" parameter",
@@ -63,6 +75,10 @@ WRONG = {
     POLICY + "ratecell zone=p delay=1;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
     "ratecell_zone $arg_k zone=z:1m rate=1r/1000w; ratecell zone=z burst=4000000000;":
         'invalid rate and burst of zone "z": ',
+    layered(9, 8) + limits(9, 8):
+        'too many limits in one place: expected policies with at most 64 layers in all, and "ratecell zone=l8_8" '
+        "makes them 72 in ",
+    layered(65, 1) + f"server {{ location / {{ {limits(65, 1)} }} }}": 'and "ratecell zone=l1_64" makes them 65 in ',
     "ratecell_zone $arg_k zone=f:1m rate=1r/s file=/nowhere/at/all;": 'ratecell zone "f" cannot use the file "/nowhere',
 }
 
@@ -95,6 +111,18 @@ class Configuration(NginxTest):
             with self.subTest(text):
                 good, said = self.prepare(text).test()
                 self.assertTrue(good, said)
+
+    def test_as_many_layers_as_there_may_be(self):
+        nginx = self.serve(layered(8, 8) + layered(64, 1) + server_block(
+            f"location / {{ empty_gif; {limits(8, 8)} }} location /many {{ empty_gif; {limits(64, 1)} }}"))
+        for path in ("/?k=1", "/many?k=2"):
+            self.assertEqual([nginx.status(path) for _ in range(6)], [200] * 5 + [503], path)
+
+    def test_the_line_of_a_directive_is_named(self):
+        good, said = self.prepare(layered(9, 8) + limits(9, 8)).test()
+        self.assertFalse(good)
+        (line,) = re.findall(r"makes them 72 in \S+/nginx\.conf:(\d+)", said)
+        self.assertEqual(self.servers[0].read("nginx.conf").splitlines()[int(line) - 1].strip(), "ratecell zone=l8_8;")
 
     def test_the_projects_readme(self):
         readme = pathlib.Path(__file__).parents[3] / "README.md"
