@@ -192,6 +192,7 @@ static ngx_int_t
 ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
 {
     int32_t                    rc;
+    ngx_err_t                  err;
     char                       why[512];
     ratecell_config            config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_zone_t  *zone;
@@ -204,6 +205,8 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
 
     config.max_keys = ratecell_region_max_keys(zone->size,
                                                (char *) zone->policy.data);
+
+    ngx_set_errno(0);
 
     rc = ratecell_limiter_open((char *) zone->file.data,
                                (char *) zone->policy.data, &config,
@@ -218,8 +221,19 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
                                    &zone->limiter);
     }
 
+    err = ngx_errno;
+
     if (rc == 0) {
         return NGX_OK;
+    }
+
+    /* what the system refused; of a file half made nothing is to be read */
+
+    if (rc == RATECELL_EFILE && err) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, err,
+                      "ratecell zone \"%V\" cannot use the file \"%V\"",
+                      &shm_zone->shm.name, &zone->file);
+        return NGX_ERROR;
     }
 
     if (ratecell_file_explain((char *) zone->file.data,

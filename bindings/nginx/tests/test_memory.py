@@ -3,6 +3,8 @@
 import ctypes
 import json
 import os
+import resource
+import signal
 import socket
 import struct
 import unittest
@@ -150,6 +152,23 @@ class File(NginxTest):
         self.assertFalse(good)
         self.assertIn('ratecell zone "f" cannot use the file "', said)
         self.assertEqual(nginx.read("table"), "something else entirely\n" * 500)
+
+    def test_what_the_system_refuses_is_said(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+        good, said = self.prepare(self.configuration()).test(preexec_fn=small_files)
+        self.assertFalse(good)
+        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+" \(27: File too large\)')
+        good, said = self.prepare(self.configuration().replace("$FOLDER", "/nowhere")).test()
+        self.assertFalse(good)
+        self.assertIn('cannot use the file "/nowhere/table" (2: No such file or directory)', said)
+
+    def test_a_file_that_is_none_is_refused(self):
+        good, said = self.prepare(self.configuration().replace("$FOLDER/table", "/dev/null")).test()
+        self.assertFalse(good)
+        self.assertIn("not a regular file", said)
 
     def test_another_algorithm_is_refused(self):
         nginx = self.serve(self.configuration())
