@@ -122,6 +122,7 @@ typedef struct {
     ngx_uint_t                    ntiers;
 
     unsigned                      burst_set:1;
+    unsigned                      default_burst_set:1;
     unsigned                      delay_set:1;
     unsigned                      strict:1;
     unsigned                      warned:1;

@@ -54,6 +54,14 @@ ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    if (limit->default_burst_set && limit->burst_value == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" has \"default_burst\" without a \"burst\" "
+                           "that contains variables: expected both",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
     if (limit->count && limit->delay_set
         && limit->delay != NGX_HTTP_RATECELL_NODELAY)
     {
@@ -154,7 +162,7 @@ ngx_http_ratecell_limit_parameter(ngx_conf_t *cf,
     }
 
     if (ngx_http_ratecell_parameter(value, "default_burst=", &text)) {
-        limit->burst_set = 1;
+        limit->default_burst_set = 1;
         return ngx_http_ratecell_units_parameter(cf, value, &text, 0,
                                                  &limit->default_burst, NULL);
     }

@@ -276,6 +276,14 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    if (zone->default_rate.limit && zone->rate_value == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" has \"default_rate\" without a "
+                           "\"rate\" that contains variables: expected both",
+                           &zone->name);
+        return NGX_CONF_ERROR;
+    }
+
     if (rated) {
 
         if (zone->rate_value) {

@@ -51,6 +51,12 @@ WRONG = {
     ZONE + "ratecell zone=z burst=0;": 'invalid burst value "burst=0": expected a number from 1 to 4294967294',
     ZONE + "ratecell zone=z burst=x;": 'invalid burst value "burst=x": expected a number from 1 to 4294967294',
     ZONE + "ratecell zone=z delay=0;": 'invalid delay value "delay=0": expected a number from 1 to 4294967294',
+    ZONE + "ratecell zone=z burst=1 default_burst=2;":
+        '"ratecell" has "default_burst" without a "burst" that contains variables: expected both',
+    ZONE + "ratecell zone=z default_burst=2;":
+        '"ratecell" has "default_burst" without a "burst" that contains variables: expected both',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/s default_rate=2r/s;":
+        'zone "z" has "default_rate" without a "rate" that contains variables: expected both',
     ZONE + "ratecell zone=z burst=1 default_burst=x;": 'invalid default_burst value "default_burst=x": expected',
     ZONE + "ratecell zone=z cost=x;": 'invalid cost value "cost=x": expected a number from 0 to 4294967294',
     ZONE + "ratecell zone=z burst=4294967295;":
