@@ -11,6 +11,8 @@ static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
+static ngx_int_t ngx_http_ratecell_check_cost(
+    ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
 
 
 #define ngx_http_ratecell_table(shm)  ((void *) ((shm) + 1))
@@ -253,7 +255,11 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
 }
 
 
-/* The limits of a rate have their own bursts, and so their own limiters. */
+/*
+ * The limits of a rate have their own bursts, and so their own limiters.  A
+ * policy that is right by itself is refused where it needs another unit of
+ * time in the words of the table than the zone's rate.
+ */
 
 static ngx_int_t
 ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
@@ -283,11 +289,51 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
                                           &limits[i]->limiter);
         if (rc != 0) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                          "ratecell zone \"%V\" cannot limit by \"%s\": %s",
-                          &shm_zone->shm.name, policy, ratecell_strerror(rc));
+                          "ratecell zone \"%V\" cannot limit by \"%s\": %s "
+                          "in %V:%ui",
+                          &shm_zone->shm.name, policy,
+                          rc == RATECELL_EPANIC ? ratecell_strerror(rc)
+                          : "its states are kept for its own rate; expected "
+                            "one nearer to that, or another zone",
+                          &limits[i]->conf_file, limits[i]->conf_line);
+            return NGX_ERROR;
+        }
+
+        if (ngx_http_ratecell_check_cost(limits[i], shm_zone->shm.log)
+            != NGX_OK)
+        {
             return NGX_ERROR;
         }
     }
 
     return NGX_OK;
+}
+
+
+/* A cost that nothing could ever pass with is a mistake, if it is constant. */
+
+static ngx_int_t
+ngx_http_ratecell_check_cost(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
+{
+    ratecell_decision  decision;
+
+    if (limit->cost_value || limit->burst_value) {
+        return NGX_OK;
+    }
+
+    /* an empty key is not limited, so it has used nothing */
+
+    if (ratecell_limiter_peek(limit->limiter, NULL, 0, &decision) < 0
+        || limit->cost <= decision.limit)
+    {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, log, 0,
+                  "\"cost=%ui\" is more than zone \"%V\" ever lets pass at "
+                  "once, so that no request would pass: expected at most %uL "
+                  "in %V:%ui", limit->cost, &limit->shm_zone->shm.name,
+                  decision.limit, &limit->conf_file, limit->conf_line);
+
+    return NGX_ERROR;
 }

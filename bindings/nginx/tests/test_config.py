@@ -63,6 +63,19 @@ WRONG = {
         'invalid burst value "burst=4294967295": expected a number from 1 to 4294967294',
     ZONE + "ratecell zone=z cost=99999999999999999999;":
         'invalid cost value "cost=99999999999999999999": expected a number from 0 to 4294967294',
+    ZONE + "ratecell zone=z burst=2 cost=5;":
+        '"cost=5" is more than zone "z" ever lets pass at once, so that no request would pass: expected at most 3 in ',
+    ZONE + "ratecell zone=z burst=9 delay=3 cost=11;": "expected at most 10 in ",
+    ZONE + "ratecell zone=z rate=$arg_r nodelay cost=2;": "expected at most 1 in ",
+    ZONE + "ratecell zone=z burst=2 count=response cost=4;": "expected at most 3 in ",
+    POLICY + "ratecell zone=p cost=6;": "expected at most 5 in ",
+    'ratecell_zone $arg_k zone=p:1m policy="10/1d & fixed_window 7/1d"; ratecell zone=p cost=8;':
+        "expected at most 7 in ",
+    ZONE + "ratecell zone=z rate=3000000r/s;":
+        'ratecell zone "z" cannot limit by "gcra 3000000/1000000000ns burst=1": its states are kept for its own rate; '
+        "expected one nearer to that, or another zone in ",
+    "ratecell_zone $arg_k zone=z:1m rate=999983r/52w; ratecell zone=z rate=1r/52w;":
+        "its states are kept for its own rate; expected one nearer to that, or another zone in ",
     ZONE + "ratecell zone=z often;": 'invalid parameter "often": expected zone=, rate=, burst=',
     ZONE + "ratecell zone=z rate=often;": 'invalid rate "rate=often": expected',
     ZONE + "ratecell zone=z count=request;": 'invalid count value "count=request": expected count=response, or with',
@@ -98,6 +111,9 @@ RIGHT = [
     'ratecell_zone $arg_k policy="5/s" zone=z:1m; ratecell zone=z;',
     'ratecell_zone $arg_k policy="5/s "" burst=9" zone=z:1m; ratecell zone=z;',
     "ratecell_zone literal zone=z:32k rate=1000000r/s;",
+    ZONE + "ratecell zone=z burst=2 cost=3;",
+    ZONE + "ratecell zone=z burst=$arg_b cost=9;",
+    POLICY + "ratecell zone=p cost=5;",
 ]
 
 
