@@ -125,7 +125,7 @@ typedef struct {
     unsigned                      default_burst_set:1;
     unsigned                      delay_set:1;
     unsigned                      strict:1;
-    unsigned                      warned:1;
+    unsigned                      warned:4;   /* a bit for each kind of value */
 
     ngx_str_t                     conf_file;
     ngx_uint_t                    conf_line;

@@ -159,14 +159,16 @@ class Tiers(NginxTest):
             "ratecell_headers on; location / { empty_gif; ratecell zone=t; }"))
         self.assertEqual(nginx.get("/?k=1").header("RateLimit-Policy"), '"t";q=1;w=1')
 
-    def test_what_is_no_rate_is_logged_once(self):
-        nginx = self.serve(self.ZONE + server_block(
-            "location / { empty_gif; ratecell zone=t burst=$burst default_burst=1 nodelay; }"))
-        for _ in range(3):
-            nginx.status("/?k=1&t=bad")
+    def test_each_kind_of_wrong_value_is_logged_once(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=$arg_r default_rate=1r/d;" + server_block(
+            "location / { empty_gif; ratecell zone=t burst=$arg_b nodelay cost=$arg_n; }"))
+        for query in ("n=x", "r=x", "b=x", "r=1r/1000w&b=4000000000") * 2:
+            nginx.status(f"/?k=1&{query}")
         warnings = [line for line in nginx.log().splitlines() if "[warn]" in line]
-        self.assertEqual(len(warnings), 1)
-        self.assertIn('invalid rate "lots" of a request limited by zone "t", the default is used', warnings[0])
+        self.assertEqual(len(warnings), 4, warnings)
+        for line, said in zip(warnings, ('cost "x"', 'rate "x"', 'burst "x"',
+                                         'rate and burst "gcra 1/604800000000000000ns burst=4000000001"')):
+            self.assertIn(f'invalid {said} of a request limited by zone "t", the default is used', line)
 
     def test_more_tiers_than_are_kept(self):
         nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=$arg_r default_rate=1r/d;" + server_block(
