@@ -63,6 +63,16 @@ class Fields(NginxTest):
         self.assertEqual((response.status, response.header("Retry-After"), response.header("RateLimit")),
                          (200, None, '"api";r=0;t=60'))
 
+    def test_the_field_of_an_error_page_is_replaced(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m; ratecell_headers on;" + server_block(
+            "error_page 503 @sorry; location @sorry { proxy_pass http://127.0.0.1:$PORT2; }"
+            "location / { empty_gif; ratecell zone=api burst=1 nodelay cost=$arg_n; }")
+            + server_block("add_header retry-after 7 always; location / { return 503; }", "$PORT2"), ports=2)
+        nginx.status("/?k=1&n=2")
+        self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "60")
+        # There is no time after which this one passes, and so nothing to put in the place of the other.
+        self.assertEqual(nginx.get("/?k=1&n=3").header("Retry-After"), "7")
+
     def test_a_name_that_needs_quotes(self):
         nginx = self.serve('ratecell_zone $arg_k \'zone=a"b\\\\c:1m\' rate=1r/m;' + server_block(
             'ratecell_headers on; location / { empty_gif; ratecell \'zone=a"b\\\\c\'; }'
