@@ -161,7 +161,7 @@ ngx_http_ratecell_clear_header(ngx_http_request_t *r, ngx_str_t *name)
 
         for (i = 0; i < part->nelts; i++) {
 
-            if (h[i].key.len == name->len
+            if (h[i].hash && h[i].key.len == name->len
                 && ngx_strncasecmp(h[i].key.data, name->data, name->len) == 0)
             {
                 h[i].hash = 0;

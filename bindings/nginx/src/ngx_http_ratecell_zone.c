@@ -197,6 +197,23 @@ ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 }
 
 
+/* What response fields and statistics can name. */
+
+static ngx_uint_t
+ngx_http_ratecell_is_name(ngx_str_t *name)
+{
+    size_t  i;
+
+    for (i = 0; i < name->len; i++) {
+        if (name->data[i] < ' ' || name->data[i] > '~') {
+            return 0;
+        }
+    }
+
+    return name->len != 0;
+}
+
+
 static char *
 ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
     ngx_str_t *value)
@@ -209,11 +226,18 @@ ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 
     p = (u_char *) ngx_strchr(name.data, ':');
 
-    if (p == NULL || p == name.data) {
+    if (p == NULL) {
         goto invalid;
     }
 
     name.len = p - name.data;
+
+    if (!ngx_http_ratecell_is_name(&name)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid zone name \"%V\" in \"%V\": expected "
+                           "printable ASCII", &name, value);
+        return NGX_CONF_ERROR;
+    }
 
     s.data = p + 1;
     s.len = value->data + value->len - s.data;

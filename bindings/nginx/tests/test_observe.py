@@ -166,6 +166,8 @@ class Statistics(NginxTest):
         nginx = self.serve(self.CONFIGURATION)
         prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
         for path, accept, expected in (("/stats", "*/*", "application/json"), ("/stats", prometheus, "text/plain"),
+                                       ("/stats", "application/json, text/plain, */*", "application/json"),
+                                       ("/stats", "text/plain, Application/JSON;q=0.5", "application/json"),
                                        ("/stats?format=json", prometheus, "application/json"),
                                        ("/stats?format=prometheus", "*/*", "text/plain")):
             found = nginx.get(path, {"Accept": accept}).header("Content-Type").split(";")[0]
@@ -174,6 +176,14 @@ class Statistics(NginxTest):
         head = nginx.get("/stats", method="HEAD")
         self.assertEqual((head.status, head.body), (200, b""))
         self.assertGreater(int(head.header("Content-Length")), 100)
+
+    def test_keys_that_are_no_ascii(self):
+        # The configuration is written a byte a character: the first is no UTF-8, the second is.
+        nginx = self.serve("ratecell_zone $arg_k\xe9 zone=a:64k rate=1r/s; ratecell_zone $arg_k\xc3\xa9 zone=b:64k "
+                           "rate=1r/s; ratecell_zone '$arg_k\t\"' zone=c:64k rate=1r/s;"
+                           + server_block("location /stats { ratecell_stats; }"))
+        zones = json.loads(nginx.get("/stats").body.decode("utf-8"))["zones"]
+        self.assertEqual([zone["key"] for zone in zones], ["$arg_k\xe9", "$arg_k\xe9", '$arg_k\t"'])
 
     def test_without_zones(self):
         nginx = self.serve(server_block("location /stats { ratecell_stats; }"))
