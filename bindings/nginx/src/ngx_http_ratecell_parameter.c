@@ -72,9 +72,15 @@ ngx_http_ratecell_rate_parameter(ngx_conf_t *cf, ngx_str_t *value,
         return NGX_CONF_OK;
     }
 
+    /* 15250 weeks are the most that 63 bits of nanoseconds hold */
+
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid rate \"%V\": expected a number and a period, "
-                       "such as 10r/s, 30r/m or 10r/5s", value);
+                       "invalid rate \"%V\": expected %s", value,
+                       rc == NGX_DECLINED
+                       ? "1 to 4294967295 requests in a period of 1ms to "
+                         "15250w"
+                       : "a number and a period, such as 10r/s, 30r/m or "
+                         "10r/5s");
 
     return NGX_CONF_ERROR;
 }

@@ -32,10 +32,15 @@ WRONG = {
     "ratecell_zone $arg_k zone=z:16k rate=1r/s;": 'zone "zone=z:16k" is too small: expected at least',
     "ratecell_zone $arg_k zone=z:1m file=;": 'invalid parameter "file=": expected',
     "ratecell_zone $arg_k zone=z:1m sync;": 'invalid parameter "sync": expected zone=name:size, rate=',
-    "ratecell_zone $arg_k zone=z:1m rate=0r/s;": 'invalid rate "rate=0r/s": expected a number and a period, such as',
+    "ratecell_zone $arg_k zone=z:1m rate=often;": 'invalid rate "rate=often": expected a number and a period, such as',
+    "ratecell_zone $arg_k zone=z:1m rate=;": 'invalid rate "rate=": expected a number and a period, such as',
+    "ratecell_zone $arg_k zone=z:1m rate=99999999999q/s;": '"rate=99999999999q/s": expected a number and a period',
     "ratecell_zone $arg_k zone=z:1m rate=1r/y;": 'invalid rate "rate=1r/y": expected a number and a period',
     "ratecell_zone $arg_k zone=z:1m rate=r/s;": 'invalid rate "rate=r/s": expected',
-    "ratecell_zone $arg_k zone=z:1m rate=1r/0s;": 'invalid rate "rate=1r/0s": expected',
+    **{f"ratecell_zone $arg_k zone=z:1m rate={rate};":
+       f'invalid rate "rate={rate}": expected 1 to 4294967295 requests in a period of 1ms to 15250w'
+       for rate in ("0r/s", "0", "10000000000r/s", "99999999999999999999r/s", "1r/0s", "1r/15251w",
+                    "1r/99999999999999999999s")},
     "ratecell_zone $arg_k zone=z:1m rate=-1r/s;": 'invalid rate "rate=-1r/s": expected',
     "ratecell_zone $arg_k zone=z:1m default_rate=$arg_r;": 'invalid rate "default_rate=$arg_r": expected',
     "ratecell_zone $arg_k zone=z:1m default_rate=1r/s;": '"ratecell_zone" must have "rate" or "policy" parameter',
