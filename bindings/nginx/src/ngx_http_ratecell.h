@@ -194,6 +194,8 @@ char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+ngx_uint_t ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
+    ngx_http_ratecell_zone_t *b);
 ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
 ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
 void ngx_http_ratecell_free_zone(void *data);

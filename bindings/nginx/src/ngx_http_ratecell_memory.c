@@ -47,11 +47,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
 
     if (ozone) {
 
-        if (zone->key.value.len != ozone->key.value.len
-            || ngx_strncmp(zone->key.value.data, ozone->key.value.data,
-                           zone->key.value.len)
-               != 0)
-        {
+        if (!ngx_http_ratecell_same_key(zone, ozone)) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                           "ratecell \"%V\" uses the \"%V\" key "
                           "while previously it used the \"%V\" key",

@@ -1,7 +1,9 @@
 """What nginx -t says of what is wrong."""
 
+import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 from harness import NginxTest, server_block
@@ -51,6 +53,8 @@ WRONG = {
         'policy "sliding_log 5/1h" of zone "z" does not fit shared memory',
     ZONE + "ratecell_zone $arg_l zone=z:1m rate=1r/s;": 'ratecell_zone "z" is already bound to key "$arg_k"',
     "limit_req_zone $arg_k zone=z:1m rate=1r/s;" + ZONE: 'the shared memory zone "z" is already declared',
+    "ratecell_zone $arg_k zone=a:1m rate=1r/s file=$FOLDER/t; ratecell_zone $arg_l zone=b:1m rate=1r/s file=t;":
+        'and different keys, "$arg_k" and "$arg_l": expected one key, or another file',
     ZONE + "ratecell burst=5;": '"ratecell" must have "zone" parameter',
     ZONE + "ratecell zone=;": 'invalid parameter "zone=": expected zone=, rate=',
     ZONE + "ratecell zone=none;": 'unknown ratecell_zone "none" in ',
@@ -121,7 +125,22 @@ RIGHT = [
     ZONE + "ratecell zone=z burst=2 cost=3;",
     ZONE + "ratecell zone=z burst=$arg_b cost=9;",
     POLICY + "ratecell zone=p cost=5;",
+    "ratecell_zone $arg_k zone=a:1m rate=1r/s file=t; ratecell_zone $arg_k zone=b:1m rate=1r/s file=t;",
+    "ratecell_zone $arg_k zone=a:1m rate=1r/s file=t; ratecell_zone $arg_l zone=b:1m rate=1r/s file=u;",
 ]
+
+
+class Building(unittest.TestCase):
+    def test_the_library_is_looked_for(self):
+        config = pathlib.Path(__file__).parents[1] / "config"
+        for library, said in (("", "expected the absolute path of libratecell.a"),
+                              ("libratecell.a", "expected the absolute path of libratecell.a"),
+                              ("/nowhere/libratecell.a", "where there is no file: expected libratecell.a")):
+            done = subprocess.run(["sh", "-c", f'. "{config}"'], env={**os.environ, "RATECELL_LIBRARY": library},
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f'error: RATECELL_LIBRARY is "{library}"', done.stderr)
+            self.assertIn(said, done.stderr)
 
 
 class Configuration(NginxTest):
