@@ -196,6 +196,11 @@ char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
 
 ngx_uint_t ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
     ngx_http_ratecell_zone_t *b);
+ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
+ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+ngx_int_t ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone);
+
 ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
 ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
 void ngx_http_ratecell_free_zone(void *data);

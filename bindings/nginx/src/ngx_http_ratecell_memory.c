@@ -9,7 +9,6 @@
 
 static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
-static ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_check_cost(
     ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
@@ -85,7 +84,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
  * afterwards, and its mutex is not used.
  */
 
-static ngx_int_t
+ngx_int_t
 ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone)
 {
     size_t                     len;
@@ -181,71 +180,6 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot be kept: %s",
                   &shm_zone->shm.name, why);
-
-    return NGX_ERROR;
-}
-
-
-static ngx_int_t
-ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
-{
-    int32_t                    rc;
-    ngx_err_t                  err;
-    char                       why[512];
-    ratecell_config            config = RATECELL_CONFIG_INIT;
-    ngx_http_ratecell_zone_t  *zone;
-
-    zone = shm_zone->data;
-
-    if (zone->shm == NULL && ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    config.max_keys = ratecell_region_max_keys(zone->size,
-                                               (char *) zone->policy.data);
-
-    ngx_set_errno(0);
-
-    rc = ratecell_limiter_open((char *) zone->file.data,
-                               (char *) zone->policy.data, &config,
-                               &zone->limiter);
-
-    /* the size counts when the file is made, here or by another program */
-
-    if (rc == RATECELL_EREGION_MAX_KEYS) {
-        config.max_keys = 0;
-        rc = ratecell_limiter_open((char *) zone->file.data,
-                                   (char *) zone->policy.data, &config,
-                                   &zone->limiter);
-    }
-
-    err = ngx_errno;
-
-    if (rc == 0) {
-        return NGX_OK;
-    }
-
-    /* what the system refused; of a file half made nothing is to be read */
-
-    if (rc == RATECELL_EFILE && err) {
-        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, err,
-                      "ratecell zone \"%V\" cannot use the file \"%V\"",
-                      &shm_zone->shm.name, &zone->file);
-        return NGX_ERROR;
-    }
-
-    if (ratecell_file_explain((char *) zone->file.data,
-                              (char *) zone->policy.data, &config,
-                              why, sizeof(why))
-        <= 0)
-    {
-        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
-                           sizeof(why));
-    }
-
-    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                  "ratecell zone \"%V\" cannot use the file \"%V\": %s",
-                  &shm_zone->shm.name, &zone->file, why);
 
     return NGX_ERROR;
 }

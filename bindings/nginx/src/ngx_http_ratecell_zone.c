@@ -14,8 +14,6 @@ static char *ngx_http_ratecell_zone_size(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
 static char *ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_ratecell_zone_t *zone);
-static ngx_int_t ngx_http_ratecell_zone_file(ngx_conf_t *cf,
-    ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
 static ngx_int_t ngx_http_ratecell_copy(ngx_pool_t *pool, ngx_str_t *to,
     ngx_str_t *from);
 
@@ -93,7 +91,7 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     if (zone->file.len
-        && ngx_http_ratecell_zone_file(cf, zone, &rmcf->zones) != NGX_OK)
+        && ngx_http_ratecell_check_file(cf, zone, &rmcf->zones) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -363,43 +361,6 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     return NGX_CONF_OK;
-}
-
-
-/*
- * A file knows keys by their values alone: where two variables happen to have
- * one value, they would share its state.
- */
-
-static ngx_int_t
-ngx_http_ratecell_zone_file(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
-    ngx_array_t *zones)
-{
-    ngx_uint_t                  i;
-    ngx_shm_zone_t            **shm_zone;
-    ngx_http_ratecell_zone_t   *other;
-
-    shm_zone = zones->elts;
-
-    for (i = 0; i < zones->nelts; i++) {
-
-        other = shm_zone[i]->data;
-
-        if (other->file.len == zone->file.len
-            && ngx_strcmp(other->file.data, zone->file.data) == 0
-            && !ngx_http_ratecell_same_key(other, zone))
-        {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "zones \"%V\" and \"%V\" have the file \"%V\" "
-                               "and different keys, \"%V\" and \"%V\": "
-                               "expected one key, or another file",
-                               &other->name, &zone->name, &zone->file,
-                               &other->key.value, &zone->key.value);
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
 }
 
 
