@@ -161,15 +161,20 @@ typedef struct {
 typedef struct {
     ngx_array_t                   zones;      /* ngx_shm_zone_t * */
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+
+    /* what some limit or location needs of all requests */
+    unsigned                      count:1;
+    unsigned                      headers:1;
 } ngx_http_ratecell_main_conf_t;
 
 
 /*
  * Of a main request, for all its subrequests and internal redirects.  The
- * latter clear r->ctx, so this is the data of a pool cleanup.
+ * latter clear r->ctx, but not the pool's cleanups, of which this is one.
  */
 
 typedef struct {
+    ngx_pool_cleanup_t            cleanup;
     ngx_http_ratecell_conf_t     *conf;
     ngx_uint_t                    status;
     ngx_http_ratecell_claim_t    *deciding;
@@ -241,7 +246,7 @@ ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_log_handler(ngx_http_request_t *r);
 
 ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
-void ngx_http_ratecell_init_headers(void);
+void ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;

@@ -21,9 +21,24 @@ static int32_t ngx_http_ratecell_print_header(
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 
 
+/*
+ * Where no configuration asked for fields yet, the filter is left out.  The
+ * chain of filters is the process's, not the configuration's: when a new one
+ * is refused after it built the chain, the master starts workers with the old
+ * configuration and the new chain.  So what was asked for once stays.
+ */
+
 void
-ngx_http_ratecell_init_headers(void)
+ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf)
 {
+    static ngx_uint_t  asked;
+
+    asked |= rmcf->headers;
+
+    if (!asked) {
+        return;
+    }
+
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_ratecell_header_filter;
 }

@@ -129,6 +129,10 @@ ngx_http_ratecell_add_limit(ngx_conf_t *cf, ngx_http_ratecell_conf_t *rlcf,
 
     *limitp = limit;
 
+    if (limit->count) {
+        rmcf->count = 1;
+    }
+
     return NGX_OK;
 }
 
