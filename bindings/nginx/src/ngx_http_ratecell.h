@@ -13,6 +13,11 @@
 /* The layers that ratecell_check_all() takes at once: a limit has one or more. */
 #define NGX_HTTP_RATECELL_MAX_LAYERS   64
 
+#define NGX_HTTP_RATECELL_LINE         64
+
+/* Sets of counters in a zone, among which the workers are spread. */
+#define NGX_HTTP_RATECELL_COUNTERS     8
+
 /* Tiers of one directive that a worker remembers. */
 #define NGX_HTTP_RATECELL_MAX_TIERS    64
 
@@ -41,17 +46,26 @@ typedef struct {
 } ngx_http_ratecell_rate_t;
 
 
-/*
- * A zone's memory: this, and the table right behind it.  Only counters change
- * after it was made, each by one atomic addition, so a process may die at any
- * instruction.  Aligned so that the table begins on a cache line.
- */
+/* What some of the workers counted: a cache line. */
 
 typedef struct {
     uint64_t                      requests[NGX_HTTP_RATECELL_STATUSES];
+    u_char                        padding[NGX_HTTP_RATECELL_LINE
+                                          - NGX_HTTP_RATECELL_STATUSES * 8];
+} ngx_http_ratecell_counters_t;
+
+
+/*
+ * A zone's memory: this, and the table right behind it.  Only counters change
+ * after it was made, each by one atomic addition, so a process may die at any
+ * instruction, and old workers count beside new ones.  Whole cache lines, so
+ * that the table begins on one.
+ */
+
+typedef struct {
+    ngx_http_ratecell_counters_t  counters[NGX_HTTP_RATECELL_COUNTERS];
     size_t                        table_len;  /* 0: the table is in a file */
-    u_char                        padding[128
-                                          - NGX_HTTP_RATECELL_STATUSES * 8
+    u_char                        padding[NGX_HTTP_RATECELL_LINE
                                           - sizeof(size_t)];
 } ngx_http_ratecell_shm_t;
 

@@ -239,11 +239,13 @@ ngx_http_ratecell_cleanup(void *data)
 void
 ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
 {
-    ngx_http_ratecell_zone_t  *zone;
+    ngx_http_ratecell_zone_t      *zone;
+    ngx_http_ratecell_counters_t  *counters;
 
     zone = ngx_http_ratecell_zone(claim->limit);
+    counters = &zone->shm->counters[ngx_worker % NGX_HTTP_RATECELL_COUNTERS];
 
-    (void) __atomic_fetch_add(&zone->shm->requests[status], 1,
+    (void) __atomic_fetch_add(&counters->requests[status], 1,
                               __ATOMIC_RELAXED);
 }
 

@@ -203,7 +203,7 @@ static ngx_int_t
 ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     uint64_t *values)
 {
-    ngx_uint_t      i;
+    ngx_uint_t      i, k;
     ratecell_stats  stats;
 
     if (ratecell_limiter_stats(zone->limiter, &stats, sizeof(stats)) != 0) {
@@ -211,7 +211,15 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     }
 
     for (i = NGX_HTTP_RATECELL_PASSED; i < NGX_HTTP_RATECELL_STATUSES; i++) {
-        *values++ = __atomic_load_n(&zone->shm->requests[i], __ATOMIC_RELAXED);
+
+        *values = 0;
+
+        for (k = 0; k < NGX_HTTP_RATECELL_COUNTERS; k++) {
+            *values += __atomic_load_n(&zone->shm->counters[k].requests[i],
+                                       __ATOMIC_RELAXED);
+        }
+
+        values++;
     }
 
     *values++ = stats.live;

@@ -33,10 +33,10 @@ class Sharing(NginxTest):
         found = nginx.load(lambda seed: random.Random(seed).sample(paths, len(paths)), clients=8)
         self.assertEqual(found, {200: 1500, 503: 2500})
 
-
     def test_no_count_is_lost(self):
+        # More workers than there are sets of counters.
         nginx = self.serve('ratecell_zone $arg_k zone=w:1m policy="fixed_window 2000/1d";'
-                           + server_block(GIF % "ratecell zone=w;" + "location /stats { ratecell_stats; }"), workers=4)
+                           + server_block(GIF % "ratecell zone=w;" + "location /stats { ratecell_stats; }"), workers=10)
         found = nginx.load(lambda _: ["/?k=1"] * 1000, clients=8)
         zone = json.loads(nginx.get("/stats").body)["zones"][0]
         self.assertEqual((zone["passed"], zone["rejected"]), (found[200], found[503]))
