@@ -185,11 +185,11 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
     ngx_http_ratecell_claim_t   *claim;
 
     limits = ctx->conf->limits.elts;
+    claim = ctx->claims;
 
     for (i = 0; i < ctx->conf->limits.nelts; i++) {
 
         limit = limits[i];
-        claim = &ctx->claims[ctx->nclaims];
 
         if (ngx_http_ratecell_key(r, limit, &claim->key) != NGX_OK) {
             return NGX_ERROR;
@@ -204,13 +204,14 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->tier = NULL;
         claim->cost = limit->cost;
 
-        ctx->nclaims++;
-
         if ((limit->rate_value || limit->burst_value || limit->cost_value)
             && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
         {
             return NGX_ERROR;
         }
+
+        claim++;
+        ctx->nclaims++;
     }
 
     return NGX_OK;

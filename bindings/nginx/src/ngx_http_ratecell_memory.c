@@ -17,6 +17,19 @@ static ngx_int_t ngx_http_ratecell_check_cost(
 #define ngx_http_ratecell_table(shm)  ((void *) ((shm) + 1))
 
 
+/*
+ * The pages of a new zone are fresh from the system, and nginx has written to
+ * none but its list of them; only one built to find errors in the use of
+ * memory fills them.  So a zone takes memory as its keys come.
+ */
+
+#if (NGX_DEBUG_MALLOC || NGX_HAVE_DEBUG_MALLOC)
+#define ngx_http_ratecell_region_init  ratecell_region_init
+#else
+#define ngx_http_ratecell_region_init  ratecell_region_init_zeroed
+#endif
+
+
 void
 ngx_http_ratecell_free_zone(void *data)
 {
@@ -125,9 +138,10 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
     zone = shm_zone->data;
     shm = zone->shm;
 
-    rc = ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
-                              (char *) zone->policy.data, NULL,
-                              &zone->limiter);
+    rc = ngx_http_ratecell_region_init(ngx_http_ratecell_table(shm),
+                                       shm->table_len,
+                                       (char *) zone->policy.data, NULL,
+                                       &zone->limiter);
 
     if (rc == 0) {
         return NGX_OK;

@@ -7,6 +7,8 @@ import resource
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import unittest
 
 from harness import NginxTest, server_block
@@ -84,6 +86,33 @@ class Capacity(NginxTest):
     def test_the_smallest_zone(self):
         nginx = self.serve("ratecell_zone $http_k zone=m:32k rate=1r/d;" + server_block(GIF % ""))
         self.assertEqual(list(self.fill(nginx, ["1", "1", "2"])), [200, 503, 200])
+
+
+class Resident(NginxTest):
+    def zone(self, size):
+        return f"ratecell_zone $http_k zone=m:{size} rate=1r/s;" + server_block(GIF % "")
+
+    def shared(self, nginx):
+        """How many KB of shared memory the master has touched."""
+        with open(f"/proc/{nginx.process.pid}/status", encoding="ascii") as status:
+            (shared,) = (line.split()[1] for line in status if line.startswith("RssShmem:"))
+        return int(shared)
+
+    def test_a_zone_takes_memory_as_keys_come(self):
+        nginx = self.serve(self.zone("512m"))
+        # nginx itself has 24 bytes for each page: 3 MB.
+        self.assertLess(self.shared(nginx), 16 << 10)
+        self.assertEqual(nginx.reload(self.zone("513m")), "served")
+        self.assertLess(self.shared(nginx), 32 << 10)
+        self.assertEqual([nginx.status("/", {"K": "1"}) for _ in range(2)], [200, 503])
+
+    def test_a_test_of_the_configuration_takes_none(self):
+        code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        nginx = self.prepare(self.zone("512m"))
+        done = subprocess.run([sys.executable, "-c", code, *nginx.command("-t")], capture_output=True, text=True,
+                              check=True)
+        self.assertLess(int(done.stdout), 64 << 10)
 
 
 class Config(ctypes.Structure):
