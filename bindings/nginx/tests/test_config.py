@@ -179,6 +179,13 @@ class Configuration(NginxTest):
         good, said = self.prepare(f"{zone} server {{ location{location} }}").test()
         self.assertTrue(good, said)
 
+    def test_the_example_of_the_readme(self):
+        readme = pathlib.Path(__file__).parents[1] / "README.md"
+        (shown,) = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+        http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
+        good, said = self.prepare(http).test()
+        self.assertTrue(good, said)
+
     def test_a_directive_in_the_wrong_place(self):
         for text, message in (("server { ratecell_zone $arg_k zone=z:1m rate=1r/s; }", "is not allowed here"),
                               ("server { ratecell_stats; }", "is not allowed here")):

@@ -211,6 +211,13 @@ class Reload(NginxTest):
         self.assertEqual(nginx.reload(policy("fixed_window 3/1d")), "served")
         self.assertEqual([nginx.status("/?k=1") for _ in range(3)], [200, 200, 503])
 
+    def test_a_rate_far_from_the_first_is_refused(self):
+        for first, second in (("1r/s", "3000000r/s"), ("999983r/52w", "1r/52w")):
+            nginx = self.serve(self.configuration(rate=first))
+            self.assertEqual(nginx.reload(self.configuration(rate=second)), "refused")
+            self.assertIn('ratecell zone "r" cannot be kept: ', nginx.log())
+            self.assertEqual(nginx.reload(self.configuration(rate=second, size="2m")), "served")
+
     def test_another_size_is_a_new_zone(self):
         nginx = self.serve(self.configuration())
         self.assertEqual([nginx.status("/?k=1") for _ in range(11)], [200] * 10 + [503])
