@@ -10,11 +10,19 @@
 #include <ratecell.h>
 
 
-/* What ratecell_check_all() takes at once. */
-#define NGX_HTTP_RATECELL_MAX_LIMITS   64
+/* The layers that ratecell_check_all() takes at once: a limit has one or more. */
+#define NGX_HTTP_RATECELL_MAX_LAYERS   64
+
+#define NGX_HTTP_RATECELL_LINE         64
+
+/* Sets of counters in a zone, among which the workers are spread. */
+#define NGX_HTTP_RATECELL_COUNTERS     8
 
 /* Tiers of one directive that a worker remembers. */
 #define NGX_HTTP_RATECELL_MAX_TIERS    64
+
+/* A cost, a burst or a delay: of a burst, one more passes at once. */
+#define NGX_HTTP_RATECELL_MAX_UNITS    (NGX_MAX_UINT32_VALUE - 1)
 
 #define NGX_HTTP_RATECELL_NODELAY      NGX_MAX_UINT32_VALUE
 
@@ -38,17 +46,26 @@ typedef struct {
 } ngx_http_ratecell_rate_t;
 
 
-/*
- * A zone's memory: this, and the table right behind it.  Only counters change
- * after it was made, each by one atomic addition, so a process may die at any
- * instruction.  Aligned so that the table begins on a cache line.
- */
+/* What some of the workers counted: a cache line. */
 
 typedef struct {
     uint64_t                      requests[NGX_HTTP_RATECELL_STATUSES];
+    u_char                        padding[NGX_HTTP_RATECELL_LINE
+                                          - NGX_HTTP_RATECELL_STATUSES * 8];
+} ngx_http_ratecell_counters_t;
+
+
+/*
+ * A zone's memory: this, and the table right behind it.  Only counters change
+ * after it was made, each by one atomic addition, so a process may die at any
+ * instruction, and old workers count beside new ones.  Whole cache lines, so
+ * that the table begins on one.
+ */
+
+typedef struct {
+    ngx_http_ratecell_counters_t  counters[NGX_HTTP_RATECELL_COUNTERS];
     size_t                        table_len;  /* 0: the table is in a file */
-    u_char                        padding[128
-                                          - NGX_HTTP_RATECELL_STATUSES * 8
+    u_char                        padding[NGX_HTTP_RATECELL_LINE
                                           - sizeof(size_t)];
 } ngx_http_ratecell_shm_t;
 
@@ -64,6 +81,7 @@ typedef struct {
 
     ngx_str_t                     policy;     /* and a NUL */
     ngx_str_t                     file;       /* and a NUL */
+    ngx_uint_t                    layers;     /* of the policy */
     size_t                        size;
 
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
@@ -79,9 +97,21 @@ typedef struct {
 } ngx_http_ratecell_codes_t;
 
 
+typedef struct {
+    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+    ngx_uint_t                    layers;     /* of the limits given here */
+    ngx_uint_t                    limit_log_level;
+    ngx_uint_t                    delay_log_level;
+    ngx_uint_t                    status_code;
+    ngx_flag_t                    dry_run;
+    ngx_flag_t                    headers;
+} ngx_http_ratecell_conf_t;
+
+
 /* One "ratecell" directive. */
 
 typedef struct {
+    ngx_http_ratecell_conf_t     *conf;       /* where it is given */
     ngx_shm_zone_t               *shm_zone;
 
     ngx_http_ratecell_rate_t      rate;       /* none: the zone's */
@@ -106,9 +136,10 @@ typedef struct {
     ngx_uint_t                    ntiers;
 
     unsigned                      burst_set:1;
+    unsigned                      default_burst_set:1;
     unsigned                      delay_set:1;
     unsigned                      strict:1;
-    unsigned                      warned:1;
+    unsigned                      warned:4;   /* a bit for each kind of value */
 
     ngx_str_t                     conf_file;
     ngx_uint_t                    conf_line;
@@ -142,27 +173,22 @@ typedef struct {
 
 
 typedef struct {
-    ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
-    ngx_uint_t                    limit_log_level;
-    ngx_uint_t                    delay_log_level;
-    ngx_uint_t                    status_code;
-    ngx_flag_t                    dry_run;
-    ngx_flag_t                    headers;
-} ngx_http_ratecell_conf_t;
-
-
-typedef struct {
     ngx_array_t                   zones;      /* ngx_shm_zone_t * */
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
+
+    /* what some limit or location needs of all requests */
+    unsigned                      count:1;
+    unsigned                      headers:1;
 } ngx_http_ratecell_main_conf_t;
 
 
 /*
  * Of a main request, for all its subrequests and internal redirects.  The
- * latter clear r->ctx, so this is the data of a pool cleanup.
+ * latter clear r->ctx, but not the pool's cleanups, of which this is one.
  */
 
 typedef struct {
+    ngx_pool_cleanup_t            cleanup;
     ngx_http_ratecell_conf_t     *conf;
     ngx_uint_t                    status;
     ngx_http_ratecell_claim_t    *deciding;
@@ -186,6 +212,13 @@ char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+
+ngx_uint_t ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
+    ngx_http_ratecell_zone_t *b);
+ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
+ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+ngx_int_t ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone);
 
 ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
 ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
@@ -227,7 +260,7 @@ ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_log_handler(ngx_http_request_t *r);
 
 ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
-void ngx_http_ratecell_init_headers(void);
+void ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;

@@ -44,13 +44,45 @@ ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
 }
 
 
+/* One limit, to be charged now or not at all. */
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
+{
+    ngx_http_ratecell_limit_t  *limit;
+
+    limit = ctx->claims[0].limit;
+
+    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict;
+}
+
+
+static ngx_inline int32_t
+ngx_http_ratecell_decide_plain(ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t                     rc;
+    ngx_http_ratecell_claim_t  *claim;
+
+    claim = &ctx->claims[0];
+    ctx->deciding = claim;
+
+    rc = ratecell_limiter_check(claim->limiter, claim->key.data,
+                                claim->key.len, claim->cost,
+                                &claim->decision);
+    if (rc > 0) {
+        ctx->excess = ngx_http_ratecell_excess(claim);
+    }
+
+    return rc;
+}
+
+
 ngx_int_t
 ngx_http_ratecell_handler(ngx_http_request_t *r)
 {
     int32_t                    rc;
     ngx_int_t                  n;
     ngx_msec_t                 delay;
-    ngx_pool_cleanup_t        *cln;
     ngx_http_ratecell_ctx_t   *ctx;
     ngx_http_ratecell_conf_t  *rlcf;
 
@@ -60,14 +92,12 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_ratecell_ctx_t)
-                                        + (rlcf->limits.nelts - 1)
-                                          * sizeof(ngx_http_ratecell_claim_t));
-    if (cln == NULL) {
+    ctx = ngx_palloc(r->pool, sizeof(ngx_http_ratecell_ctx_t)
+                              + (rlcf->limits.nelts - 1)
+                                * sizeof(ngx_http_ratecell_claim_t));
+    if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-
-    ctx = cln->data;
 
     ctx->conf = rlcf;
     ctx->status = 0;
@@ -82,7 +112,10 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    cln->handler = ngx_http_ratecell_cleanup;
+    ctx->cleanup.handler = ngx_http_ratecell_cleanup;
+    ctx->cleanup.data = ctx;
+    ctx->cleanup.next = r->pool->cleanup;
+    r->pool->cleanup = &ctx->cleanup;
 
     if (n != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -90,12 +123,12 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r->main, ctx, ngx_http_ratecell_module);
 
-    rc = ngx_http_ratecell_decide(ctx);
+    rc = ngx_http_ratecell_is_plain(ctx) ? ngx_http_ratecell_decide_plain(ctx)
+                                         : ngx_http_ratecell_decide(ctx);
 
     if (rc < 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "requests cannot be limited by zone \"%V\": %s",
-                      &ctx->deciding->limit->shm_zone->shm.name,
+                      "requests cannot be limited: %s",
                       ratecell_strerror(rc));
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -152,11 +185,11 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
     ngx_http_ratecell_claim_t   *claim;
 
     limits = ctx->conf->limits.elts;
+    claim = ctx->claims;
 
     for (i = 0; i < ctx->conf->limits.nelts; i++) {
 
         limit = limits[i];
-        claim = &ctx->claims[ctx->nclaims];
 
         if (ngx_http_ratecell_key(r, limit, &claim->key) != NGX_OK) {
             return NGX_ERROR;
@@ -171,13 +204,14 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->tier = NULL;
         claim->cost = limit->cost;
 
-        ctx->nclaims++;
-
         if ((limit->rate_value || limit->burst_value || limit->cost_value)
             && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
         {
             return NGX_ERROR;
         }
+
+        claim++;
+        ctx->nclaims++;
     }
 
     return NGX_OK;
@@ -206,11 +240,13 @@ ngx_http_ratecell_cleanup(void *data)
 void
 ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
 {
-    ngx_http_ratecell_zone_t  *zone;
+    ngx_http_ratecell_zone_t      *zone;
+    ngx_http_ratecell_counters_t  *counters;
 
     zone = ngx_http_ratecell_zone(claim->limit);
+    counters = &zone->shm->counters[ngx_worker % NGX_HTTP_RATECELL_COUNTERS];
 
-    (void) __atomic_fetch_add(&zone->shm->requests[status], 1,
+    (void) __atomic_fetch_add(&counters->requests[status], 1,
                               __ATOMIC_RELAXED);
 }
 
@@ -250,6 +286,14 @@ ngx_http_ratecell_pass(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
     ngx_uint_t                  i, status;
     ngx_http_ratecell_conf_t   *rlcf;
     ngx_http_ratecell_claim_t  *claim;
+
+    claim = &ctx->claims[0];
+
+    if (ctx->nclaims == 1 && claim->decision.delay_ns == 0) {
+        ctx->status = NGX_HTTP_RATECELL_PASSED;
+        ngx_http_ratecell_count(claim, NGX_HTTP_RATECELL_PASSED);
+        return 0;
+    }
 
     rlcf = ctx->conf;
     delay = 0;

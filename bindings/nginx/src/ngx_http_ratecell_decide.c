@@ -24,25 +24,10 @@ static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
 int32_t
 ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 {
-    int32_t                     rc;
-    ngx_uint_t                  i;
-    ngx_http_ratecell_claim_t  *claim;
+    int32_t     rc;
+    ngx_uint_t  i;
 
-    claim = &ctx->claims[0];
-    ctx->deciding = claim;
-
-    if (ctx->nclaims == 1 && claim->limit->count == NULL
-        && !claim->limit->strict)
-    {
-        rc = ratecell_limiter_check(claim->limiter, claim->key.data,
-                                    claim->key.len, claim->cost,
-                                    &claim->decision);
-        if (rc > 0) {
-            ctx->excess = ngx_http_ratecell_excess(claim);
-        }
-
-        return rc;
-    }
+    ctx->deciding = &ctx->claims[0];
 
     for (i = 0; i < ctx->nclaims; i++) {
         rc = ratecell_limiter_now(ctx->claims[i].limiter, &ctx->claims[i].now);
@@ -159,9 +144,9 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
 {
     int32_t                     rc;
     ngx_uint_t                  i, n;
-    ngx_http_ratecell_claim_t  *claim, *asked[NGX_HTTP_RATECELL_MAX_LIMITS];
-    ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LIMITS];
-    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LIMITS];
+    ngx_http_ratecell_claim_t  *claim, *asked[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LAYERS];
 
     n = 0;
 

@@ -10,6 +10,8 @@
 static ngx_int_t ngx_http_ratecell_header_filter(ngx_http_request_t *r);
 static ngx_int_t ngx_http_ratecell_add_header(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx, int32_t header);
+static void ngx_http_ratecell_clear_header(ngx_http_request_t *r,
+    ngx_str_t *name);
 static ngx_http_ratecell_claim_t *ngx_http_ratecell_last_to_retry(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_print_header(
@@ -19,9 +21,24 @@ static int32_t ngx_http_ratecell_print_header(
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 
 
+/*
+ * Where no configuration asked for fields yet, the filter is left out.  The
+ * chain of filters is the process's, not the configuration's: when a new one
+ * is refused after it built the chain, the master starts workers with the old
+ * configuration and the new chain.  So what was asked for once stays.
+ */
+
 void
-ngx_http_ratecell_init_headers(void)
+ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf)
 {
+    static ngx_uint_t  asked;
+
+    asked |= rmcf->headers;
+
+    if (!asked) {
+        return;
+    }
+
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_ratecell_header_filter;
 }
@@ -70,6 +87,7 @@ ngx_http_ratecell_add_header(ngx_http_request_t *r,
     u_char                     *p;
     size_t                      len;
     int32_t                     n;
+    ngx_str_t                   name;
     ngx_uint_t                  i, nclaims;
     ngx_table_elt_t            *h;
     ngx_http_ratecell_claim_t  *claims;
@@ -91,6 +109,15 @@ ngx_http_ratecell_add_header(ngx_http_request_t *r,
 
     if (len == 0) {
         return NGX_OK;
+    }
+
+    name.data = (u_char *) ratecell_header_name(header);
+    name.len = ngx_strlen(name.data);
+
+    /* the others are lists; an upstream's error page may have this one */
+
+    if (header == RATECELL_HEADER_RETRY_AFTER) {
+        ngx_http_ratecell_clear_header(r, &name);
     }
 
     h = ngx_list_push(&r->headers_out.headers);
@@ -125,8 +152,7 @@ ngx_http_ratecell_add_header(ngx_http_request_t *r,
     }
 
     h->value.len = p - h->value.data;
-    h->key.data = (u_char *) ratecell_header_name(header);
-    h->key.len = ngx_strlen(h->key.data);
+    h->key = name;
     h->hash = 1;
 
 #if (nginx_version >= 1023000)
@@ -134,6 +160,29 @@ ngx_http_ratecell_add_header(ngx_http_request_t *r,
 #endif
 
     return NGX_OK;
+}
+
+
+static void
+ngx_http_ratecell_clear_header(ngx_http_request_t *r, ngx_str_t *name)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].hash && h[i].key.len == name->len
+                && ngx_strncasecmp(h[i].key.data, name->data, name->len) == 0)
+            {
+                h[i].hash = 0;
+            }
+        }
+    }
 }
 
 

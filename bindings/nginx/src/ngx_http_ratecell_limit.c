@@ -33,6 +33,7 @@ ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    limit->conf = rlcf;
     limit->cost = 1;
     limit->conf_file = cf->conf_file->file.name;
     limit->conf_line = cf->conf_file->line;
@@ -49,6 +50,14 @@ ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     if (limit->shm_zone == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" must have \"zone\" parameter",
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (limit->default_burst_set && limit->burst_value == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" has \"default_burst\" without a \"burst\" "
+                           "that contains variables: expected both",
                            &cmd->name);
         return NGX_CONF_ERROR;
     }
@@ -73,10 +82,6 @@ ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
         if (limit->shm_zone == limits[i]->shm_zone) {
             return "is duplicate";
         }
-    }
-
-    if (rlcf->limits.nelts == NGX_HTTP_RATECELL_MAX_LIMITS) {
-        return "is one too many: expected at most 64 in one place";
     }
 
     return ngx_http_ratecell_add_limit(cf, rlcf, limit) == NGX_OK
@@ -124,6 +129,10 @@ ngx_http_ratecell_add_limit(ngx_conf_t *cf, ngx_http_ratecell_conf_t *rlcf,
 
     *limitp = limit;
 
+    if (limit->count) {
+        rmcf->count = 1;
+    }
+
     return NGX_OK;
 }
 
@@ -157,7 +166,7 @@ ngx_http_ratecell_limit_parameter(ngx_conf_t *cf,
     }
 
     if (ngx_http_ratecell_parameter(value, "default_burst=", &text)) {
-        limit->burst_set = 1;
+        limit->default_burst_set = 1;
         return ngx_http_ratecell_units_parameter(cf, value, &text, 0,
                                                  &limit->default_burst, NULL);
     }
@@ -245,6 +254,18 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
     }
 
     *limitp = limit;
+
+    limit->conf->layers += zone->layers;
+
+    if (limit->conf->layers > NGX_HTTP_RATECELL_MAX_LAYERS) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "too many limits in one place: expected policies with "
+                      "at most %d layers in all, and \"ratecell zone=%V\" "
+                      "makes them %ui in %V:%ui", NGX_HTTP_RATECELL_MAX_LAYERS,
+                      &zone->name, limit->conf->layers, &limit->conf_file,
+                      limit->conf_line);
+        return NGX_ERROR;
+    }
 
     if (zone->rate.limit == 0) {
 

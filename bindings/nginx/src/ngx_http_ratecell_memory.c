@@ -9,11 +9,25 @@
 
 static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
-static ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
+static ngx_int_t ngx_http_ratecell_check_cost(
+    ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
 
 
 #define ngx_http_ratecell_table(shm)  ((void *) ((shm) + 1))
+
+
+/*
+ * The pages of a new zone are fresh from the system, and nginx has written to
+ * none but its list of them; only one built to find errors in the use of
+ * memory fills them.  So a zone takes memory as its keys come.
+ */
+
+#if (NGX_DEBUG_MALLOC || NGX_HAVE_DEBUG_MALLOC)
+#define ngx_http_ratecell_region_init  ratecell_region_init
+#else
+#define ngx_http_ratecell_region_init  ratecell_region_init_zeroed
+#endif
 
 
 void
@@ -45,11 +59,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
 
     if (ozone) {
 
-        if (zone->key.value.len != ozone->key.value.len
-            || ngx_strncmp(zone->key.value.data, ozone->key.value.data,
-                           zone->key.value.len)
-               != 0)
-        {
+        if (!ngx_http_ratecell_same_key(zone, ozone)) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                           "ratecell \"%V\" uses the \"%V\" key "
                           "while previously it used the \"%V\" key",
@@ -87,7 +97,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
  * afterwards, and its mutex is not used.
  */
 
-static ngx_int_t
+ngx_int_t
 ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone)
 {
     size_t                     len;
@@ -128,9 +138,10 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
     zone = shm_zone->data;
     shm = zone->shm;
 
-    rc = ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
-                              (char *) zone->policy.data, NULL,
-                              &zone->limiter);
+    rc = ngx_http_ratecell_region_init(ngx_http_ratecell_table(shm),
+                                       shm->table_len,
+                                       (char *) zone->policy.data, NULL,
+                                       &zone->limiter);
 
     if (rc == 0) {
         return NGX_OK;
@@ -188,58 +199,11 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
 }
 
 
-static ngx_int_t
-ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
-{
-    int32_t                    rc;
-    char                       why[512];
-    ratecell_config            config = RATECELL_CONFIG_INIT;
-    ngx_http_ratecell_zone_t  *zone;
-
-    zone = shm_zone->data;
-
-    if (zone->shm == NULL && ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    config.max_keys = ratecell_region_max_keys(zone->size,
-                                               (char *) zone->policy.data);
-
-    rc = ratecell_limiter_open((char *) zone->file.data,
-                               (char *) zone->policy.data, &config,
-                               &zone->limiter);
-
-    /* the size counts when the file is made, here or by another program */
-
-    if (rc == RATECELL_EREGION_MAX_KEYS) {
-        config.max_keys = 0;
-        rc = ratecell_limiter_open((char *) zone->file.data,
-                                   (char *) zone->policy.data, &config,
-                                   &zone->limiter);
-    }
-
-    if (rc == 0) {
-        return NGX_OK;
-    }
-
-    if (ratecell_file_explain((char *) zone->file.data,
-                              (char *) zone->policy.data, &config,
-                              why, sizeof(why))
-        <= 0)
-    {
-        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
-                           sizeof(why));
-    }
-
-    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                  "ratecell zone \"%V\" cannot use the file \"%V\": %s",
-                  &shm_zone->shm.name, &zone->file, why);
-
-    return NGX_ERROR;
-}
-
-
-/* The limits of a rate have their own bursts, and so their own limiters. */
+/*
+ * The limits of a rate have their own bursts, and so their own limiters.  A
+ * policy that is right by itself is refused where it needs another unit of
+ * time in the words of the table than the zone's rate.
+ */
 
 static ngx_int_t
 ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
@@ -269,11 +233,51 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
                                           &limits[i]->limiter);
         if (rc != 0) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                          "ratecell zone \"%V\" cannot limit by \"%s\": %s",
-                          &shm_zone->shm.name, policy, ratecell_strerror(rc));
+                          "ratecell zone \"%V\" cannot limit by \"%s\": %s "
+                          "in %V:%ui",
+                          &shm_zone->shm.name, policy,
+                          rc == RATECELL_EPANIC ? ratecell_strerror(rc)
+                          : "its states are kept for its own rate; expected "
+                            "one nearer to that, or another zone",
+                          &limits[i]->conf_file, limits[i]->conf_line);
+            return NGX_ERROR;
+        }
+
+        if (ngx_http_ratecell_check_cost(limits[i], shm_zone->shm.log)
+            != NGX_OK)
+        {
             return NGX_ERROR;
         }
     }
 
     return NGX_OK;
+}
+
+
+/* A cost that nothing could ever pass with is a mistake, if it is constant. */
+
+static ngx_int_t
+ngx_http_ratecell_check_cost(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
+{
+    ratecell_decision  decision;
+
+    if (limit->cost_value || limit->burst_value) {
+        return NGX_OK;
+    }
+
+    /* an empty key is not limited, so it has used nothing */
+
+    if (ratecell_limiter_peek(limit->limiter, NULL, 0, &decision) < 0
+        || limit->cost <= decision.limit)
+    {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, log, 0,
+                  "\"cost=%ui\" is more than zone \"%V\" ever lets pass at "
+                  "once, so that no request would pass: expected at most %uL "
+                  "in %V:%ui", limit->cost, &limit->shm_zone->shm.name,
+                  decision.limit, &limit->conf_file, limit->conf_line);
+
+    return NGX_ERROR;
 }

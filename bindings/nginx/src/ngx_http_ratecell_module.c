@@ -170,6 +170,8 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_ratecell_conf_t  *prev = parent;
     ngx_http_ratecell_conf_t  *conf = child;
 
+    ngx_http_ratecell_main_conf_t  *rmcf;
+
     if (conf->limits.elts == NULL) {
         conf->limits = prev->limits;
     }
@@ -186,28 +188,44 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
     ngx_conf_merge_value(conf->headers, prev->headers, 0);
 
+    if (conf->headers && conf->limits.nelts) {
+        rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
+        rmcf->headers = 1;
+    }
+
     return NGX_CONF_OK;
 }
 
 
+/* A configuration that has no use for a handler has none. */
+
 static ngx_int_t
 ngx_http_ratecell_init(ngx_conf_t *cf)
 {
+    ngx_http_ratecell_main_conf_t  *rmcf;
+
     if (ngx_http_ratecell_resolve_limits(cf) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    ngx_http_ratecell_init_headers();
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
 
-    if (ngx_http_ratecell_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
-                                      ngx_http_ratecell_handler)
-        != NGX_OK)
+    ngx_http_ratecell_init_headers(rmcf);
+
+    if (rmcf->limits.nelts == 0) {
+        return NGX_OK;
+    }
+
+    if (rmcf->count
+        && ngx_http_ratecell_add_handler(cf, NGX_HTTP_LOG_PHASE,
+                                         ngx_http_ratecell_log_handler)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    return ngx_http_ratecell_add_handler(cf, NGX_HTTP_LOG_PHASE,
-                                         ngx_http_ratecell_log_handler);
+    return ngx_http_ratecell_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
+                                         ngx_http_ratecell_handler);
 }
 
 

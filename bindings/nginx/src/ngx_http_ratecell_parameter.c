@@ -72,9 +72,15 @@ ngx_http_ratecell_rate_parameter(ngx_conf_t *cf, ngx_str_t *value,
         return NGX_CONF_OK;
     }
 
+    /* 15250 weeks are the most that 63 bits of nanoseconds hold */
+
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid rate \"%V\": expected a number and a period, "
-                       "such as 10r/s, 30r/m or 10r/5s", value);
+                       "invalid rate \"%V\": expected %s", value,
+                       rc == NGX_DECLINED
+                       ? "1 to 4294967295 requests in a period of 1ms to "
+                         "15250w"
+                       : "a number and a period, such as 10r/s, 30r/m or "
+                         "10r/5s");
 
     return NGX_CONF_ERROR;
 }
@@ -92,7 +98,9 @@ ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
     if (rc == NGX_DECLINED) {
         rc = ngx_http_ratecell_parse_units(text, units);
 
-        if (rc == NGX_OK && *units < min) {
+        if (rc == NGX_OK
+            && (*units < min || *units > NGX_HTTP_RATECELL_MAX_UNITS))
+        {
             rc = NGX_ERROR;
         }
     }
@@ -102,9 +110,10 @@ ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
     }
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid %*s value \"%V\": expected a number of at "
-                       "least %ui", text->data - value->data - 1, value->data,
-                       value, min);
+                       "invalid %*s value \"%V\": expected a number from "
+                       "%ui to %ui", text->data - value->data - 1,
+                       value->data, value, min,
+                       (ngx_uint_t) NGX_HTTP_RATECELL_MAX_UNITS);
 
     return NGX_CONF_ERROR;
 }

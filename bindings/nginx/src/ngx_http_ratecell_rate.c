@@ -13,41 +13,49 @@ static ngx_int_t ngx_http_ratecell_parse_period(u_char *p, u_char *last,
 
 /*
  * N, Nr/s and Nr/m as in limit_req; and Nr/PERIOD, where PERIOD is a unit
- * (ms, s, m, h, d, w) with an optional number before it: 10r/5s.
+ * (ms, s, m, h, d, w) with an optional number before it: 10r/5s.  Of what is
+ * a rate by its form, but with a number that is none, NGX_DECLINED.
  */
 
 ngx_int_t
 ngx_http_ratecell_parse_rate(ngx_str_t *text, ngx_http_ratecell_rate_t *rate)
 {
     u_char     *p, *last;
-    ngx_int_t   n;
+    ngx_int_t   n, rc;
 
     last = text->data + text->len;
 
     for (p = text->data; p < last && *p >= '0' && *p <= '9'; p++) { /* void */ }
 
+    if (p == text->data) {
+        return NGX_ERROR;
+    }
+
     n = ngx_atoi(text->data, p - text->data);
 
-    if (n <= 0 || (uint64_t) n > NGX_MAX_UINT32_VALUE) {
-        return NGX_ERROR;
+    rc = NGX_OK;
+    rate->period_ns = 1000000000;
+
+    if (p < last) {
+
+        if (*p == 'r') {
+            p++;
+        }
+
+        if (p == last || *p++ != '/') {
+            return NGX_ERROR;
+        }
+
+        rc = ngx_http_ratecell_parse_period(p, last, &rate->period_ns);
+    }
+
+    if (rc == NGX_OK && (n <= 0 || (uint64_t) n > NGX_MAX_UINT32_VALUE)) {
+        rc = NGX_DECLINED;
     }
 
     rate->limit = n;
 
-    if (p == last) {
-        rate->period_ns = 1000000000;
-        return NGX_OK;
-    }
-
-    if (*p == 'r') {
-        p++;
-    }
-
-    if (p == last || *p++ != '/') {
-        return NGX_ERROR;
-    }
-
-    return ngx_http_ratecell_parse_period(p, last, &rate->period_ns);
+    return rc;
 }
 
 
@@ -95,7 +103,7 @@ ngx_http_ratecell_parse_period(u_char *p, u_char *last, uint64_t *ns)
     }
 
     if (n <= 0 || (uint64_t) n > INT64_MAX / unit) {
-        return NGX_ERROR;
+        return NGX_DECLINED;
     }
 
     *ns = n * unit;
@@ -104,15 +112,28 @@ ngx_http_ratecell_parse_period(u_char *p, u_char *last, uint64_t *ns)
 }
 
 
+/* A number above NGX_HTTP_RATECELL_MAX_UNITS is NGX_MAX_UINT32_VALUE. */
+
 ngx_int_t
 ngx_http_ratecell_parse_units(ngx_str_t *text, ngx_uint_t *units)
 {
-    ngx_int_t  n;
+    u_char    *p, *last;
+    uint64_t   n;
 
-    n = ngx_atoi(text->data, text->len);
-
-    if (n < 0 || (uint64_t) n >= NGX_MAX_UINT32_VALUE) {
+    if (text->len == 0) {
         return NGX_ERROR;
+    }
+
+    n = 0;
+    last = text->data + text->len;
+
+    for (p = text->data; p < last; p++) {
+
+        if (*p < '0' || *p > '9') {
+            return NGX_ERROR;
+        }
+
+        n = ngx_min(n * 10 + (*p - '0'), NGX_MAX_UINT32_VALUE);
     }
 
     *units = n;

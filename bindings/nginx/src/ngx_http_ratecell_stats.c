@@ -9,6 +9,10 @@
 
 
 #define NGX_HTTP_RATECELL_METRICS     11
+
+/* The most that a byte becomes: \u00ff. */
+#define NGX_HTTP_RATECELL_ESCAPED     6
+
 #define NGX_HTTP_RATECELL_POLICY_MAX  1024
 
 
@@ -117,14 +121,14 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        /* an escaped byte is at most six */
-
         len += sizeof("{\"zone\":\"\",\"key\":\"\",\"policy\":\"\"},")
-               + 6 * (zone->name.len + zone->key.value.len)
+               + NGX_HTTP_RATECELL_ESCAPED
+                 * (zone->name.len + zone->key.value.len)
                + NGX_HTTP_RATECELL_POLICY_MAX
                + NGX_HTTP_RATECELL_METRICS
                  * (sizeof("ratecell_requests_total{status=\"\",zone=\"\"} \n")
-                    + 32 + 6 * zone->name.len + NGX_INT64_LEN);
+                    + 32 + NGX_HTTP_RATECELL_ESCAPED * zone->name.len
+                    + NGX_INT64_LEN);
     }
 
     b = ngx_create_temp_buf(r->pool, len);
@@ -147,13 +151,16 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 }
 
 
-/* By ?format=prometheus, else by Accept, as Prometheus sends it. */
+/*
+ * By ?format=prometheus, else by Accept: Prometheus asks for its types, and
+ * not for JSON.
+ */
 
 static ngx_uint_t
 ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
 {
     ngx_str_t         value;
-    ngx_uint_t        i;
+    ngx_uint_t        i, wants;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
 
@@ -162,30 +169,33 @@ ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
                && ngx_strncmp(value.data, "prometheus", 10) == 0;
     }
 
-    part = &r->headers_in.headers.part;
-    h = part->elts;
+    wants = 0;
 
-    for (i = 0; /* void */ ; i++) {
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
 
-        if (i >= part->nelts) {
+        h = part->elts;
 
-            if (part->next == NULL) {
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].key.len != 6
+                || ngx_strncasecmp(h[i].key.data, (u_char *) "Accept", 6) != 0)
+            {
+                continue;
+            }
+
+            if (ngx_strcasestrn(h[i].value.data, "application/json", 15)) {
                 return 0;
             }
 
-            part = part->next;
-            h = part->elts;
-            i = 0;
-        }
-
-        if (h[i].key.len == 6
-            && ngx_strncasecmp(h[i].key.data, (u_char *) "Accept", 6) == 0)
-        {
-            return ngx_strcasestrn(h[i].value.data, "text/plain", 9) != NULL
-                   || ngx_strcasestrn(h[i].value.data, "openmetrics", 10)
-                      != NULL;
+            if (ngx_strcasestrn(h[i].value.data, "text/plain", 9)
+                || ngx_strcasestrn(h[i].value.data, "openmetrics", 10))
+            {
+                wants = 1;
+            }
         }
     }
+
+    return wants;
 }
 
 
@@ -193,7 +203,7 @@ static ngx_int_t
 ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     uint64_t *values)
 {
-    ngx_uint_t      i;
+    ngx_uint_t      i, k;
     ratecell_stats  stats;
 
     if (ratecell_limiter_stats(zone->limiter, &stats, sizeof(stats)) != 0) {
@@ -201,7 +211,15 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     }
 
     for (i = NGX_HTTP_RATECELL_PASSED; i < NGX_HTTP_RATECELL_STATUSES; i++) {
-        *values++ = __atomic_load_n(&zone->shm->requests[i], __ATOMIC_RELAXED);
+
+        *values = 0;
+
+        for (k = 0; k < NGX_HTTP_RATECELL_COUNTERS; k++) {
+            *values += __atomic_load_n(&zone->shm->counters[k].requests[i],
+                                       __ATOMIC_RELAXED);
+        }
+
+        values++;
     }
 
     *values++ = stats.live;
@@ -314,18 +332,40 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
 }
 
 
+/*
+ * For JSON; and for Prometheus, whose labels are zones' names: of printable
+ * ASCII both escape the same.  A byte that is no UTF-8 is told by its number.
+ */
+
 static u_char *
 ngx_http_ratecell_escape(u_char *p, u_char *last, ngx_str_t *text)
 {
-    size_t  len;
+    u_char  *from, *to, *end;
 
-    len = text->len + ngx_escape_json(NULL, text->data, text->len);
-
-    if (len > (size_t) (last - p)) {
+    if (text->len > (size_t) (last - p) / NGX_HTTP_RATECELL_ESCAPED) {
         return p;
     }
 
-    return (u_char *) ngx_escape_json(p, text->data, text->len);
+    end = text->data + text->len;
+
+    for (from = text->data; from < end; from = to) {
+
+        to = from;
+
+        if (*from < 0x80) {
+            to++;
+            p = (u_char *) ngx_escape_json(p, from, 1);
+
+        } else if (ngx_utf8_decode(&to, end - from) <= 0x10ffff) {
+            p = ngx_cpymem(p, from, to - from);
+
+        } else {
+            to = from + 1;
+            p = ngx_sprintf(p, "\\u00%02xd", (ngx_uint_t) *from);
+        }
+    }
+
+    return p;
 }
 
 

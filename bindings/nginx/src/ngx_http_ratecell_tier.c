@@ -7,21 +7,32 @@
 #include "ngx_http_ratecell.h"
 
 
+typedef enum {
+    NGX_HTTP_RATECELL_COST = 0,
+    NGX_HTTP_RATECELL_RATE,
+    NGX_HTTP_RATECELL_BURST,
+    NGX_HTTP_RATECELL_RATE_AND_BURST
+} ngx_http_ratecell_value_e;
+
+
 static void ngx_http_ratecell_warn(ngx_http_request_t *r,
-    ngx_http_ratecell_limit_t *limit, char *what, ngx_str_t *value);
+    ngx_http_ratecell_limit_t *limit, ngx_http_ratecell_value_e kind,
+    ngx_str_t *value);
 static ngx_http_ratecell_tier_t *ngx_http_ratecell_find_tier(
     ngx_http_ratecell_limit_t *limit, ngx_http_ratecell_rate_t *rate,
     ngx_uint_t burst);
 static ngx_http_ratecell_tier_t *ngx_http_ratecell_make_tier(
-    ngx_http_ratecell_limit_t *limit, ngx_http_ratecell_rate_t *rate,
-    ngx_uint_t burst);
+    ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
+    ngx_http_ratecell_rate_t *rate, ngx_uint_t burst);
 static void ngx_http_ratecell_drop_tier(ngx_http_ratecell_limit_t *limit,
     ngx_http_ratecell_tier_t *tier);
 
 
 /*
  * An empty value is no value: the configured default holds.  So it does for
- * one that is wrong, of which the first is logged.
+ * one that is wrong, of which the first is logged.  A number that is too large
+ * is the largest there is, not the default: who chooses a cost would choose it
+ * so.
  */
 
 ngx_int_t
@@ -45,10 +56,11 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 
         if (value.len) {
             if (ngx_http_ratecell_parse_units(&value, &cost) == NGX_OK) {
-                claim->cost = cost;
+                claim->cost = ngx_min(cost, NGX_HTTP_RATECELL_MAX_UNITS);
 
             } else {
-                ngx_http_ratecell_warn(r, limit, "cost", &value);
+                ngx_http_ratecell_warn(r, limit, NGX_HTTP_RATECELL_COST,
+                                       &value);
             }
         }
     }
@@ -63,7 +75,7 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
             && ngx_http_ratecell_parse_rate(&value, &rate) != NGX_OK)
         {
             rate = limit->rate;
-            ngx_http_ratecell_warn(r, limit, "rate", &value);
+            ngx_http_ratecell_warn(r, limit, NGX_HTTP_RATECELL_RATE, &value);
         }
     }
 
@@ -76,8 +88,10 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
         if (value.len
             && ngx_http_ratecell_parse_units(&value, &burst) != NGX_OK)
         {
-            ngx_http_ratecell_warn(r, limit, "burst", &value);
+            ngx_http_ratecell_warn(r, limit, NGX_HTTP_RATECELL_BURST, &value);
         }
+
+        burst = ngx_min(burst, NGX_HTTP_RATECELL_MAX_UNITS);
     }
 
     if (rate.limit == limit->rate.limit
@@ -89,17 +103,13 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
     claim->tier = ngx_http_ratecell_find_tier(limit, &rate, burst);
 
     if (claim->tier == NULL) {
-        claim->tier = ngx_http_ratecell_make_tier(limit, &rate, burst);
+        claim->tier = ngx_http_ratecell_make_tier(r, limit, &rate, burst);
     }
 
-    if (claim->tier == NULL) {
-        ngx_str_set(&value, "no policy has these");
-        ngx_http_ratecell_warn(r, limit, "rate and burst", &value);
-        return NGX_OK;
+    if (claim->tier) {
+        claim->tier->users++;
+        claim->limiter = claim->tier->limiter;
     }
-
-    claim->tier->users++;
-    claim->limiter = claim->tier->limiter;
 
     return NGX_OK;
 }
@@ -107,18 +117,20 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 
 static void
 ngx_http_ratecell_warn(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
-    char *what, ngx_str_t *value)
+    ngx_http_ratecell_value_e kind, ngx_str_t *value)
 {
-    if (limit->warned) {
+    static char  *names[] = { "cost", "rate", "burst", "rate and burst" };
+
+    if (limit->warned & (1 << kind)) {
         return;
     }
 
-    limit->warned = 1;
+    limit->warned |= 1 << kind;
 
     ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                   "invalid %s \"%V\" of a request limited by zone \"%V\", "
                   "the default is used; not logged again for %V:%ui",
-                  what, value, &limit->shm_zone->shm.name, &limit->conf_file,
+                  names[kind], value, &limit->shm_zone->shm.name, &limit->conf_file,
                   limit->conf_line);
 }
 
@@ -151,10 +163,14 @@ ngx_http_ratecell_find_tier(ngx_http_ratecell_limit_t *limit,
 }
 
 
+/* NULL where no policy has both, or none that the zone can keep. */
+
 static ngx_http_ratecell_tier_t *
-ngx_http_ratecell_make_tier(ngx_http_ratecell_limit_t *limit,
-    ngx_http_ratecell_rate_t *rate, ngx_uint_t burst)
+ngx_http_ratecell_make_tier(ngx_http_request_t *r,
+    ngx_http_ratecell_limit_t *limit, ngx_http_ratecell_rate_t *rate,
+    ngx_uint_t burst)
 {
+    ngx_str_t                  tried;
     ngx_queue_t               *q;
     ngx_http_ratecell_zone_t  *zone;
     ngx_http_ratecell_tier_t  *tier;
@@ -177,6 +193,11 @@ ngx_http_ratecell_make_tier(ngx_http_ratecell_limit_t *limit,
         != 0)
     {
         ngx_free(tier);
+
+        tried.data = policy;
+        tried.len = ngx_strlen(policy);
+        ngx_http_ratecell_warn(r, limit, NGX_HTTP_RATECELL_RATE_AND_BURST,
+                               &tried);
         return NULL;
     }
 

@@ -90,6 +90,12 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return rv;
     }
 
+    if (zone->file.len
+        && ngx_http_ratecell_check_file(cf, zone, &rmcf->zones) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     /* with the table in a file, shared memory holds only the counters */
 
     size = zone->file.len ? 8 * ngx_pagesize : zone->size;
@@ -197,6 +203,23 @@ ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 }
 
 
+/* What response fields and statistics can name. */
+
+static ngx_uint_t
+ngx_http_ratecell_is_name(ngx_str_t *name)
+{
+    size_t  i;
+
+    for (i = 0; i < name->len; i++) {
+        if (name->data[i] < ' ' || name->data[i] > '~') {
+            return 0;
+        }
+    }
+
+    return name->len != 0;
+}
+
+
 static char *
 ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
     ngx_str_t *value)
@@ -209,11 +232,18 @@ ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 
     p = (u_char *) ngx_strchr(name.data, ':');
 
-    if (p == NULL || p == name.data) {
+    if (p == NULL) {
         goto invalid;
     }
 
     name.len = p - name.data;
+
+    if (!ngx_http_ratecell_is_name(&name)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid zone name \"%V\" in \"%V\": expected "
+                           "printable ASCII", &name, value);
+        return NGX_CONF_ERROR;
+    }
 
     s.data = p + 1;
     s.len = value->data + value->len - s.data;
@@ -255,9 +285,10 @@ static char *
 ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_ratecell_zone_t *zone)
 {
-    int32_t     n;
-    ngx_uint_t  rated;
-    char        why[512];
+    u_char      *p;
+    int32_t      n;
+    ngx_uint_t   rated;
+    char         why[512];
 
     rated = zone->rate.limit || zone->rate_value;
 
@@ -272,6 +303,14 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "zone \"%V\" has \"policy\" and a rate: expected "
                            "one of them", &zone->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (zone->default_rate.limit && zone->rate_value == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" has \"default_rate\" without a "
+                           "\"rate\" that contains variables: expected both",
+                           &zone->name);
         return NGX_CONF_ERROR;
     }
 
@@ -315,7 +354,24 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    zone->layers = 1;
+
+    for (p = zone->policy.data; *p; p++) {
+        zone->layers += (*p == '&');
+    }
+
     return NGX_CONF_OK;
+}
+
+
+ngx_uint_t
+ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
+    ngx_http_ratecell_zone_t *b)
+{
+    return a->key.value.len == b->key.value.len
+           && ngx_strncmp(a->key.value.data, b->key.value.data,
+                          a->key.value.len)
+              == 0;
 }
 
 

@@ -167,9 +167,10 @@ class Nginx:
     def command(self, *arguments):
         return [NGINX, "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", *arguments]
 
-    def test(self):
+    def test(self, **options):
         """nginx -t: whether it likes the configuration, and what it says."""
-        done = subprocess.run(self.command("-t"), capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(self.command("-t"), capture_output=True, text=True, encoding="latin-1",
+                              check=False, timeout=60, **options)
         return done.returncode == 0, done.stderr
 
     def start(self):

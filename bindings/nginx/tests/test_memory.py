@@ -3,8 +3,12 @@
 import ctypes
 import json
 import os
+import resource
+import signal
 import socket
 import struct
+import subprocess
+import sys
 import unittest
 
 from harness import NginxTest, server_block
@@ -84,6 +88,33 @@ class Capacity(NginxTest):
         self.assertEqual(list(self.fill(nginx, ["1", "1", "2"])), [200, 503, 200])
 
 
+class Resident(NginxTest):
+    def zone(self, size):
+        return f"ratecell_zone $http_k zone=m:{size} rate=1r/s;" + server_block(GIF % "")
+
+    def shared(self, nginx):
+        """How many KB of shared memory the master has touched."""
+        with open(f"/proc/{nginx.process.pid}/status", encoding="ascii") as status:
+            (shared,) = (line.split()[1] for line in status if line.startswith("RssShmem:"))
+        return int(shared)
+
+    def test_a_zone_takes_memory_as_keys_come(self):
+        nginx = self.serve(self.zone("512m"))
+        # nginx itself has 24 bytes for each page: 3 MB.
+        self.assertLess(self.shared(nginx), 16 << 10)
+        self.assertEqual(nginx.reload(self.zone("513m")), "served")
+        self.assertLess(self.shared(nginx), 32 << 10)
+        self.assertEqual([nginx.status("/", {"K": "1"}) for _ in range(2)], [200, 503])
+
+    def test_a_test_of_the_configuration_takes_none(self):
+        code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        nginx = self.prepare(self.zone("512m"))
+        done = subprocess.run([sys.executable, "-c", code, *nginx.command("-t")], capture_output=True, text=True,
+                              check=True)
+        self.assertLess(int(done.stdout), 64 << 10)
+
+
 class Config(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("max_keys", ctypes.c_uint64), ("when_full", ctypes.c_uint64)]
 
@@ -150,6 +181,23 @@ class File(NginxTest):
         self.assertFalse(good)
         self.assertIn('ratecell zone "f" cannot use the file "', said)
         self.assertEqual(nginx.read("table"), "something else entirely\n" * 500)
+
+    def test_what_the_system_refuses_is_said(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+        good, said = self.prepare(self.configuration()).test(preexec_fn=small_files)
+        self.assertFalse(good)
+        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+" \(27: File too large\)')
+        good, said = self.prepare(self.configuration().replace("$FOLDER", "/nowhere")).test()
+        self.assertFalse(good)
+        self.assertIn('cannot use the file "/nowhere/table" (2: No such file or directory)', said)
+
+    def test_a_file_that_is_none_is_refused(self):
+        good, said = self.prepare(self.configuration().replace("$FOLDER/table", "/dev/null")).test()
+        self.assertFalse(good)
+        self.assertIn("not a regular file", said)
 
     def test_another_algorithm_is_refused(self):
         nginx = self.serve(self.configuration())

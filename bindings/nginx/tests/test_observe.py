@@ -63,6 +63,16 @@ class Fields(NginxTest):
         self.assertEqual((response.status, response.header("Retry-After"), response.header("RateLimit")),
                          (200, None, '"api";r=0;t=60'))
 
+    def test_the_field_of_an_error_page_is_replaced(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m; ratecell_headers on;" + server_block(
+            "error_page 503 @sorry; location @sorry { proxy_pass http://127.0.0.1:$PORT2; }"
+            "location / { empty_gif; ratecell zone=api burst=1 nodelay cost=$arg_n; }")
+            + server_block("add_header retry-after 7 always; location / { return 503; }", "$PORT2"), ports=2)
+        nginx.status("/?k=1&n=2")
+        self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "60")
+        # There is no time after which this one passes, and so nothing to put in the place of the other.
+        self.assertEqual(nginx.get("/?k=1&n=3").header("Retry-After"), "7")
+
     def test_a_name_that_needs_quotes(self):
         nginx = self.serve('ratecell_zone $arg_k \'zone=a"b\\\\c:1m\' rate=1r/m;' + server_block(
             'ratecell_headers on; location / { empty_gif; ratecell \'zone=a"b\\\\c\'; }'
@@ -156,6 +166,8 @@ class Statistics(NginxTest):
         nginx = self.serve(self.CONFIGURATION)
         prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
         for path, accept, expected in (("/stats", "*/*", "application/json"), ("/stats", prometheus, "text/plain"),
+                                       ("/stats", "application/json, text/plain, */*", "application/json"),
+                                       ("/stats", "text/plain, Application/JSON;q=0.5", "application/json"),
                                        ("/stats?format=json", prometheus, "application/json"),
                                        ("/stats?format=prometheus", "*/*", "text/plain")):
             found = nginx.get(path, {"Accept": accept}).header("Content-Type").split(";")[0]
@@ -164,6 +176,14 @@ class Statistics(NginxTest):
         head = nginx.get("/stats", method="HEAD")
         self.assertEqual((head.status, head.body), (200, b""))
         self.assertGreater(int(head.header("Content-Length")), 100)
+
+    def test_keys_that_are_no_ascii(self):
+        # The configuration is written a byte a character: the first is no UTF-8, the second is.
+        nginx = self.serve("ratecell_zone $arg_k\xe9 zone=a:64k rate=1r/s; ratecell_zone $arg_k\xc3\xa9 zone=b:64k "
+                           "rate=1r/s; ratecell_zone '$arg_k\t\"' zone=c:64k rate=1r/s;"
+                           + server_block("location /stats { ratecell_stats; }"))
+        zones = json.loads(nginx.get("/stats").body.decode("utf-8"))["zones"]
+        self.assertEqual([zone["key"] for zone in zones], ["$arg_k\xe9", "$arg_k\xe9", '$arg_k\t"'])
 
     def test_without_zones(self):
         nginx = self.serve(server_block("location /stats { ratecell_stats; }"))

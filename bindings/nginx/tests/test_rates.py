@@ -101,10 +101,25 @@ class Costs(NginxTest):
         self.assertEqual((response.status, response.header("Retry-After")), (503, None))
         self.assertEqual(nginx.status("/?k=1&n=10"), 200)
 
+    def test_a_cost_too_large_to_be_a_number_never_passes(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=c:1m rate=3r/d;" + server_block(
+            "location / { empty_gif; ratecell zone=c burst=2 nodelay cost=$arg_n; }"
+            "location /left { empty_gif; ratecell zone=c burst=2 nodelay cost=0;"
+            "add_header Left $ratecell_remaining; }"))
+        for cost in (4294967294, 4294967295, 4294967296, 99999999999, 2 ** 64, 2 ** 64 + 1, 10 ** 30):
+            self.assertEqual(nginx.status(f"/?k=1&n={cost}"), 503, cost)
+        self.assertEqual(nginx.get("/left?k=1").header("Left"), "3")
+        self.assertNotIn("[warn]", nginx.log())
+
+    def test_a_burst_too_large_to_be_a_number_is_the_largest(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=c:1m rate=1000r/s;" + server_block(
+            "location / { empty_gif; ratecell zone=c burst=$arg_b nodelay; add_header Limit $ratecell_limit; }"))
+        self.assertEqual(nginx.get(f"/?k=1&b={10 ** 20}").header("Limit"), "4294967295")
+
     def test_what_is_no_cost_is_one_and_logged_once(self):
         nginx = self.serve("ratecell_zone $arg_k zone=c:1m rate=3r/d;" + server_block(
             "location / { empty_gif; ratecell zone=c burst=2 nodelay cost=$arg_n; }"))
-        self.assertEqual([nginx.status(f"/?k=1&n={n}") for n in ("x", "-1", "99999999999", "1")], [200, 200, 200, 503])
+        self.assertEqual([nginx.status(f"/?k=1&n={n}") for n in ("x", "-1", "", "1")], [200, 200, 200, 503])
         warnings = [line for line in nginx.log().splitlines() if "[warn]" in line]
         self.assertEqual(len(warnings), 1)
         self.assertIn('invalid cost "x" of a request limited by zone "c"', warnings[0])
@@ -144,14 +159,16 @@ class Tiers(NginxTest):
             "ratecell_headers on; location / { empty_gif; ratecell zone=t; }"))
         self.assertEqual(nginx.get("/?k=1").header("RateLimit-Policy"), '"t";q=1;w=1')
 
-    def test_what_is_no_rate_is_logged_once(self):
-        nginx = self.serve(self.ZONE + server_block(
-            "location / { empty_gif; ratecell zone=t burst=$burst default_burst=1 nodelay; }"))
-        for _ in range(3):
-            nginx.status("/?k=1&t=bad")
+    def test_each_kind_of_wrong_value_is_logged_once(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=$arg_r default_rate=1r/d;" + server_block(
+            "location / { empty_gif; ratecell zone=t burst=$arg_b nodelay cost=$arg_n; }"))
+        for query in ("n=x", "r=x", "b=x", "r=1r/1000w&b=4000000000") * 2:
+            nginx.status(f"/?k=1&{query}")
         warnings = [line for line in nginx.log().splitlines() if "[warn]" in line]
-        self.assertEqual(len(warnings), 1)
-        self.assertIn('invalid rate "lots" of a request limited by zone "t", the default is used', warnings[0])
+        self.assertEqual(len(warnings), 4, warnings)
+        for line, said in zip(warnings, ('cost "x"', 'rate "x"', 'burst "x"',
+                                         'rate and burst "gcra 1/604800000000000000ns burst=4000000001"')):
+            self.assertIn(f'invalid {said} of a request limited by zone "t", the default is used', line)
 
     def test_more_tiers_than_are_kept(self):
         nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=$arg_r default_rate=1r/d;" + server_block(

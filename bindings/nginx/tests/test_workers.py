@@ -33,10 +33,10 @@ class Sharing(NginxTest):
         found = nginx.load(lambda seed: random.Random(seed).sample(paths, len(paths)), clients=8)
         self.assertEqual(found, {200: 1500, 503: 2500})
 
-
     def test_no_count_is_lost(self):
+        # More workers than there are sets of counters.
         nginx = self.serve('ratecell_zone $arg_k zone=w:1m policy="fixed_window 2000/1d";'
-                           + server_block(GIF % "ratecell zone=w;" + "location /stats { ratecell_stats; }"), workers=4)
+                           + server_block(GIF % "ratecell zone=w;" + "location /stats { ratecell_stats; }"), workers=10)
         found = nginx.load(lambda _: ["/?k=1"] * 1000, clients=8)
         zone = json.loads(nginx.get("/stats").body)["zones"][0]
         self.assertEqual((zone["passed"], zone["rejected"]), (found[200], found[503]))
@@ -140,7 +140,7 @@ class Killing(NginxTest):
 
 
 class Reload(NginxTest):
-    expected_in_log = (r"\[emerg\]",)
+    expected_in_log = (r"\[emerg\]", r"worker process \d+ exited on signal 9")
 
     def configuration(self, rate="1r/d", key="$arg_k", size="1m", extra="burst=9 nodelay"):
         return (f"ratecell_zone {key} zone=r:{size} rate={rate};"
@@ -163,6 +163,36 @@ class Reload(NginxTest):
         nginx.reload(self.configuration(rate="1r/h", extra="burst=9 nodelay"))
         self.assertEqual(nginx.get("/?k=2").header("RateLimit-Policy"), '"r";q=1;w=3600;ratecell-burst=10')
 
+    def test_fields_and_counted_responses_come_and_go(self):
+        def configuration(headers, count):
+            return (ZONE + server_block(
+                f"location / {{ ratecell_headers {headers}; ratecell zone=r burst=9 nodelay {count};"
+                "proxy_pass http://127.0.0.1:$PORT2; }" + LEFT) + server_block("location / { return 401; }", "$PORT2"))
+
+        ZONE = "ratecell_zone $arg_k zone=r:1m rate=1r/d;"
+        LEFT = ("location /left { empty_gif; ratecell zone=r burst=9 nodelay cost=0;"
+                "add_header Left $ratecell_remaining; }")
+        nginx = self.serve(configuration("off", ""), ports=2)
+        left = 10
+        for headers, count, charged in (("off", "", 1), ("on", "count=response:401", 1), ("off", "", 1),
+                                        ("on", "count=response:403", 0), ("on", "", 1), ("on", "", 1)):
+            self.assertEqual(nginx.reload(configuration(headers, count)), "served")
+            response = nginx.get("/?k=1")
+            left -= charged
+            self.assertEqual(response.status, 401)
+            self.assertEqual(response.header("RateLimit") is not None, headers == "on")
+            self.assertEqual(nginx.get("/left?k=1").header("Left"), str(left))
+
+    def test_a_worker_started_after_a_refused_reload(self):
+        """It has the old configuration, and the filters that the refused one has set up."""
+        nginx = self.serve(self.configuration())
+        without_fields = self.configuration(key="$arg_l").replace("ratecell_headers on;", "")
+        self.assertEqual(nginx.reload(without_fields), "refused")
+        (old,) = nginx.worker_pids()
+        os.kill(old, signal.SIGKILL)
+        wait_for("another worker", lambda: nginx.worker_pids() - {old})
+        self.assertIsNotNone(nginx.get("/?k=1").header("RateLimit"))
+
     def test_another_key_is_refused(self):
         nginx = self.serve(self.configuration())
         self.assertEqual(nginx.reload(self.configuration(key="$arg_l")), "refused")
@@ -180,6 +210,13 @@ class Reload(NginxTest):
             self.assertIn('ratecell zone "r" cannot be kept: ', nginx.log())
         self.assertEqual(nginx.reload(policy("fixed_window 3/1d")), "served")
         self.assertEqual([nginx.status("/?k=1") for _ in range(3)], [200, 200, 503])
+
+    def test_a_rate_far_from_the_first_is_refused(self):
+        for first, second in (("1r/s", "3000000r/s"), ("999983r/52w", "1r/52w")):
+            nginx = self.serve(self.configuration(rate=first))
+            self.assertEqual(nginx.reload(self.configuration(rate=second)), "refused")
+            self.assertIn('ratecell zone "r" cannot be kept: ', nginx.log())
+            self.assertEqual(nginx.reload(self.configuration(rate=second, size="2m")), "served")
 
     def test_another_size_is_a_new_zone(self):
         nginx = self.serve(self.configuration())
