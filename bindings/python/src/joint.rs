@@ -23,5 +23,5 @@ pub(crate) fn check_all(py: Python<'_>, claims: Vec<Asked<'_>>) -> PyResult<Deci
     let claims = claims.collect::<PyResult<Vec<_>>>()?;
     let mut decisions = vec![Told::default(); claims.len()];
     ratecell::Limiter::check_all(&claims, &mut decisions);
-    Ok(Decisions(decisions))
+    Ok(Decisions::from(decisions))
 }

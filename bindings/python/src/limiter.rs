@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use ratecell::headers::{Field, Headers};
 use ratecell::{Decision as Told, Policy};
 
-use crate::arguments::{Cost, Full, Key, Location, Now, PolicyText, number};
+use crate::arguments::{Cost, Full, Key, Location, MaxDelay, Now, PolicyText, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -67,7 +67,7 @@ impl Limiter {
                 keys.iter().map(|key| core.check_at(key, cost, now)).collect()
             }
         };
-        Ok(Decisions(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
     }
 }
 
@@ -124,6 +124,30 @@ impl Limiter {
         now_ns: Now,
     ) -> PyResult<Bound<'py, Decision>> {
         answer(py, self.here(py)?.check_at(key, cost.0, now_ns.0))
+    }
+
+    /// `check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and charges
+    /// nothing: its `retry_after` is when the delay is no longer. For callers who can hold a request only so long.
+    fn check_within<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        max_delay_ns: MaxDelay,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_within(key, cost.0, max_delay_ns.0))
+    }
+
+    /// `check_within` at `now_ns`.
+    fn check_within_at<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        max_delay_ns: MaxDelay,
+        now_ns: Now,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_within_at(key, cost.0, max_delay_ns.0, now_ns.0))
     }
 
     /// Decides `cost` units of each of `keys` at one instant, in their order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import stat
@@ -21,9 +22,9 @@ FORK = multiprocessing.get_context("fork")
 LIMIT = 10_000
 
 
-def in_a_child(work: Callable[[], int]) -> int:
+def in_a_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:
     """What `work` returns in a process that is forked off, 0 to 255."""
-    child = os.fork()
+    child = fork()
     if child == 0:
         try:
             os._exit(work())
@@ -152,6 +153,17 @@ def test_a_limiter_in_memory_warns_once_after_a_fork() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert limiter.check("k").remaining == 3
+
+
+def test_a_fork_that_is_not_pythons_is_told_too() -> None:
+    limiter = Limiter("5/h")
+
+    def child() -> int:
+        with pytest.warns(RuntimeWarning, match="used across a fork"):
+            limiter.check("k")
+        return 7
+
+    assert in_a_child(child, ctypes.PyDLL(None).fork) == 7
 
 
 def test_where_the_warning_is_an_error_nothing_is_charged() -> None:
