@@ -296,7 +296,11 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
     (lambda _: Limiter("1/s", when_full="wait"), ValueError, "when_full is 'wait': expected 'evict'"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", when_full=1), TypeError, "when_full is of type int"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", path=3), TypeError, "path is of type int: expected str or os.PathLike"),  # type: ignore[arg-type]
-    (lambda _: Limiter("1/s", path="a\0b"), ValueError, "path has a NUL after 1 bytes: expected a path without"),
+    (
+        lambda _: Limiter("1/s", path="a\0b"),
+        ValueError,
+        "path has a NUL after 1 bytes: expected a path without",
+    ),
     (lambda x: x.check_within("k", 1, -1), ValueError, "max_delay_ns is -1: expected 0 to"),
     (lambda x: x.check_within("k", 1, 0.5), TypeError, "max_delay_ns is of type float"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[call-arg]
