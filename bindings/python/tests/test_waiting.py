@@ -196,41 +196,6 @@ def test_a_task_that_is_cancelled_has_taken_nothing() -> None:
     assert limiter.with_policy("2/h burst=3").check("k").remaining == 0
 
 
-def test_a_decorated_function_is_called_or_raises() -> None:
-    limiter = Limiter("2/h")
-
-    @limiter.limit(key=lambda user, **_: f"user:{user}")
-    def greet(user: int, *, loudly: bool = False) -> str:
-        """Greets."""
-        return "HELLO" if loudly else "hello"
-
-    assert greet(1, loudly=True) == "HELLO"
-    assert greet(1) == greet(2) == "hello"
-    with pytest.raises(
-        RateLimitExceeded, match=r"rate limit exceeded for 'user:1': retry after \d+"
-    ) as denied:
-        greet(1)
-    assert denied.value.key == "user:1"
-    assert denied.value.decision.outcome is Outcome.DENIED
-    assert (greet.__name__, greet.__doc__) == ("greet", "Greets.")
-
-
-def test_a_decorated_coroutine_function_stays_one() -> None:
-    limiter = Limiter("1/h")
-
-    @limiter.limit()
-    async def fetch(number: int) -> int:
-        return number
-
-    async def run() -> None:
-        assert await fetch(5) == 5
-        with pytest.raises(RateLimitExceeded, match="fetch"):
-            await fetch(6)
-
-    assert asyncio.iscoroutinefunction(fetch)
-    asyncio.run(run())
-
-
 def test_a_decorated_function_may_wait(clock: Clock) -> None:
     limiter = clock.limiter("2/s burst=1")
 

@@ -83,9 +83,12 @@ class Limiter(_native.Limiter):
         cost: int = 1,
         timeout: float | None = 0,
     ) -> Callable[[_Function], _Function]:
-        """Decorates a function, or a coroutine function, with this limit.
+        """Decorates a function with this limit; also a coroutine function, or an asynchronous generator.
 
         `key` is a key or a function of the call's arguments that returns one; by default the function's name.
+        What has none, such as a `functools.partial`, needs a key. An asynchronous generator is limited when
+        its first item is asked for, all others when they are called.
+
         A call that is denied raises RateLimitExceeded, after up to `timeout` seconds of waiting; None waits
         as long as it takes.
         """
