@@ -24,7 +24,8 @@ class Limiter(_native.Limiter):
     Keys are str, known by their UTF-8, or bytes. Threads may share a limiter.
 
     Raises PolicyError, a ValueError, for a policy that is refused; ValueError for a file that holds something
-    else or another policy, or a `max_keys` of 0; OSError for a file that cannot be used; MemoryError where
+    else or another policy, or a `max_keys` of 0; OSError, of the class and with the number that
+    `open` would raise, for a file that cannot be used; MemoryError where
     there is too little for `max_keys`. The calls that decide raise TypeError for a key that is neither str
     nor bytes, and ValueError for a cost that is not from 0 to 2**32-1, or a str that has no UTF-8; nothing is
     charged then. A denial is an answer, never an exception.

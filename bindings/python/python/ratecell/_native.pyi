@@ -228,9 +228,11 @@ class Limiter:
     def epoch(self) -> datetime:
         """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
 
-def check_all(claims: list[tuple[Limiter, str | bytes, int, int | None]]) -> Decisions:
+def check_all(
+    claims: list[tuple[Limiter, str | bytes, int, int | None]],
+) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with
-    what each says by itself.
+    its outcome, and what each says by itself.
     """
 
 def give_check(cls: type[Limiter]) -> None:
