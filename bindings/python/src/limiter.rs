@@ -58,14 +58,9 @@ impl Limiter {
         let core = self.here(py)?;
         let decide = || {
             let now = now.map_or_else(|| core.now_ns(), |Now(now)| now);
-            let Cost(cost) = cost;
-            if cost == 1 {
-                let mut decisions = vec![Told::default(); keys.len()];
-                core.check_batch_at(&keys, now, &mut decisions);
-                decisions
-            } else {
-                keys.iter().map(|key| core.check_at(key, cost, now)).collect()
-            }
+            let mut decisions = vec![Told::default(); keys.len()];
+            core.check_batch_n_at(&keys, cost.0, now, &mut decisions);
+            decisions
         };
         Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
     }
@@ -153,7 +148,9 @@ impl Limiter {
     /// Decides `cost` units of each of `keys` at one instant, in their order.
     ///
     /// `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type `S` or of two
-    /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes.
+    /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes. A number is
+    /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
+    /// `S` the zeros at the end are no part of a key, unless `width` is given.
     #[pyo3(signature = (keys, cost=Cost(1), *, width=None), text_signature = "($self, keys, cost=1, *, width=None)")]
     fn check_many(
         &self,

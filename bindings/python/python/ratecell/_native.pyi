@@ -181,7 +181,9 @@ class Limiter:
 
         `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type
         `S` or of two dimensions, whose items or rows are the keys; or any buffer, with the `width`
-        of a key in bytes.
+        of a key in bytes. A number is known by the bytes that it has in memory: 5 as int32 and as
+        int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
+        key, unless `width` is given.
         """
     def check_many_at(
         self, keys: Iterable[str | bytes] | Buffer, cost: int, now_ns: int, *, width: int | None = None
