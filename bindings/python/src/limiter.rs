@@ -122,7 +122,8 @@ impl Limiter {
     }
 
     /// `check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and charges
-    /// nothing: its `retry_after` is when the delay is no longer. For callers who can hold a request only so long.
+    /// nothing: its `retry_after` is when the delay is no longer. Where its own units alone are delayed for longer,
+    /// it can never go. For callers who can hold a request only so long.
     fn check_within<'py>(
         &self,
         py: Python<'py>,

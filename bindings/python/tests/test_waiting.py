@@ -165,6 +165,8 @@ def test_the_units_of_one_cost_follow_each_other_through_a_queue(wait: Any, cloc
     assert clock.slept == []
     assert wait(limiter, "k", 3, timeout=0.3).delay == 0.2
     assert clock.slept == [0.1, 0.2]
+    assert wait(limiter, "other", 3, timeout=0.199).outcome is Outcome.NEVER
+    assert clock.slept == [0.1, 0.2]
     assert wait(limiter, "other", 6).delay == 0.5
     assert wait(limiter, "other", 7, timeout=60).outcome is Outcome.NEVER
 

@@ -58,7 +58,7 @@ class Limiter(_native.Limiter):
         Sleeps as long as the decisions say, which is exact. Nothing is charged before it is allowed. Who
         waits has no place in a leaky_queue, and is allowed when it is empty. (Only a cost above 1 then waits
         for its own units to follow each other through the queue. That is the `delay` of the decision; it has
-        been slept.)
+        been slept. Where the timeout is shorter than that alone, the outcome is NEVER.)
 
         Threads that wait for the same key go in the order in which they came, and only the first of them
         asks. `check`, other processes and other limiters do not stand in line.

@@ -169,8 +169,8 @@ class Limiter:
         """
     def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Decision:
         """`check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and
-        charges nothing: its `retry_after` is when the delay is no longer. For callers who can hold a
-        request only so long.
+        charges nothing: its `retry_after` is when the delay is no longer. Where its own units alone
+        are delayed for longer, it can never go. For callers who can hold a request only so long.
         """
     def check_within_at(self, key: str | bytes, cost: int, max_delay_ns: int, now_ns: int) -> Decision:
         """`check_within` at `now_ns`."""
