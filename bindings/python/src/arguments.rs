@@ -1,5 +1,8 @@
 //! Arguments of one value, each with the message that says what was wrong with it.
 
+use core::num::NonZero;
+use core::time::Duration;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -44,7 +47,7 @@ impl<'py> FromPyObject<'_, 'py> for Cost {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.extract() {
             Ok(cost) => Ok(Self(cost)),
-            Err(_) => Err(not_a_number("cost", object, "4294967295")),
+            Err(_) => Err(not_a_number("cost", object, "0 to 4294967295")),
         }
     }
 }
@@ -58,17 +61,31 @@ impl<'py> FromPyObject<'_, 'py> for Now {
 
     #[inline]
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract() {
-            Ok(now) => Ok(Self(now)),
-            Err(_) => Err(not_a_number("now_ns", object, "18446744073709551615")),
-        }
+        nanoseconds("now_ns", object).map(Self)
     }
 }
 
-/// The number that the argument `name` gives, if it was given.
+/// The longest delay that a caller can wait.
+pub(crate) struct MaxDelay(pub(crate) Duration);
+
+impl<'py> FromPyObject<'_, 'py> for MaxDelay {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        nanoseconds("max_delay_ns", object).map(|ns| Self(Duration::from_nanos(ns)))
+    }
+}
+
+#[inline]
+fn nanoseconds(name: &str, object: Borrowed<'_, '_, PyAny>) -> PyResult<u64> {
+    object.extract().map_err(|_| not_a_number(name, object, "0 to 18446744073709551615"))
+}
+
+/// The number from 1 on that the argument `name` gives, if it was given.
 pub(crate) fn number(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
-    let given = object.map(|object| {
-        object.extract().map_err(|_| not_a_number(name, object.as_borrowed(), "18446744073709551615"))
+    let given = object.map(|object| match object.extract::<NonZero<usize>>() {
+        Ok(number) => Ok(number.get()),
+        Err(_) => Err(not_a_number(name, object.as_borrowed(), "1 to 18446744073709551615")),
     });
     given.transpose()
 }
@@ -95,9 +112,14 @@ impl<'py> FromPyObject<'_, 'py> for Location {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract() {
-            Ok(path) => Ok(Self(path)),
-            Err(_) => Err(wrong_type("path", object, "str or os.PathLike of str")),
+        let Ok(path) = object.extract::<PathBuf>() else {
+            return Err(wrong_type("path", object, "str or os.PathLike of str"));
+        };
+        match path.as_os_str().as_bytes().iter().position(|byte| *byte == 0) {
+            Some(place) => Err(PyValueError::new_err(format!(
+                "path has a NUL after {place} bytes: expected a path without one"
+            ))),
+            None => Ok(Self(path)),
         }
     }
 }
@@ -130,13 +152,13 @@ pub(crate) fn wrong_type(name: &str, object: Borrowed<'_, '_, PyAny>, expected: 
     PyTypeError::new_err(format!("{name} is of type {held}: expected {expected}"))
 }
 
-/// The error of the argument `name`, which is no whole number from 0 to `most`.
+/// The error of the argument `name`, which is no whole number of the range `expected`.
 #[cold]
-fn not_a_number(name: &str, object: Borrowed<'_, '_, PyAny>, most: &str) -> PyErr {
+fn not_a_number(name: &str, object: Borrowed<'_, '_, PyAny>, expected: &str) -> PyErr {
     if object.is_instance_of::<PyInt>() {
         let given = object.str().map_or_else(|_| "?".to_owned(), |text| text.to_string());
-        PyValueError::new_err(format!("{name} is {given}: expected 0 to {most}"))
+        PyValueError::new_err(format!("{name} is {given}: expected {expected}"))
     } else {
-        wrong_type(name, object, &format!("int, 0 to {most}"))
+        wrong_type(name, object, &format!("int, {expected}"))
     }
 }

@@ -1,5 +1,7 @@
 //! What the core refuses, as Python's exceptions.
 
+use std::path::Path;
+
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use ratecell::{BuildError, RegionError};
@@ -24,9 +26,19 @@ pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
     match error {
         BuildError::Policy(error) => of_policy(py, error),
         BuildError::OutOfMemory { .. } => PyMemoryError::new_err(text),
-        BuildError::NoRandomness { .. } | BuildError::File { error: RegionError::Io { .. }, .. } => {
-            PyOSError::new_err(text)
+        BuildError::NoRandomness { .. } => PyOSError::new_err(text),
+        BuildError::File { path, error: RegionError::Io { errno, reason, .. }, .. } => {
+            of_file(path, *errno, reason)
         }
         _ => PyValueError::new_err(text),
     }
+}
+
+/// OSError as `open` raises it: of the class that its number has, and with the file's name.
+fn of_file(path: &Path, errno: Option<i32>, reason: &str) -> PyErr {
+    // What the system would not refuse: a file that is not regular.
+    let errno = errno.unwrap_or(libc::EINVAL);
+    let number = format!(" (os error {errno})");
+    let reason = reason.strip_suffix(&number).unwrap_or(reason).to_owned();
+    PyOSError::new_err((errno, reason, path.as_os_str().to_owned()))
 }

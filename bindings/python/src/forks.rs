@@ -13,15 +13,17 @@ const WARNING: &core::ffi::CStr =
     c"a limiter in memory was used across a fork: from here on each process has a limit of its own; \
       expected Limiter(..., path=FILE), which processes share, or one that is made after the fork";
 
-/// Has `os.fork` count.
-pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
-    let forked = pyo3::types::PyCFunction::new_closure(py, None, None, |_, _| {
+/// Has every fork count, by whatever code of the process it is made.
+pub(crate) fn watch() -> PyResult<()> {
+    extern "C" fn forked() {
         FORKS.fetch_add(1, Ordering::Relaxed);
-    })?;
-    let hook = pyo3::types::PyDict::new(py);
-    hook.set_item("after_in_child", forked)?;
-    py.import("os")?.call_method("register_at_fork", (), Some(&hook))?;
-    Ok(())
+    }
+    // SAFETY: the function only adds to an atomic, as one may in a new process, and is there for as long as the
+    // process is: the interpreter never unloads a module's code.
+    match unsafe { libc::pthread_atfork(None, None, Some(forked)) } {
+        0 => Ok(()),
+        error => Err(std::io::Error::from_raw_os_error(error).into()),
+    }
 }
 
 /// The process that a limiter was last used in.

@@ -24,9 +24,6 @@ pub(crate) enum Keys<'py> {
 impl<'py> Keys<'py> {
     /// The keys that `object` holds.
     pub(crate) fn of(object: &Bound<'py, PyAny>, width: Option<usize>) -> PyResult<Self> {
-        if width == Some(0) {
-            return Err(PyValueError::new_err("width is 0: expected at least 1"));
-        }
         if object.is_instance_of::<PyString>() {
             return Err(wrong_type("keys", object.as_borrowed(), EXPECTED));
         }
@@ -70,10 +67,11 @@ impl<'py> Keys<'py> {
         }
         let item: usize = view.getattr("itemsize")?.extract()?;
         let shape: Vec<usize> = view.getattr("shape")?.extract()?;
-        let width = match (width, &*shape) {
-            (Some(width), _) => width,
+        let bytes = || Ok::<_, PyErr>(view.call_method0("tobytes")?.cast_into::<PyBytes>()?);
+        let row = match (width, &*shape) {
+            (Some(width), _) => return Self::packed(bytes()?, width, false).map(Some),
             (None, [_, columns]) => columns * item,
-            (None, [_]) if item > 1 || format.ends_with('s') => item,
+            (None, [_]) if item != 1 || format.ends_with('s') => item,
             (None, [_]) => {
                 return Err(PyTypeError::new_err("keys is a buffer of single bytes: expected width="));
             }
@@ -84,17 +82,17 @@ impl<'py> Keys<'py> {
                 )));
             }
         };
-        let bytes = view.call_method0("tobytes")?.cast_into::<PyBytes>()?;
+        if row == 0 && shape.first() != Some(&0) {
+            return Err(PyValueError::new_err("keys is an array of keys of 0 bytes: expected at least 1"));
+        }
         let padded = shape.len() == 1 && format.ends_with('s');
-        Self::packed(bytes, width, padded).map(Some)
+        Self::packed(bytes()?, row.max(1), padded).map(Some)
     }
 
+    /// The keys of `width` bytes, which is not 0.
     fn packed(bytes: Bound<'py, PyBytes>, width: usize, padded: bool) -> PyResult<Self> {
         let len = bytes.as_bytes().len();
-        if width == 0 && len == 0 {
-            return Ok(Self::Packed { bytes, width: 1, padded });
-        }
-        if width == 0 || !len.is_multiple_of(width) {
+        if !len.is_multiple_of(width) {
             return Err(PyValueError::new_err(format!(
                 "keys is a buffer of {len} bytes: expected a multiple of the width, {width}"
             )));

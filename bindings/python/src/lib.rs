@@ -13,6 +13,7 @@ mod decision;
 mod decisions;
 mod keys;
 mod stats;
+#[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
 mod limiter;
 mod joint;
@@ -40,7 +41,7 @@ mod _native {
     use super::{Bound, PyModule, PyResult};
 
     #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::forks::watch(module.py())
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::forks::watch()
     }
 }

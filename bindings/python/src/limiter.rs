@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use ratecell::headers::{Field, Headers};
 use ratecell::{Decision as Told, Policy};
 
-use crate::arguments::{Cost, Full, Key, Location, Now, PolicyText, number};
+use crate::arguments::{Cost, Full, Key, Location, MaxDelay, Now, PolicyText, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -58,16 +58,11 @@ impl Limiter {
         let core = self.here(py)?;
         let decide = || {
             let now = now.map_or_else(|| core.now_ns(), |Now(now)| now);
-            let Cost(cost) = cost;
-            if cost == 1 {
-                let mut decisions = vec![Told::default(); keys.len()];
-                core.check_batch_at(&keys, now, &mut decisions);
-                decisions
-            } else {
-                keys.iter().map(|key| core.check_at(key, cost, now)).collect()
-            }
+            let mut decisions = vec![Told::default(); keys.len()];
+            core.check_batch_n_at(&keys, cost.0, now, &mut decisions);
+            decisions
         };
-        Ok(Decisions(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
     }
 }
 
@@ -126,10 +121,37 @@ impl Limiter {
         answer(py, self.here(py)?.check_at(key, cost.0, now_ns.0))
     }
 
+    /// `check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and charges
+    /// nothing: its `retry_after` is when the delay is no longer. Where its own units alone are delayed for longer,
+    /// it can never go. For callers who can hold a request only so long.
+    fn check_within<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        max_delay_ns: MaxDelay,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_within(key, cost.0, max_delay_ns.0))
+    }
+
+    /// `check_within` at `now_ns`.
+    fn check_within_at<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        cost: Cost,
+        max_delay_ns: MaxDelay,
+        now_ns: Now,
+    ) -> PyResult<Bound<'py, Decision>> {
+        answer(py, self.here(py)?.check_within_at(key, cost.0, max_delay_ns.0, now_ns.0))
+    }
+
     /// Decides `cost` units of each of `keys` at one instant, in their order.
     ///
     /// `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type `S` or of two
-    /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes.
+    /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes. A number is
+    /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
+    /// `S` the zeros at the end are no part of a key, unless `width` is given.
     #[pyo3(signature = (keys, cost=Cost(1), *, width=None), text_signature = "($self, keys, cost=1, *, width=None)")]
     fn check_many(
         &self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratecell import Limiter
+from ratecell import Decisions, Limiter
 
 KEYS = ["a", "b", b"a", "ä", "a", b"", "a"]
 
@@ -47,9 +48,41 @@ def test_it_is_a_sequence() -> None:
     decisions = Limiter("2/s").check_many_at(["a", "a", "a"], 1, 0)
     assert len(decisions) == 3
     assert [decisions[0].remaining, decisions[1].remaining, decisions[-1].allowed] == [1, 0, False]
-    for index in (3, -4, 10**9):
+    assert isinstance(decisions, Sequence)
+    for index in (3, -4, 10**9, 2**70, -(2**70)):
         with pytest.raises(IndexError, match="of 3: out of range"):
             decisions[index]
+    with pytest.raises(TypeError, match="index is of type str: expected int or slice"):
+        decisions["1"]  # type: ignore[call-overload]
+
+
+@given(st.slices(8), st.integers(-9, 9), st.integers(-9, 9))
+def test_it_is_taken_apart_as_a_list_is(part: slice, start: int, stop: int) -> None:
+    decisions = Limiter("3/s").check_many_at(list("aababcab"), 1, 0)
+    listed = list(decisions)
+    taken = decisions[part]
+    assert isinstance(taken, Decisions)
+    assert list(taken) == listed[part]
+    assert list(reversed(decisions)) == listed[::-1]
+    for value in (*listed, Limiter("3/s").check_at("k", 3, 0), "a"):
+        assert (value in decisions) == (value in listed)
+        assert decisions.count(value) == listed.count(value)  # type: ignore[arg-type]
+        if value in listed[start:stop]:
+            assert decisions.index(value, start, stop) == listed.index(value, start, stop)
+        else:
+            with pytest.raises(ValueError, match="is not among the 8 decisions"):
+                decisions.index(value, start, stop)
+    assert decisions.index(listed[3]) == listed.index(listed[3])
+
+
+def test_a_column_is_made_once_and_is_everyones_own() -> None:
+    decisions = Limiter("2/s").check_many_at(["a", "a", "a"], 1, 0)
+    assert decisions.allowed is decisions.allowed
+    first = decisions.remaining
+    assert first.obj is decisions.remaining.obj
+    assert first.readonly
+    first.release()
+    assert decisions.remaining.tolist() == [1, 0, 0]
 
 
 def test_it_has_no_truth() -> None:
@@ -93,12 +126,34 @@ def test_a_buffer_with_a_width(kind: Callable[[bytes], Any]) -> None:
     assert len(limiter.check_many(kind(b""), width=4)) == 0
 
 
+def test_arrays_of_nothing_are_no_keys() -> None:
+    for keys in (np.zeros(0, "S5"), np.zeros((0, 4)), np.zeros((0, 0))):
+        assert len(Limiter("2/h").check_many(keys)) == 0
+
+
 def test_numpys_padding_is_no_part_of_a_key() -> None:
     limiter = Limiter("2/h")
     keys = np.array([b"a", b"long"])
     assert limiter.check_many(keys).all_allowed
     assert [limiter.peek(key).remaining for key in keys] == [1, 1]
     assert limiter.peek(b"a").remaining == 1
+
+
+def test_with_a_width_every_byte_is_part_of_a_key() -> None:
+    limiter = Limiter("2/h")
+    assert limiter.check_many(np.array([b"ab\0\0", b"ab"]), width=4).all_allowed
+    assert limiter.peek(b"ab\0\0").remaining == 0
+    assert limiter.peek(b"ab").remaining == 2
+    assert limiter.check_many(np.array([b"ab\0\0cd"]), width=2).all_allowed
+    assert limiter.peek(b"\0\0").remaining == 1
+
+
+def test_a_number_is_known_by_the_bytes_it_has_in_memory() -> None:
+    limiter = Limiter("2/h")
+    for kind in ("i4", "i8"):
+        assert limiter.check_many(np.array([5], dtype=kind))[0].remaining == 1
+    assert limiter.peek("5").remaining == 2
+    assert limiter.peek((5).to_bytes(4, sys.byteorder)).remaining == 1
 
 
 def test_numpys_text_and_objects_are_iterated() -> None:
@@ -117,9 +172,10 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (["a", "\ud800"], {}, UnicodeEncodeError, "surrogates"),
     (["a"], {"width": 4}, TypeError, "keys is of type list: expected a buffer"),
     (b"user", {"width": 3}, ValueError, "keys is a buffer of 4 bytes: expected a multiple of the width, 3"),
-    (b"user", {"width": 0}, ValueError, "width is 0: expected at least 1"),
+    (b"user", {"width": 0}, ValueError, "width is 0: expected 1 to"),
     (b"user", {"width": "4"}, TypeError, "width is of type str: expected int"),
     (np.zeros((2, 2, 2)), {}, TypeError, "keys is a buffer of 3 dimensions: expected 1 or 2"),
+    (np.zeros((4, 0)), {}, ValueError, "keys is an array of keys of 0 bytes: expected at least 1"),
     (np.zeros(()), {}, TypeError, "keys is a buffer of 0 dimensions"),
     (["a"], {"cost": -1}, ValueError, "cost is -1"),
 ]

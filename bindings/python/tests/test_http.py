@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 from wsgiref.util import setup_testing_defaults
@@ -110,6 +111,32 @@ def test_what_is_wrong_is_told_before_the_first_request(middleware: Any, inner: 
         middleware(inner, Limiter("1/h"), key="ip")
     with pytest.raises(ValueError, match="expected printable ASCII"):
         middleware(inner, Limiter("1/h"), name="ä")
+
+
+@kinds
+def test_a_queues_delay_is_held_before_the_application(
+    middleware: Any, inner: Any, fetch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float | str] = []
+
+    def key(request: Any) -> str:
+        seen.append("asked")
+        return "k"
+
+    async def sleep(seconds: float) -> None:
+        seen.append(seconds)
+
+    def app(*request: Any) -> Any:
+        seen.append("served")
+        return inner(*request)
+
+    monkeypatch.setattr(time, "sleep", seen.append)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    limiter = Limiter("leaky_queue 1/h queue=1")
+    assert [a.status_code for a in fetch(middleware(app, limiter, key), "/", "/", "/")] == [200, 200, 429]
+    assert seen[:3] == ["asked", "served", "asked"]
+    assert seen[3] == pytest.approx(3600, abs=60)
+    assert seen[4:] == ["served", "asked"]
 
 
 def websocket(app: Any, extensions: dict[str, Any]) -> list[Any]:

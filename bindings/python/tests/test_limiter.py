@@ -67,6 +67,17 @@ def test_a_queue_tells_the_delay_and_layers_the_tightest() -> None:
     assert layers.capacity == 3
 
 
+def test_a_delay_that_is_too_long_takes_no_place() -> None:
+    queue = Limiter("leaky_queue 10/s queue=5")
+    assert queue.check_at("k", 2, 0)
+    late = queue.check_within_at("k", 1, 10**8, 0)
+    assert (late.outcome, late.remaining, late.retry_after_ns) == (Outcome.DENIED, 4, 10**8)
+    assert queue.check_within_at("k", 1, 2 * 10**8, 0).delay_ns == 2 * 10**8
+    assert queue.check_within_at("k", 1, 10**8, 2 * 10**8).delay_ns == 10**8
+    assert queue.check_within("other", 2, 99_999_999).outcome is Outcome.NEVER
+    assert queue.check_within("other", 2, 10**8)
+
+
 def test_str_is_its_utf_8() -> None:
     limiter = Limiter("10/s")
     for number, (text, encoded) in enumerate(
@@ -278,13 +289,20 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
     (lambda x: x.charge("k", -1), ValueError, "cost is -1"),
     (lambda x: x.forget(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
     (lambda x: x.stats_at("0"), TypeError, "now_ns is of type str"),  # type: ignore[arg-type]
-    (lambda _: Limiter("1/s", max_keys=0), ValueError, "max_keys is 0: expected at least 1"),
-    (lambda _: Limiter("1/s", max_keys=-1), ValueError, "max_keys is -1: expected 0 to"),
+    (lambda _: Limiter("1/s", max_keys=0), ValueError, "max_keys is 0: expected 1 to"),
+    (lambda _: Limiter("1/s", max_keys=-1), ValueError, "max_keys is -1: expected 1 to"),
     (lambda _: Limiter("1/s", max_keys="9"), TypeError, "max_keys is of type str: expected int"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", max_keys=10**15), MemoryError, "expected a smaller max_keys"),
     (lambda _: Limiter("1/s", when_full="wait"), ValueError, "when_full is 'wait': expected 'evict'"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", when_full=1), TypeError, "when_full is of type int"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", path=3), TypeError, "path is of type int: expected str or os.PathLike"),  # type: ignore[arg-type]
+    (
+        lambda _: Limiter("1/s", path="a\0b"),
+        ValueError,
+        "path has a NUL after 1 bytes: expected a path without",
+    ),
+    (lambda x: x.check_within("k", 1, -1), ValueError, "max_delay_ns is -1: expected 0 to"),
+    (lambda x: x.check_within("k", 1, 0.5), TypeError, "max_delay_ns is of type float"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[call-arg]
     (lambda _: Limiter(5), TypeError, "policy is of type int: expected str"),  # type: ignore[arg-type]
     (lambda _: Limiter(""), ValueError, "expected"),

@@ -61,6 +61,28 @@ def test_items_of_other_namespaces_are_other_keys() -> None:
     assert not limiter.hit(RateLimitItemPerHour(5, namespace="a"), "ann")
 
 
+def test_a_storage_that_would_not_be_used_is_refused() -> None:
+    with pytest.raises(TypeError, match="storage is of type str: expected None, a MemoryStorage, or path="):
+        ours.FixedWindowRateLimiter("redis://")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a moving window cannot be shared: expected another strategy"):
+        ours.MovingWindowRateLimiter(path="/nowhere")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_strategy_is_reset_by_itself(strategy: str) -> None:
+    item = RateLimitItemPerHour(5)
+    storage = MemoryStorage()
+    limiter = getattr(ours, strategy)(storage)
+    assert limiter.hit(item, "ann", cost=3)
+    # What is denied is not counted.
+    assert not limiter.hit(item, "ann", cost=3)
+    assert limiter.get_window_stats(item, "ann").remaining == 2
+    storage.reset()
+    assert limiter.get_window_stats(item, "ann").remaining == 2
+    assert limiter.reset() == 1
+    assert limiter.get_window_stats(item, "ann").remaining == 5
+
+
 def test_a_folder_is_shared(tmp_path: Path) -> None:
     item = RateLimitItemPerHour(5)
     one, other = (ours.FixedWindowRateLimiter(path=tmp_path / "limits", max_keys=100) for _ in range(2))
@@ -68,3 +90,5 @@ def test_a_folder_is_shared(tmp_path: Path) -> None:
     assert not other.hit(item, "ann", cost=3)
     assert other.get_window_stats(item, "ann").remaining == 2
     assert [path.name for path in (tmp_path / "limits").iterdir()] == ["fixed_window-5-3600s"]
+    with pytest.raises(NotImplementedError, match="are shared with other processes: expected clear"):
+        one.reset()

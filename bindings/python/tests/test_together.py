@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import multiprocessing
 import os
 import stat
@@ -21,9 +23,9 @@ FORK = multiprocessing.get_context("fork")
 LIMIT = 10_000
 
 
-def in_a_child(work: Callable[[], int]) -> int:
+def in_a_child(work: Callable[[], int], fork: Callable[[], int] = os.fork) -> int:
     """What `work` returns in a process that is forked off, 0 to 255."""
-    child = os.fork()
+    child = fork()
     if child == 0:
         try:
             os._exit(work())
@@ -154,6 +156,17 @@ def test_a_limiter_in_memory_warns_once_after_a_fork() -> None:
         assert limiter.check("k").remaining == 3
 
 
+def test_a_fork_that_is_not_pythons_is_told_too() -> None:
+    limiter = Limiter("5/h")
+
+    def child() -> int:
+        with pytest.warns(RuntimeWarning, match="used across a fork"):
+            limiter.check("k")
+        return 7
+
+    assert in_a_child(child, ctypes.PyDLL(None).fork) == 7
+
+
 def test_where_the_warning_is_an_error_nothing_is_charged() -> None:
     limiter = Limiter("5/100d")
 
@@ -187,10 +200,28 @@ def test_a_file_is_refused_by_what_is_wrong_with_it(tmp_path: Path) -> None:
         Limiter("5/s", when_full="deny", path=path)
     with pytest.raises(ValueError, match="a sliding_log cannot be shared"):
         Limiter("sliding_log 5/1s", path=tmp_path / "other")
-    with pytest.raises(OSError, match="cannot be opened: No such file or directory"):
-        Limiter("5/s", path=tmp_path / "none" / "limits")
     foreign = tmp_path / "foreign"
     foreign.write_text("not ours\n" * 1000)
     with pytest.raises(ValueError, match="not a region of ratecell"):
         Limiter("5/s", path=foreign)
     assert foreign.read_text() == "not ours\n" * 1000
+
+
+def test_a_file_that_cannot_be_used_is_refused_as_open_refuses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = tmp_path / "none" / "limits"
+    with pytest.raises(FileNotFoundError) as refused:
+        Limiter("5/s", path=missing)
+    assert (refused.value.errno, refused.value.filename) == (errno.ENOENT, str(missing))
+    assert refused.value.strerror == "cannot be opened: No such file or directory"
+    with pytest.raises(IsADirectoryError):
+        Limiter("5/s", path=tmp_path)
+    with pytest.raises(OSError, match="cannot be opened: not a regular file: '/dev/null'") as device:
+        Limiter("5/s", path="/dev/null")
+    assert device.value.errno == errno.EINVAL
+    undecodable = os.fsdecode(b"\xff/none")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as refused:
+        Limiter("5/s", path=undecodable)
+    assert refused.value.filename == undecodable

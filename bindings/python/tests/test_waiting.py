@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -33,6 +34,9 @@ class Clock:
             def check(self, key: str | bytes, cost: int = 1) -> Any:
                 return self.check_at(key, cost, clock.ns)
 
+            def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Any:
+                return self.check_within_at(key, cost, max_delay_ns, clock.ns)
+
         self.limiter = Timed
 
     def sleep(self, seconds: float) -> None:
@@ -46,13 +50,7 @@ def wait(request: pytest.FixtureRequest) -> Any:
     if request.param == "wait":
         return lambda limiter, *args, **kwargs: limiter.wait(*args, **kwargs)
 
-    def blocking(limiter: Limiter, *args: Any, **kwargs: Any) -> Any:
-        coroutine = limiter.acquire(*args, **kwargs)
-        with pytest.raises(StopIteration) as done:
-            coroutine.send(None)
-        return done.value.value
-
-    return blocking
+    return lambda limiter, *args, **kwargs: asyncio.run(limiter.acquire(*args, **kwargs))
 
 
 @pytest.fixture
@@ -123,23 +121,30 @@ def test_a_timeout_that_is_none_is_named(wait: Any, clock: Clock, timeout: float
         wait(clock.limiter("3/s"), "k", timeout=timeout)
 
 
-def test_a_queues_delay_is_slept(wait: Any, clock: Clock) -> None:
+def test_a_timeout_that_is_no_number_is_named(wait: Any, clock: Clock) -> None:
+    with pytest.raises(TypeError, match="timeout is of type str: expected seconds, or None"):
+        wait(clock.limiter("3/s"), "k", timeout="1")
+    assert wait(clock.limiter("3/s"), "k", timeout=Fraction(1, 2))
+
+
+def test_who_waits_for_a_queue_has_no_place_in_it(wait: Any, clock: Clock) -> None:
     limiter = clock.limiter("leaky_queue 10/s queue=5")
     for _ in range(5):
         assert limiter.check("k")
-    assert wait(limiter, "k").delay == 0.5
+    assert wait(limiter, "k").delay == 0
     assert clock.slept == [0.5]
 
 
-def test_a_queue_is_not_entered_where_its_delay_would_be_too_long(wait: Any, clock: Clock) -> None:
+def test_a_queue_that_takes_longer_than_the_timeout_is_not_waited_for(wait: Any, clock: Clock) -> None:
     limiter = clock.limiter("leaky_queue 10/s queue=50 & 1000/s")
     for _ in range(4):
         assert limiter.check("k")
     before = limiter.check("k", 0)
-    assert not wait(limiter, "k", timeout=0.399)
+    denied = wait(limiter, "k", timeout=0.399)
+    assert (denied.outcome, denied.limit, denied.retry_after_ns) == (Outcome.DENIED, 51, 4 * 10**8)
     assert limiter.check("k", 0) == before
     assert clock.slept == []
-    assert wait(limiter, "k", timeout=0.4).delay_ns == 4 * 10**8
+    assert wait(limiter, "k", timeout=0.4)
     assert clock.slept == [0.4]
 
 
@@ -148,8 +153,22 @@ def test_a_full_queue_is_waited_for_where_there_is_time(wait: Any, clock: Clock)
     for _ in range(3):
         assert limiter.check("k")
     assert not wait(limiter, "k", timeout=0.05)
-    assert wait(limiter, "k", timeout=0.3).delay == pytest.approx(0.2)
+    assert wait(limiter, "k", timeout=0.3)
     assert clock.slept == pytest.approx([0.1, 0.2])
+
+
+def test_the_units_of_one_cost_follow_each_other_through_a_queue(wait: Any, clock: Clock) -> None:
+    limiter = clock.limiter("leaky_queue 10/s queue=5")
+    assert limiter.check("k")
+    denied = wait(limiter, "k", 3, timeout=0.299)
+    assert (denied.outcome, denied.remaining) == (Outcome.DENIED, 5)
+    assert clock.slept == []
+    assert wait(limiter, "k", 3, timeout=0.3).delay == 0.2
+    assert clock.slept == [0.1, 0.2]
+    assert wait(limiter, "other", 3, timeout=0.199).outcome is Outcome.NEVER
+    assert clock.slept == [0.1, 0.2]
+    assert wait(limiter, "other", 6).delay == 0.5
+    assert wait(limiter, "other", 7, timeout=60).outcome is Outcome.NEVER
 
 
 def test_threads_and_tasks_wait_in_earnest() -> None:
@@ -177,41 +196,6 @@ def test_a_task_that_is_cancelled_has_taken_nothing() -> None:
     # Two units take an hour to come back, three would take longer.
     assert limiter.peek("k").reset_after_ns <= 3600 * 10**9
     assert limiter.with_policy("2/h burst=3").check("k").remaining == 0
-
-
-def test_a_decorated_function_is_called_or_raises() -> None:
-    limiter = Limiter("2/h")
-
-    @limiter.limit(key=lambda user, **_: f"user:{user}")
-    def greet(user: int, *, loudly: bool = False) -> str:
-        """Greets."""
-        return "HELLO" if loudly else "hello"
-
-    assert greet(1, loudly=True) == "HELLO"
-    assert greet(1) == greet(2) == "hello"
-    with pytest.raises(
-        RateLimitExceeded, match=r"rate limit exceeded for 'user:1': retry after \d+"
-    ) as denied:
-        greet(1)
-    assert denied.value.key == "user:1"
-    assert denied.value.decision.outcome is Outcome.DENIED
-    assert (greet.__name__, greet.__doc__) == ("greet", "Greets.")
-
-
-def test_a_decorated_coroutine_function_stays_one() -> None:
-    limiter = Limiter("1/h")
-
-    @limiter.limit()
-    async def fetch(number: int) -> int:
-        return number
-
-    async def run() -> None:
-        assert await fetch(5) == 5
-        with pytest.raises(RateLimitExceeded, match="fetch"):
-            await fetch(6)
-
-    assert asyncio.iscoroutinefunction(fetch)
-    asyncio.run(run())
 
 
 def test_a_decorated_function_may_wait(clock: Clock) -> None:

@@ -8,12 +8,16 @@
 `ratecell.limits` speaks as the package `limits` does.
 """
 
+from collections.abc import Sequence
+
 from ratecell._joint import Claim, Joint, check_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Decisions, PolicyError, Stats
 from ratecell._outcome import Outcome, RateLimitExceeded
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import ClientIP, Header, client_ip
+
+Sequence.register(Decisions)
 
 __all__ = [
     "Claim",

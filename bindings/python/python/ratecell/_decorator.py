@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ratecell._outcome import RateLimitExceeded
@@ -28,22 +29,42 @@ def limited(
         )
 
     def decorate(function: _Function) -> _Function:
-        key_of = (
-            key
-            if callable(key)
-            else _constant(f"{function.__module__}.{function.__qualname__}" if key is None else key)
-        )
+        key_of = key if callable(key) else _constant(_name(function) if key is None else key)
 
-        if inspect.iscoroutinefunction(function):
+        async def admit(args: Any, kwargs: Any) -> None:
+            whose = key_of(*args, **kwargs)
+            if not (decision := await limiter.acquire(whose, cost, timeout)):
+                raise RateLimitExceeded(whose, decision)
+
+        if _is(inspect.iscoroutinefunction, function):
 
             @functools.wraps(function)
             async def limited_coroutine(*args: Any, **kwargs: Any) -> Any:
-                whose = key_of(*args, **kwargs)
-                if not (decision := await limiter.acquire(whose, cost, timeout)):
-                    raise RateLimitExceeded(whose, decision)
+                await admit(args, kwargs)
                 return await function(*args, **kwargs)
 
             return cast("_Function", limited_coroutine)
+
+        if _is(inspect.isasyncgenfunction, function):
+
+            @functools.wraps(function)
+            async def limited_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+                await admit(args, kwargs)
+                async with aclosing(function(*args, **kwargs)) as inner:
+                    step = inner.asend(None)
+                    while True:
+                        try:
+                            item = await step
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step = inner.asend((yield item))
+                        except GeneratorExit:
+                            raise
+                        except BaseException as thrown:
+                            step = inner.athrow(thrown)
+
+            return cast("_Function", limited_generator)
 
         @functools.wraps(function)
         def limited_function(*args: Any, **kwargs: Any) -> Any:
@@ -55,6 +76,18 @@ def limited(
         return cast("_Function", limited_function)
 
     return decorate
+
+
+def _is(kind: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
+    """Whether `function`, or the method that calls it where it is an object, is of this kind."""
+    return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004 - not whether, but which
+
+
+def _name(function: Callable[..., Any]) -> str:
+    try:
+        return f"{function.__module__}.{function.__qualname__}"
+    except AttributeError:
+        raise TypeError(f"{function!r} has no name to be the key: expected key=") from None
 
 
 def _constant(key: str | bytes) -> Callable[..., str | bytes]:

@@ -57,6 +57,5 @@ def check_all(*claims: Claim) -> Joint:
     No number of callers can have any of the limiters allow more than its policy; a claim that another caller
     overtakes is refused.
     """
-    decisions = tuple(_native.check_all([(c.limiter, c.key, c.cost, c.now_ns) for c in claims]))
-    # The outcomes are numbered by gravity.
-    return Joint(max((d.outcome for d in decisions), default=Outcome.ALLOWED), decisions)
+    outcome, decisions = _native.check_all([(c.limiter, c.key, c.cost, c.now_ns) for c in claims])
+    return Joint(outcome, tuple(decisions))

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
 from collections.abc import Callable
 from os import PathLike
 from typing import Any, Literal, NoReturn, TypeVar
 
-from ratecell import _native, _queue
+from ratecell import _native, _waiting
 from ratecell._decorator import limited
 from ratecell._native import Decision
-from ratecell._outcome import Outcome
-
-MAX_TIMEOUT = threading.TIMEOUT_MAX
-"""The longest that Python waits for anything."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,7 +24,8 @@ class Limiter(_native.Limiter):
     Keys are str, known by their UTF-8, or bytes. Threads may share a limiter.
 
     Raises PolicyError, a ValueError, for a policy that is refused; ValueError for a file that holds something
-    else or another policy, or a `max_keys` of 0; OSError for a file that cannot be used; MemoryError where
+    else or another policy, or a `max_keys` of 0; OSError, of the class and with the number that
+    `open` would raise, for a file that cannot be used; MemoryError where
     there is too little for `max_keys`. The calls that decide raise TypeError for a key that is neither str
     nor bytes, and ValueError for a cost that is not from 0 to 2**32-1, or a str that has no UTF-8; nothing is
     charged then. A denial is an answer, never an exception.
@@ -61,26 +55,27 @@ class Limiter(_native.Limiter):
     def wait(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
         """Waits until `cost` units of `key` are allowed, and charges them; other threads run meanwhile.
 
-        Sleeps as long as the decisions say, which is exact, and also the `delay` of a leaky_queue. Nothing is
-        charged before it is allowed. Where `timeout` seconds are not enough, the denial is returned at once,
-        without sleeping; so look at what is returned where there is a timeout. Without one, what can never be
-        allowed raises ValueError.
+        Sleeps as long as the decisions say, which is exact. Nothing is charged before it is allowed. Who
+        waits has no place in a leaky_queue, and is allowed when it is empty. (Only a cost above 1 then waits
+        for its own units to follow each other through the queue. That is the `delay` of the decision; it has
+        been slept. Where the timeout is shorter than that alone, the outcome is NEVER.)
+
+        Threads that wait for the same key go in the order in which they came, and only the first of them
+        asks. `check`, other processes and other limiters do not stand in line.
+
+        Where it is certain that `timeout` seconds are not enough, the denial is returned at once, without
+        sleeping; so look at what is returned where there is a timeout. A thread that still stands in line
+        when its time is up asks once more, as `check` would; with a timeout of 0 that is all it does. Without
+        a timeout, what can never be allowed raises ValueError.
         """
-        wait = _Wait(self, key, cost, timeout)
-        while (pause := wait.next()) is not None:
-            time.sleep(pause)
-        return wait.decision
+        return _waiting.wait(self, key, cost, timeout)
 
     async def acquire(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
-        """Does as `wait` does, in asyncio: other tasks run meanwhile.
+        """Does as `wait` does, in asyncio: other tasks run meanwhile, and the line is of the loop's tasks.
 
-        A task cancelled while it waits to be allowed has taken nothing. (The place in a leaky_queue is taken
-        when the `delay` begins.)
+        A task that is cancelled before it is allowed has taken nothing.
         """
-        wait = _Wait(self, key, cost, timeout)
-        while (pause := wait.next()) is not None:
-            await asyncio.sleep(pause)
-        return wait.decision
+        return await _waiting.acquire(self, key, cost, timeout)
 
     def limit(
         self,
@@ -89,9 +84,12 @@ class Limiter(_native.Limiter):
         cost: int = 1,
         timeout: float | None = 0,
     ) -> Callable[[_Function], _Function]:
-        """Decorates a function, or a coroutine function, with this limit.
+        """Decorates a function with this limit; also a coroutine function, or an asynchronous generator.
 
         `key` is a key or a function of the call's arguments that returns one; by default the function's name.
+        What has none, such as a `functools.partial`, needs a key. An asynchronous generator is limited when
+        its first item is asked for, all others when they are called.
+
         A call that is denied raises RateLimitExceeded, after up to `timeout` seconds of waiting; None waits
         as long as it takes.
         """
@@ -107,43 +105,3 @@ class Limiter(_native.Limiter):
 
 
 _native.give_check(Limiter)
-
-
-class _Wait:
-    """One wait, whose sleeping is its caller's."""
-
-    def __init__(self, limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -> None:
-        if timeout is not None and not 0 <= timeout < MAX_TIMEOUT:
-            raise ValueError(f"timeout is {timeout!r}: expected seconds from 0 to {MAX_TIMEOUT:.0f}, or None")
-        self.limiter = limiter
-        self.key = key
-        self.cost = cost
-        # Whole nanoseconds, as in the decisions: a sum of floats could miss a place that is just in time.
-        self.deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
-        self.admitted = False
-        self.decision: Decision
-
-    def next(self) -> float | None:
-        """Asks once: how long to sleep before the next time, or None where `decision` is the answer."""
-        if self.admitted:
-            return None
-        left = None if self.deadline is None else max(0, self.deadline - time.monotonic_ns())
-        limiter, in_time = self.limiter, True
-        if left is not None:
-            limiter, in_time = _queue.within(limiter, left)
-        self.decision = limiter.check(self.key, self.cost)
-        if self.decision:
-            self.admitted = True
-            return self.decision.delay or None
-        after = self.decision.retry_after_ns
-        if left is not None and (after is None or after > left or not in_time):
-            return None
-        if after is None:
-            raise ValueError(self._never())
-        return after / 1e9
-
-    def _never(self) -> str:
-        if self.decision.outcome is Outcome.NEVER:
-            capacity = self.decision.limit
-            return f"cost is {self.cost}: expected at most the capacity, {capacity}; more is never allowed"
-        return "the clock is past what the policy can tell: expected a policy with a longer horizon"

@@ -1,9 +1,10 @@
 """The extension module: what decides."""
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from os import PathLike
-from typing import Literal, final
+from typing import Literal, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -68,7 +69,7 @@ class Decision:
         """
 
 @final
-class Decisions:
+class Decisions(Sequence[Decision]):
     """The decisions of a batch, in the order of its keys: a sequence of `Decision`.
 
     Its columns are for code that looks at all of them at once: `bytes`, and read-only memoryviews
@@ -77,7 +78,18 @@ class Decisions:
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Decision]: ...
-    def __getitem__(self, index: int, /) -> Decision: ...
+    def __reversed__(self) -> Iterator[Decision]: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> Decision: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Decisions: ...
+    def count(self, value: object, /) -> int:
+        """How many of the decisions are equal to `value`."""
+    def index(self, value: object, start: int = 0, stop: int = sys.maxsize, /) -> int:
+        """The number of the first decision from `start` on and before `stop` that is equal to `value`;
+        ValueError where there is none.
+        """
     @property
     def allowed(self) -> bytes:
         """One byte for each key: 1 if it is allowed, 0 if not."""
@@ -155,6 +167,13 @@ class Limiter:
         """Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as
         long as all who use the limiter use one.
         """
+    def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Decision:
+        """`check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and
+        charges nothing: its `retry_after` is when the delay is no longer. Where its own units alone
+        are delayed for longer, it can never go. For callers who can hold a request only so long.
+        """
+    def check_within_at(self, key: str | bytes, cost: int, max_delay_ns: int, now_ns: int) -> Decision:
+        """`check_within` at `now_ns`."""
     def check_many(
         self, keys: Iterable[str | bytes] | Buffer, cost: int = 1, *, width: int | None = None
     ) -> Decisions:
@@ -162,7 +181,9 @@ class Limiter:
 
         `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type
         `S` or of two dimensions, whose items or rows are the keys; or any buffer, with the `width`
-        of a key in bytes.
+        of a key in bytes. A number is known by the bytes that it has in memory: 5 as int32 and as
+        int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
+        key, unless `width` is given.
         """
     def check_many_at(
         self, keys: Iterable[str | bytes] | Buffer, cost: int, now_ns: int, *, width: int | None = None
@@ -209,9 +230,11 @@ class Limiter:
     def epoch(self) -> datetime:
         """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
 
-def check_all(claims: list[tuple[Limiter, str | bytes, int, int | None]]) -> Decisions:
+def check_all(
+    claims: list[tuple[Limiter, str | bytes, int, int | None]],
+) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with
-    what each says by itself.
+    its outcome, and what each says by itself.
     """
 
 def give_check(cls: type[Limiter]) -> None:

@@ -17,7 +17,7 @@ class Outcome(enum.IntEnum):
     DENIED = 1
     """Not now; nothing was charged."""
     NEVER = 2
-    """Its cost exceeds the capacity: it can never go."""
+    """It can never go: its cost exceeds the capacity, or its own units alone are delayed for too long."""
     CLOCK_RANGE = 3
     """The time is past what the policy can tell."""
 

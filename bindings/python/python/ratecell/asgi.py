@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -24,6 +25,9 @@ class RateLimitMiddleware:
     takes. `name` is what the policy is called in the fields; `legacy` adds the X-RateLimit ones. `denied`, an
     ASGI application, answers in place of the plain text; it finds the decision, as the application does, in
     `scope["ratecell.decision"]`, and the fields are added to its answer too.
+
+    Where the policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
+    application sees it.
 
     A WebSocket is counted when it opens; one that is denied is refused with 429 where the server can, else
     with 403.
@@ -53,6 +57,8 @@ class RateLimitMiddleware:
             return
         scope[DECISION] = decision
         if decision:
+            if decision.delay:
+                await asyncio.sleep(decision.delay)
             await self._app(scope, receive, self._telling(decision, send))
         elif scope["type"] == "websocket":
             await self._refuse_websocket(scope, decision, receive, send)

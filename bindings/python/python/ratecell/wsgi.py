@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ class RateLimitMiddleware:
     takes. `name` is what the policy is called in the fields; `legacy` adds the X-RateLimit ones. `denied`, a
     WSGI application, answers in place of the plain text; it finds the decision, as the application does, in
     `environ["ratecell.decision"]`, and the fields are added to its answer too.
+
+    Where the policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
+    application sees it; its thread sleeps.
     """
 
     def __init__(
@@ -51,6 +55,9 @@ class RateLimitMiddleware:
             fields, body = self._desk.refusal(decision)
             start_response(self._status, fields)
             return [body]
+
+        if decision.delay:
+            time.sleep(decision.delay)
 
         def tell(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Callable[[bytes], object]:
             return start_response(status, [*headers, *self._desk.headers(decision)], *exc_info)

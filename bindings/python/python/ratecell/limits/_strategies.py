@@ -1,29 +1,16 @@
-"""The strategies of the package `limits`, decided by ratecell.
-
-Where a program has
-
-    from limits.strategies import MovingWindowRateLimiter
-    limiter = MovingWindowRateLimiter(MemoryStorage())
-
-one line is enough:
-
-    from ratecell.limits import MovingWindowRateLimiter
-
-`hit`, `test`, `get_window_stats` and `clear` are as they were, on the same `RateLimitItem`. A storage that is
-given is not used: the limits are kept in this process, or with `path=`, a folder, in files that all processes
-which name it share. Memory is bounded: `max_keys` for each kind of item.
-"""
+"""Strategies in place of those of the package `limits`."""
 
 from __future__ import annotations
 
 import time
 from os import PathLike
-from pathlib import Path
 from typing import ClassVar
 
 from limits import RateLimitItem, WindowStats
+from limits.storage import MemoryStorage
 
 from ratecell._limiter import Limiter
+from ratecell.limits._tables import Rate, Tables
 
 
 class RateLimiter:
@@ -31,24 +18,30 @@ class RateLimiter:
 
     This one spaces what comes evenly, by GCRA: the whole amount may come at once, and then as much as has
     leaked away.
+
+    A `storage` is accepted where it is the `MemoryStorage` that the program had, but not used: its `reset`
+    forgets nothing here, that of the strategy does. With `path`, a folder, the limits are in files that all
+    processes which name it share. `max_keys` is how many keys have room, for each rate.
     """
 
-    _policy: ClassVar[str] = "gcra {amount}/{seconds}s"
+    _algorithm: ClassVar[str] = "gcra"
 
     def __init__(
         self,
-        storage: object = None,
+        storage: MemoryStorage | None = None,
         *,
         max_keys: int | None = None,
         path: str | PathLike[str] | None = None,
     ) -> None:
+        if not isinstance(storage, MemoryStorage | None):
+            raise TypeError(
+                f"storage is of type {type(storage).__name__}: expected None, a MemoryStorage, or path=FOLDER"
+            )
         self.storage = storage
-        self._max_keys = max_keys
-        self._folder = None if path is None else Path(path)
-        self._limiters: dict[tuple[int, int], Limiter] = {}
+        self._tables = Tables(max_keys, path)
 
     def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Takes `cost` of the limit, if that much is left; whether it was."""
+        """Takes `cost` of the limit, if that much is left; whether it was. If not, nothing is taken."""
         return bool(self._limiter(item).check(item.key_for(*identifiers), cost))
 
     def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
@@ -64,34 +57,38 @@ class RateLimiter:
         """Forgets what was taken."""
         self._limiter(item).forget(item.key_for(*identifiers))
 
-    def _limiter(self, item: RateLimitItem) -> Limiter:
-        rate = (item.amount, item.get_expiry())
-        limiter = self._limiters.get(rate)
-        # Two threads may make one each: the first that is kept is everyone's.
-        return limiter or self._limiters.setdefault(rate, self._made(*rate))
+    def reset(self) -> int:
+        """Forgets everything; how many keys there were. NotImplementedError with `path`, for it is shared."""
+        return self._tables.reset()
 
-    def _made(self, amount: int, seconds: int) -> Limiter:
-        policy = self._policy.format(amount=amount, seconds=seconds)
-        path = None
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            path = self._folder / f"{policy.split()[0]}-{amount}-{seconds}s"
-        return Limiter(policy, max_keys=self._max_keys, path=path)
+    def _limiter(self, item: RateLimitItem) -> Limiter:
+        return self._tables.limiter(Rate(self._algorithm, item.amount, item.get_expiry()))
 
 
 class FixedWindowRateLimiter(RateLimiter):
     """A window opens at the first hit, and takes the amount."""
 
-    _policy = "fixed_window {amount}/{seconds}s start=first"
+    _algorithm = "fixed_window"
 
 
 class MovingWindowRateLimiter(RateLimiter):
     """At most the amount in any window, exactly: 8 bytes a unit, at most 65,536, and in one process only."""
 
-    _policy = "sliding_log {amount}/{seconds}s"
+    _algorithm = "sliding_log"
+
+    def __init__(
+        self,
+        storage: MemoryStorage | None = None,
+        *,
+        max_keys: int | None = None,
+        path: str | PathLike[str] | None = None,
+    ) -> None:
+        if path is not None:
+            raise ValueError("a moving window cannot be shared: expected another strategy, or no path")
+        super().__init__(storage, max_keys=max_keys)
 
 
 class SlidingWindowCounterRateLimiter(RateLimiter):
     """At most the amount by the weighted count of two windows."""
 
-    _policy = "sliding_window {amount}/{seconds}s"
+    _algorithm = "sliding_window"
