@@ -89,6 +89,19 @@ impl Decision {
         }
     }
 
+    /// The decision that says this: one that was sent here by another process, or that a test makes up.
+    pub const fn new(
+        outcome: Outcome,
+        limit: u64,
+        remaining: u64,
+        retry_after_ns: u64,
+        reset_after_ns: u64,
+        delay_ns: u64,
+        layer: u32,
+    ) -> Self {
+        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
+    }
+
     /// How the request was decided.
     pub const fn outcome(&self) -> Outcome {
         self.outcome

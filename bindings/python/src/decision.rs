@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use ratecell::Outcome;
@@ -109,6 +110,10 @@ impl Decision {
         self.told.get().layer()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Parts,))> {
+        Ok((maker(py, "decision")?, (parts(&self.told.get()),)))
+    }
+
     fn __eq__(&self, other: PyRef<'_, Self>) -> bool {
         self.told.get() == other.told.get()
     }
@@ -131,6 +136,38 @@ impl Decision {
             self.reset_after()
         )
     }
+}
+
+/// What a decision says, as a pickle has it: outcome, limit, remaining, retry_after_ns, reset_after_ns, delay_ns
+/// and layer.
+pub(crate) type Parts = (i32, u64, u64, u64, u64, u64, u32);
+
+pub(crate) fn parts(told: &ratecell::Decision) -> Parts {
+    let outcome = told.outcome() as i32;
+    let (retry, reset, delay) = (told.retry_after_ns(), told.reset_after_ns(), told.delay_ns());
+    // There are at most eight layers.
+    let layer = u32::try_from(told.layer()).unwrap_or(u32::MAX);
+    (outcome, told.limit(), told.remaining(), retry, reset, delay, layer)
+}
+
+pub(crate) fn of_parts(parts: Parts) -> PyResult<ratecell::Decision> {
+    let (outcome, limit, remaining, retry, reset, delay, layer) = parts;
+    let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange];
+    let Some(outcome) = outcomes.into_iter().find(|known| *known as i32 == outcome) else {
+        return Err(PyValueError::new_err(format!("outcome is {outcome}: expected 0 to 3")));
+    };
+    Ok(ratecell::Decision::new(outcome, limit, remaining, retry, reset, delay, layer))
+}
+
+/// The function of this module that makes a pickled object again.
+pub(crate) fn maker<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("ratecell._native")?.getattr(name)
+}
+
+/// The decision that says `parts`, of a pickle.
+#[pyfunction]
+pub(crate) fn decision(parts: Parts) -> PyResult<Decision> {
+    of_parts(parts).map(Decision::from)
 }
 
 fn name(outcome: Outcome) -> &'static str {

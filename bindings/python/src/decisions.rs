@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice};
 
 use crate::arguments::wrong_type;
-use crate::decision::Decision;
+use crate::decision::{Decision, Parts, maker, of_parts, parts};
 
 /// The decisions of a batch, in the order of its keys: a sequence of `Decision`.
 ///
@@ -134,6 +134,10 @@ impl Decisions {
         found.ok_or_else(|| PyValueError::new_err(format!("{value} is not among the {len} decisions")))
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Parts>,))> {
+        Ok((maker(py, "decisions")?, (self.each.iter().map(parts).collect(),)))
+    }
+
     /// A batch is neither allowed nor denied: asking would be a mistake that lets everything pass.
     fn __bool__(&self) -> PyResult<bool> {
         Err(PyTypeError::new_err(
@@ -201,6 +205,13 @@ impl Decisions {
     fn __repr__(&self) -> String {
         format!("<Decisions: {} of {} allowed>", self.allowed_count(), self.each.len())
     }
+}
+
+/// The batch of the decisions that say `parts`, of a pickle.
+#[pyfunction]
+pub(crate) fn decisions(parts: Vec<Parts>) -> PyResult<Decisions> {
+    let each = parts.into_iter().map(of_parts).collect::<PyResult<Vec<_>>>();
+    each.map(Decisions::from)
 }
 
 /// Goes through a batch, from the first to the last.

@@ -24,9 +24,9 @@ mod fast;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use crate::decision::Decision;
+    use crate::decision::{Decision, decision};
     #[pymodule_export]
-    use crate::decisions::Decisions;
+    use crate::decisions::{Decisions, decisions};
     #[pymodule_export]
     use crate::errors::PolicyError;
     #[pymodule_export]

@@ -4,13 +4,25 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from os import PathLike
-from typing import Literal, SupportsIndex, final, overload
+from typing import Literal, SupportsIndex, TypeAlias, final, overload
 
 from typing_extensions import Buffer, Self, disjoint_base
 
 from ratecell._outcome import Outcome
 
-__all__ = ["Decision", "Decisions", "Limiter", "PolicyError", "Stats", "check_all", "give_check"]
+__all__ = [
+    "Decision",
+    "Decisions",
+    "Limiter",
+    "PolicyError",
+    "Stats",
+    "check_all",
+    "decision",
+    "decisions",
+    "give_check",
+]
+
+_Parts: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 class PolicyError(ValueError):
     """A policy that is refused: a ValueError with `code`, the stable name of what is wrong with it,
@@ -236,6 +248,12 @@ def check_all(
     """Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with
     its outcome, and what each says by itself.
     """
+
+def decision(parts: _Parts) -> Decision:
+    """The decision that says `parts`, of a pickle."""
+
+def decisions(parts: list[_Parts]) -> Decisions:
+    """The batch of the decisions that say `parts`, of a pickle."""
 
 def give_check(cls: type[Limiter]) -> None:
     """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method
