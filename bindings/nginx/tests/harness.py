@@ -114,17 +114,19 @@ class Connection:
         self.send(path, headers, method, body)
         return self.receive(head_only=method == "HEAD")
 
+    def get_all(self, paths):
+        """The responses to requests that arrive together, so that no time passes between them."""
+        self.socket.sendall(b"".join(
+            b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode("latin-1") for path in paths))
+        return [self.receive() for _ in paths]
+
     def statuses(self, paths):
         """Of many requests at once: how many had which status."""
         found = {}
         paths = list(paths)
         for start in range(0, len(paths), 50):
-            part = paths[start:start + 50]
-            self.socket.sendall(b"".join(
-                b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode("latin-1") for path in part))
-            for _ in part:
-                status = self.receive().status
-                found[status] = found.get(status, 0) + 1
+            for response in self.get_all(paths[start:start + 50]):
+                found[response.status] = found.get(response.status, 0) + 1
         return found
 
 
@@ -231,6 +233,10 @@ class Nginx:
     def get(self, path="/", headers=(), method="GET", body=b"", port=None):
         with Connection(port or self.port) as connection:
             return connection.get(path, headers, method, body)
+
+    def get_all(self, paths):
+        with self.connect() as connection:
+            return connection.get_all(paths)
 
     def status(self, path="/", headers=()):
         return self.get(path, headers).status

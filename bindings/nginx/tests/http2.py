@@ -11,6 +11,10 @@ def literal(text):
     return bytes([len(text)]) + text.encode("ascii")
 
 
+def framed(kind, flags, stream, payload):
+    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+
+
 class Http2:
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -30,17 +34,26 @@ class Http2:
 
     def frame(self, kind, flags, stream, payload, cut=None):
         """Sends a frame, or the first `cut` bytes of it; returns the rest."""
-        data = struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+        data = framed(kind, flags, stream, payload)
         cut = len(data) if cut is None else cut
         self.socket.sendall(data[:cut])
         return data[cut:]
 
-    def request(self, path, method="GET", end=True):
-        """Begins a stream: the static table's :method and :scheme, and :path and :authority as literals."""
+    def begin(self, path, method="GET", end=True):
+        """A new stream's first frame: the static table's :method and :scheme, and :path and :authority as literals."""
         self.last += 2
         block = {"GET": b"\x82", "POST": b"\x83"}[method] + b"\x86\x04" + literal(path) + b"\x01" + literal("localhost")
-        self.frame(HEADERS, END_HEADERS | (END_STREAM if end else 0), self.last, block)
+        return framed(HEADERS, END_HEADERS | (END_STREAM if end else 0), self.last, block)
+
+    def request(self, path, method="GET", end=True):
+        self.socket.sendall(self.begin(path, method, end))
         return self.last
+
+    def requests(self, paths):
+        """The streams of requests that arrive together."""
+        first = self.last + 2
+        self.socket.sendall(b"".join(self.begin(path) for path in paths))
+        return range(first, self.last + 1, 2)
 
     def body(self, stream, data, end=True, cut=None):
         return self.frame(DATA, END_STREAM if end else 0, stream, data, cut)

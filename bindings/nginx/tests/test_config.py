@@ -9,7 +9,7 @@ import unittest
 from harness import NginxTest, server_block
 
 ZONE = "ratecell_zone $arg_k zone=z:1m rate=1r/s;"
-POLICY = 'ratecell_zone $arg_k zone=p:1m policy="fixed_window 5/1d";'
+POLICY = 'ratecell_zone $arg_k zone=p:1m policy="fixed_window 5/1d start=first";'
 
 
 
@@ -80,7 +80,7 @@ WRONG = {
     ZONE + "ratecell zone=z rate=$arg_r nodelay cost=2;": "expected at most 1 in ",
     ZONE + "ratecell zone=z burst=2 count=response cost=4;": "expected at most 3 in ",
     POLICY + "ratecell zone=p cost=6;": "expected at most 5 in ",
-    'ratecell_zone $arg_k zone=p:1m policy="10/1d & fixed_window 7/1d"; ratecell zone=p cost=8;':
+    'ratecell_zone $arg_k zone=p:1m policy="10/1d & fixed_window 7/1d start=first"; ratecell zone=p cost=8;':
         "expected at most 7 in ",
     ZONE + "ratecell zone=z rate=3000000r/s;":
         'ratecell zone "z" cannot limit by "gcra 3000000/1000000000ns burst=1": its states are kept for its own rate; '

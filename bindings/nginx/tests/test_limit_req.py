@@ -20,14 +20,9 @@ class Basics(NginxTest):
         self.assertEqual([nginx.status("/?k=1") for _ in range(2)], [200, 503])
 
     def test_refusals_are_not_counted(self):
-        nginx = self.serve("ratecell_zone $arg_k zone=one:1m rate=2r/s;"
-                           + server_block("location / { ratecell zone=one burst=1 nodelay; }"))
-        self.assertEqual([nginx.status("/?k=1") for _ in range(3)], [200, 200, 503])
-        end = time.monotonic() + 0.4
-        while time.monotonic() < end:
-            nginx.status("/?k=1")
-        time.sleep(0.65)
-        self.assertEqual(nginx.status("/?k=1"), 200)
+        nginx = self.serve("ratecell_zone $arg_k zone=one:1m rate=3r/d;"
+                           + server_block("location / { ratecell zone=one burst=2 nodelay cost=$arg_n; }"))
+        self.assertEqual([nginx.status(f"/?k=1&n={n}") for n in (2, 2, 2, 2, 1, 1)], [200, 503, 503, 503, 200, 503])
 
     def test_a_fast_rate_after_a_pause(self):
         nginx = self.serve("ratecell_zone $arg_k zone=fast:1m rate=1000r/s;"
@@ -95,12 +90,10 @@ class Levels(NginxTest):
 class Delays(NginxTest):
     def test_delay_is_waited_and_told(self):
         nginx = self.serve(
-            "ratecell_zone $arg_k zone=d:1m rate=5r/s; log_format times '$request_time $ratecell_status';"
+            "ratecell_zone $arg_k zone=d:1m rate=1r/s; log_format times '$request_time $ratecell_status';"
             "access_log $FOLDER/access.log times;"
             + server_block("location / { ratecell zone=d delay=1 burst=2; }"))
-        started = time.monotonic()
-        self.assertEqual([nginx.status("/?k=1") for _ in range(3)], [200, 200, 200])
-        self.assertGreaterEqual(time.monotonic() - started, 0.19)
+        self.assertEqual([response.status for response in nginx.get_all(["/?k=1"] * 3)], [200, 200, 200])
         wait_for("all to be logged", lambda: nginx.read("access.log").count("\n") == 3)
         lines = [line.split() for line in nginx.read("access.log").splitlines()]
         self.assertEqual([line[1] for line in lines], ["PASSED", "PASSED", "DELAYED"])
@@ -126,17 +119,16 @@ class Delays(NginxTest):
         self.assertEqual(sizes, [11 << 16] * 2)
 
     def test_other_requests_go_on_meanwhile(self):
-        nginx = self.serve("ratecell_zone $arg_k zone=d:1m rate=1r/s;"
+        nginx = self.serve("ratecell_zone $arg_k zone=d:1m rate=1r/h;"
                            + server_block("location / { ratecell zone=d burst=5; }"))
         self.assertEqual(nginx.status("/?k=1"), 200)
         with nginx.connect() as waiting:
             waiting.send("/?k=1")
+            wait_for("the delay", lambda: "delaying request" in nginx.log())
             self.assertEqual(nginx.status("/?k=2"), 200)
             waiting.socket.setblocking(False)
             with self.assertRaises(BlockingIOError):
                 waiting.socket.recv(1)
-            waiting.socket.settimeout(30)
-            self.assertEqual(waiting.receive().status, 200)
 
     def test_a_client_that_leaves_during_its_delay(self):
         nginx = self.serve("ratecell_zone $arg_k zone=d:1m rate=1r/m; log_format s '$status';"
@@ -145,7 +137,7 @@ class Delays(NginxTest):
         self.assertEqual(nginx.status("/?k=1"), 200)
         with nginx.connect() as connection:
             connection.send("/?k=1")
-            time.sleep(0.2)
+            wait_for("the delay", lambda: "delaying request" in nginx.log())
         wait_for("both to be logged", lambda: nginx.read("access.log").count("\n") == 2)
         self.assertEqual(nginx.read("access.log").split(), ["200", "499"])
 
@@ -196,7 +188,7 @@ class Log(NginxTest):
         nginx.status("/a?k=1")
         with nginx.connect() as connection:
             connection.send("/b?k=1")
-            time.sleep(0.1)
+            wait_for("the delay", lambda: "delaying request" in nginx.log())
         log = rounded(nginx.log())
         refused = [line for line in log.splitlines() if 'limiting requests, excess: 1.000 by zone "one"' in line]
         delayed = [line for line in log.splitlines() if 'delaying request, excess: 1.000, by zone "one"' in line]

@@ -122,7 +122,7 @@ class Config(ctypes.Structure):
 class File(NginxTest):
     expected_in_log = (r"\[emerg\]",)
 
-    def configuration(self, policy='policy="fixed_window 100/1d"', size="1m"):
+    def configuration(self, policy='policy="fixed_window 100/1d start=first"', size="1m"):
         return (f"ratecell_zone $arg_k zone=f:{size} {policy} file=$FOLDER/table;"
                 + server_block("location / { empty_gif; ratecell zone=f; }"))
 
@@ -136,7 +136,7 @@ class File(NginxTest):
                 limiter = ctypes.c_void_p()
                 config = Config(ctypes.sizeof(Config), 0, 0)
                 status = library.ratecell_limiter_open(
-                    path.encode(), b"fixed_window 100/1d", ctypes.byref(config), ctypes.byref(limiter))
+                    path.encode(), b"fixed_window 100/1d start=first", ctypes.byref(config), ctypes.byref(limiter))
                 passed = sum(library.ratecell_limiter_check(limiter, b"1", ctypes.c_size_t(1), ctypes.c_uint32(1),
                                                             None) == 0 for _ in range(tries)) if status == 0 else status
                 os.write(write, str(passed).encode())

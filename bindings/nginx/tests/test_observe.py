@@ -1,7 +1,6 @@
 """What clients and operators are told: fields, variables, statistics."""
 
 import json
-import time
 import unittest
 
 from harness import NginxTest, server_block, wait_for
@@ -14,7 +13,7 @@ class Fields(NginxTest):
     def test_fields_of_what_passes_and_what_does_not(self):
         nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=1r/m;" + server_block(
             "ratecell_headers on; ratecell_status 429; location / { empty_gif; ratecell zone=api burst=1 nodelay; }"))
-        responses = [nginx.get("/?k=1") for _ in range(3)]
+        responses = nginx.get_all(["/?k=1"] * 3)
         self.assertEqual([r.status for r in responses], [200, 200, 429])
         for response, left, after in zip(responses, (1, 0, 0), (60, 120, 60)):
             self.assertEqual(response.header("RateLimit-Policy"), '"api";q=1;w=60;ratecell-burst=2')
@@ -24,8 +23,7 @@ class Fields(NginxTest):
     def test_retry_after_is_rounded_up(self):
         nginx = self.serve("ratecell_zone $arg_k zone=api:1m rate=10r/s;" + server_block(
             "ratecell_headers on; location / { empty_gif; ratecell zone=api; }"))
-        nginx.status("/?k=1")
-        self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "1")
+        self.assertEqual(nginx.get_all(["/?k=1"] * 2)[1].header("Retry-After"), "1")
 
     def test_of_several_limits(self):
         nginx = self.serve(
@@ -86,20 +84,16 @@ class Variables(NginxTest):
     def test_variables(self):
         nginx = self.serve("ratecell_zone $arg_k zone=v:1m rate=2r/s;" + server_block(
             VARIABLES + "location / { empty_gif; ratecell zone=v burst=2 delay=1; } location /none { return 204; }"))
-        with nginx.connect() as connection:
-            for _ in range(2):
-                connection.send("/?k=1")
-            found = [connection.receive().header("V") for _ in range(2)]
-        self.assertEqual(found[0], "PASSED|v|3|2|1||0.000")
-        self.assertEqual(found[1], "PASSED|v|3|1|1||0.000")
-        self.assertRegex(nginx.get("/?k=1").header("V"), r"^DELAYED\|v\|3\|0\|2\|\|0\.(4\d\d|500)$")
+        found = [response.header("V") for response in nginx.get_all(["/?k=1"] * 3)]
+        self.assertEqual(found[:2], ["PASSED|v|3|2|1||0.000", "PASSED|v|3|1|1||0.000"])
+        self.assertRegex(found[2], r"^DELAYED\|v\|3\|0\|2\|\|0\.(4\d\d|500)$")
         self.assertEqual(nginx.get("/none").header("V"), "||||||")
 
     def test_of_a_refusal_by_one_of_several(self):
         nginx = self.serve("ratecell_zone $arg_k zone=v:1m rate=1r/m; ratecell_zone $arg_k zone=w:1m rate=1r/h;"
                            + server_block(VARIABLES + "location / { empty_gif; ratecell zone=v burst=5 nodelay; "
                                           "ratecell zone=w burst=1 nodelay; }"))
-        self.assertEqual([nginx.get("/?k=1").header("V") for _ in range(3)], [
+        self.assertEqual([response.header("V") for response in nginx.get_all(["/?k=1"] * 3)], [
             "PASSED|w|2|1|3600||0.000", "PASSED|w|2|0|7200||0.000", "REJECTED|w|2|0|7200|3600|0.000"])
 
     def test_in_the_access_log(self):
@@ -116,7 +110,7 @@ class Variables(NginxTest):
 class Statistics(NginxTest):
     CONFIGURATION = (
         "ratecell_zone $arg_k zone=one:1m rate=1r/m;"
-        'ratecell_zone $arg_j zone=two:64k policy="fixed_window 5/1d";' + server_block(
+        'ratecell_zone $arg_j zone=two:64k policy="fixed_window 5/1d start=first";' + server_block(
             "location / { empty_gif; ratecell zone=one burst=1 nodelay; ratecell zone=two; }"
             "location /delay { empty_gif; ratecell zone=one burst=5; }"
             "location /dry { empty_gif; ratecell zone=one; ratecell zone=two; ratecell_dry_run on; }"
@@ -129,7 +123,7 @@ class Statistics(NginxTest):
             nginx.get(path)
         with nginx.connect() as connection:
             connection.send("/delay?k=1")
-            time.sleep(0.1)
+            wait_for("the delay", lambda: "delaying request, excess" in nginx.log())
         response = nginx.get("/stats")
         self.assertEqual(response.header("Content-Type"), "application/json")
         one, two = json.loads(response.body)["zones"]
@@ -137,7 +131,7 @@ class Statistics(NginxTest):
             "zone", "key", "policy", "passed", "delayed", "rejected", "delayed_dry_run", "rejected_dry_run", "live",
             "evicted", "forgiven")], ["one", "$arg_k", "1/m", 3, 1, 1, 1, 1, 2, 0, 0])
         self.assertEqual([two[name] for name in ("zone", "key", "policy", "passed", "rejected", "live")],
-                         ["two", "$arg_j", "fixed_window 5/d", 2, 0, 2])
+                         ["two", "$arg_j", "fixed_window 5/d start=first", 2, 0, 2])
         self.assertGreater(one["capacity"], 32000)
         self.assertLessEqual(one["bytes"], 1 << 20)
 
