@@ -20,7 +20,8 @@ for folder in "$PWD" "$target" "${TMPDIR:-/tmp}"; do
 done
 unset folder
 
-# The compiler's name for this machine.
+# The compiler's name for this machine. Cargo is told it wherever what it builds is used afterwards: a target that the
+# user's configuration of cargo names would be built into another folder.
 host() {
     rustc -vV | sed -n 's/^host: //p'
 }
