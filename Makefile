@@ -1,45 +1,55 @@
-# The two commands of the README, and the pieces of the second.
+# The two commands of the README, demo and test, and their pieces.
 
-.PHONY: demo test lint loom bench install uninstall go nginx nginx-demo nginx-install
+.PHONY: help demo test lint loom bench lib install uninstall go nginx nginx-demo nginx-install
 
-# Replays an access log: `make demo LOG=/var/log/nginx/access.log`, or a made-up one.
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make demo [LOG=FILE]   replays an access log, such as /var/log/nginx/access.log, or a made-up one
 demo:
 	ci/setup.sh
 	ci/demo.sh $(LOG)
 
-# Every check there is.
+## make test              every check there is
 test:
 	ci/all.sh
 
+## make lint              format, lints and documentation
 lint:
 	ci/lint.sh
 
+## make loom              the models under loom and shuttle
 loom:
 	ci/loom.sh
 
-# Beside its peers: brings docs/BENCHMARKS.md up to date, in under 15 minutes. `make bench ARGS=--quick` prints.
+## make bench             beside its peers: brings docs/BENCHMARKS.md up to date, in under 15 minutes; ARGS=--quick prints
 bench:
 	benches/run.sh $(ARGS)
 
-# The C library, put where the Go binding of this folder finds it.
+## make go                the C library, put where the Go binding of this folder finds it
 go:
 	ci/go.sh --library
 
-# The C library: PREFIX, LIBDIR, INCLUDEDIR and DESTDIR as usual.
+## make lib               the C library, built for `make install`
+lib:
+	ci/install.sh --build
+
+## make install           the C library and its headers: PREFIX (/usr/local), LIBDIR, INCLUDEDIR and DESTDIR as usual
 install:
 	ci/install.sh
 
+## make uninstall         what `make install` put there
 uninstall:
 	ci/install.sh --remove
 
-# The module for the nginx that is installed; needs Debian's nginx and nginx-dev.
+## make nginx             the module for the nginx that is installed; needs Debian's nginx and nginx-dev
 nginx:
 	ci/nginx.sh --build
 
-# An example configuration on loopback, and requests to it.
+## make nginx-demo        an example configuration on loopback, and requests to it
 nginx-demo:
 	ci/nginx-demo.sh
 
-# Into the modules' folder of the nginx that is installed: DESTDIR as usual.
+## make nginx-install     into the modules' folder of the nginx that is installed: DESTDIR as usual
 nginx-install:
 	ci/nginx.sh --install

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 
 recorded=ffi-tests/abi
-work=target/abi
+work="$target/abi"
 mkdir -p "$work"
 command -v abidiff >/dev/null || { echo "missing: abidiff (Debian: abigail-tools)" >&2; exit 1; }
 soname="libratecell.so.$(so_version "$(crate_version)")"
@@ -48,7 +48,7 @@ fi
 
 diff -u "$recorded/symbols.txt" "$work/symbols.txt" >&2 ||
     { echo "the library exports other names than recorded: ci/abi.sh $1 --bless accepts additions" >&2; exit 1; }
-objdump -p "$1/libratecell.so" | grep -q "SONAME *$soname\$" || { echo "expected the soname $soname" >&2; exit 1; }
+grep -q "SONAME *$soname\$" <<<"$(objdump -p "$1/libratecell.so")" || { echo "expected the soname $soname" >&2; exit 1; }
 nm -g --defined-only --format=posix "$1/libratecell.a" 2>/dev/null | sed -n 's/ [A-Z] .*//p' | LC_ALL=C sort |
     diff -u "$recorded/symbols.txt" - >&2 || { echo "libratecell.a has other names than libratecell.so" >&2; exit 1; }
 same "$work/current.so" || {

@@ -8,25 +8,24 @@ source "$(dirname "$0")/lib.sh"
 dir="$1"
 mkdir -p "$dir"
 dir="$(cd "$dir" && pwd)"
-target="${CARGO_TARGET_DIR:-target}"
+host="$(host)"
 
 # cargo rustc of the library with the C ABI, as a $1.
 library() {
     local type="$1"
     shift
-    cargo rustc --quiet --lib --features capi --crate-type "$type" "$@"
+    cargo rustc --quiet --locked --lib --features capi --target "$host" --crate-type "$type" "$@"
 }
 
 if [ "${2:-}" = --sanitize ]; then
     # With Rust's own library instrumented as well: of a lock that it does not see the thread sanitizer sees
     # only what looks like a race.
     if [ "$3" = thread ]; then export CARGO_UNSTABLE_BUILD_STD=std,panic_unwind; fi
-    triple="$(rustc -vV | sed -n 's/^host: //p')"
     # With assertions and overflow checks, for this is a build that tests.
     RUSTFLAGS="-Zsanitizer=$3 -Cunsafe-allow-abi-mismatch=sanitizer -Cdebug-assertions -Coverflow-checks -Cforce-frame-pointers" \
         RUSTUP_TOOLCHAIN=nightly \
-        library staticlib --release --target "$triple" --target-dir "$target/capi-$3"
-    cp "$target/capi-$3/$triple/release/libratecell.a" "$dir"
+        library staticlib --release --target-dir "$target/capi-$3"
+    cp "$target/capi-$3/$host/release/libratecell.a" "$dir"
     # Functions that only newer runtimes than that of Debian's gcc have. The plain ones are watched as well.
     objcopy --redefine-sym __tsan_memcpy=memcpy --redefine-sym __tsan_memmove=memmove \
         --redefine-sym __tsan_memset=memset "$dir/libratecell.a"
@@ -36,7 +35,7 @@ fi
 version="$(crate_version)"
 soname="libratecell.so.$(so_version "$version")"
 library cdylib --profile capi -- -C "link-arg=-Wl,-soname,$soname"
-cp "$target/capi/libratecell.so" "$dir/libratecell.so.$version"
+cp "$target/$host/capi/libratecell.so" "$dir/libratecell.so.$version"
 ln -sf "libratecell.so.$version" "$dir/$soname"
 ln -sf "$soname" "$dir/libratecell.so"
 
@@ -48,7 +47,7 @@ names="$dir/names.txt"
 nm -D --defined-only --format=posix "$dir/libratecell.so" | sed 's/ .*//' >"$names"
 roots=()
 while read -r name; do roots+=(-u "$name"); done <"$names"
-ld -r --gc-sections --force-group-allocation "${roots[@]}" "$target/capi/libratecell.a" -o "$dir/ratecell.o"
+ld -r --gc-sections --force-group-allocation "${roots[@]}" "$target/$host/capi/libratecell.a" -o "$dir/ratecell.o"
 objcopy --keep-global-symbols="$names" --strip-debug -R .llvmbc -R .llvmcmd "$dir/ratecell.o"
 rm -f "$dir/libratecell.a"
 ar rcs "$dir/libratecell.a" "$dir/ratecell.o"

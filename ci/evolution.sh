@@ -6,12 +6,12 @@
 source "$(dirname "$0")/lib.sh"
 
 libraries="$1"
-next=target/next-version
+next="$target/next-version"
 rm -rf "$next"
 mkdir -p "$next"
 cp -r Cargo.toml Cargo.lock build.rs README.md src include crates benches ci docs "$next"
-git apply --directory="$next" ffi-tests/evolution/next.patch
-CARGO_TARGET_DIR="$PWD/target/next-build" "$next/ci/capi.sh" "$PWD/target/next-dist"
+patched "$next" ffi-tests/evolution/next.patch
+CARGO_TARGET_DIR="$target/next-build" "$next/ci/capi.sh" "$target/next-dist"
 
 program() {
     cc -std=c99 -Wall -Wextra -Wpedantic -Werror "-I$1" "${@:3}" ffi-tests/evolution/program.c \
@@ -22,6 +22,6 @@ program include old
 program "$next/include" new -DAPPENDED
 for program in old new; do
     LD_LIBRARY_PATH="$libraries" "$next/$program"
-    NEXT=1 LD_LIBRARY_PATH=target/next-dist "$next/$program"
+    NEXT=1 LD_LIBRARY_PATH="$target/next-dist" "$next/$program"
     echo "the $program program runs with both libraries"
 done

@@ -6,9 +6,8 @@
 #   ci/ffi.sh PART...    only these: static, shared, memcheck, address, thread
 source "$(dirname "$0")/lib.sh"
 
-out="${CARGO_TARGET_DIR:-target}/ffi"
+out="$target/ffi"
 mkdir -p "$out"
-out="$(cd "$out" && pwd)"
 
 missing=()
 needs() {

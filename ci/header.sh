@@ -5,9 +5,9 @@
 #   ci/header.sh --bless    makes it so
 source "$(dirname "$0")/lib.sh"
 
-log=target/header.log
-mkdir -p target
-if cargo build --quiet --target-dir target/header --features capi,regen-header 2>"$log"; then
+log="$target/header.log"
+mkdir -p "$target"
+if cargo build --quiet --target-dir "$target/header" --features capi,regen-header 2>"$log"; then
     echo "include/ratecell.h is what src/ffi says"
     exit
 fi

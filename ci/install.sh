@@ -2,7 +2,10 @@
 # Installs the C library, its headers and its pkg-config file, or removes them: `make install`.
 #
 #   ci/install.sh             PREFIX (/usr/local), LIBDIR, INCLUDEDIR and DESTDIR from the environment
+#   ci/install.sh --build     builds what is to be installed, and installs nothing
 #   ci/install.sh --remove
+#
+# What was built after the last change of the sources is not built again: the super-user needs no cargo to install it.
 source "$(dirname "$0")/lib.sh"
 
 prefix="${PREFIX:-/usr/local}"
@@ -11,11 +14,33 @@ includedir="${INCLUDEDIR:-$prefix/include}"
 dest="${DESTDIR:-}"
 version="$(crate_version)"
 so_version="$(so_version "$version")"
-case "$prefix$libdir$includedir" in
-*[!-A-Za-z0-9_./+~]*) echo "PREFIX, LIBDIR and INCLUDEDIR: expected no spaces or signs, got $prefix $libdir $includedir" >&2; exit 2 ;;
-/*) ;;
-*) echo "PREFIX is $prefix: expected an absolute path" >&2; exit 2 ;;
-esac
+built=target/capi-dist
+
+# Refuses the folder $2, which is named by the variable $1, where it cannot stand in the pkg-config file.
+check() {
+    case "$2" in
+    *[!-A-Za-z0-9_./+~]*) echo "$1 is $2: expected no spaces or signs" >&2 && exit 2 ;;
+    /*) ;;
+    *) echo "$1 is $2: expected an absolute path" >&2 && exit 2 ;;
+    esac
+}
+
+build() {
+    local changed
+    if [ -e "$built/libratecell.so.$version" ] && [ -e "$built/libratecell.a" ]; then
+        changed="$(find src build.rs Cargo.toml Cargo.lock ci/capi.sh ci/lib.sh -newer "$built/libratecell.a" -print -quit)"
+        [ -n "$changed" ] || return 0
+    fi
+    command -v cargo >/dev/null || {
+        echo "missing: cargo (https://rustup.rs); or run \`make lib\` as your user first" >&2
+        exit 1
+    }
+    ci/capi.sh "$built"
+}
+
+check PREFIX "$prefix"
+check LIBDIR "$libdir"
+check INCLUDEDIR "$includedir"
 
 if [ "${1:-}" = --remove ]; then
     rm -f "$dest$libdir"/libratecell.{a,so,so."$so_version",so."$version"} \
@@ -23,15 +48,19 @@ if [ "${1:-}" = --remove ]; then
     exit
 fi
 
-ci/capi.sh target/capi-dist
+build
+if [ "${1:-}" = --build ]; then exit; fi
 install -d "$dest$libdir/pkgconfig" "$dest$includedir"
 install -m 644 include/ratecell.h include/ratecell.hpp "$dest$includedir"
-install -m 644 target/capi-dist/libratecell.a "$dest$libdir"
-install -m 755 "target/capi-dist/libratecell.so.$version" "$dest$libdir"
+install -m 644 "$built/libratecell.a" "$dest$libdir"
+install -m 755 "$built/libratecell.so.$version" "$dest$libdir"
 ln -sf "libratecell.so.$version" "$dest$libdir/libratecell.so.$so_version"
 ln -sf "libratecell.so.$so_version" "$dest$libdir/libratecell.so"
+pc="$(mktemp)"
+trap 'rm -f "$pc"' EXIT
 # In terms of the prefix, so that pkg-config can move them with it.
 sed -e "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" \
     -e "s|@LIBDIR@|${libdir/#$prefix\//\${prefix\}/}|; s|@INCLUDEDIR@|${includedir/#$prefix\//\${prefix\}/}|" \
     -e "s|@DESCRIPTION@|$(manifest description)|; s|@URL@|$(manifest repository)|" \
-    ratecell.pc.in >"$dest$libdir/pkgconfig/ratecell.pc"
+    ratecell.pc.in >"$pc"
+install -m 644 "$pc" "$dest$libdir/pkgconfig/ratecell.pc"

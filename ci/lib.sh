@@ -1,6 +1,36 @@
 # Shared by the scripts in this folder: they run at home as in CI, from any folder.
 set -euo pipefail
+# Where cargo builds: from there the scripts take what it built. A relative folder is one of who calls.
+target="${CARGO_TARGET_DIR:-}"
+case "$target" in '' | /*) ;; *) target="$PWD/$target" ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target="${target:-$PWD/target}"
+export CARGO_TARGET_DIR="$target"
+# What is built is run here.
+unset CARGO_BUILD_TARGET
+# The texts of tools are read, and in other languages they are other texts.
+export LC_ALL=C.UTF-8
+for folder in "$PWD" "$target" "${TMPDIR:-/tmp}"; do
+    case "$folder" in
+    *[[:space:]]*)
+        echo "$folder: expected no spaces in the names of the source folder, CARGO_TARGET_DIR and TMPDIR" >&2
+        exit 2
+        ;;
+    esac
+done
+unset folder
+
+# The compiler's name for this machine. Cargo is told it wherever what it builds is used afterwards: a target that the
+# user's configuration of cargo names would be built into another folder.
+host() {
+    rustc -vV | sed -n 's/^host: //p'
+}
+
+# Applies the patch $2 to the copy of the sources in the folder $1.
+patched() {
+    local patch="$PWD/$2"
+    (cd "$1" && GIT_CEILING_DIRECTORIES="$(dirname "$1")" git apply "$patch")
+}
 
 # A cargo command whose warnings are errors. The flags would otherwise rebuild what users build without.
 strict() {

@@ -9,9 +9,8 @@ source "$(dirname "$0")/lib.sh"
 
 name=ngx_http_ratecell_module
 sources=/usr/share/nginx/src
-out="${CARGO_TARGET_DIR:-target}/nginx"
+out="$target/nginx"
 mkdir -p "$out"
-out="$(cd "$out" && pwd)"
 
 missing=()
 command -v nginx >/dev/null || missing+=("nginx (Debian: nginx)")

@@ -6,18 +6,35 @@ source "$(dirname "$0")/lib.sh"
 command -v pkg-config >/dev/null || { echo "missing: pkg-config (Debian: pkg-config)" >&2; exit 1; }
 cargo cinstall --version >/dev/null 2>&1 || { echo "missing: cargo-c (cargo install cargo-c)" >&2; exit 1; }
 
-work=target/installed
+work="$target/installed"
 rm -rf "$work"
 mkdir -p "$work"
-work="$(cd "$work" && pwd)"
 
 files() {
     (cd "$1" && find . ! -type d | LC_ALL=C sort)
 }
 
-make --no-print-directory install PREFIX=/usr DESTDIR="$work/made" >/dev/null
+# What it is not given, it refuses by name.
+for wrong in "PREFIX=usr" "LIBDIR=lib" "INCLUDEDIR=include" "LIBDIR=/with&sign"; do
+    if env "$wrong" DESTDIR="$work/refused" ci/install.sh 2>"$work/why"; then
+        echo "make install takes $wrong" >&2
+        exit 1
+    fi
+    grep -q "^${wrong%%=*} is .*: expected" "$work/why" || { cat "$work/why" >&2; exit 1; }
+done
+
+# As the super-user installs: what somebody else has built, without cargo, and for all to read.
+make --no-print-directory lib
+(
+    umask 077
+    mkdir "$work/tools"
+    for tool in bash cat cut dirname find install ln make mktemp rm sed; do ln -s "$(command -v "$tool")" "$work/tools"; done
+    PATH="$work/tools" make --no-print-directory install PREFIX=/usr DESTDIR="$work/made"
+)
+unreadable="$(find "$work/made" -type f ! -perm -444)"
+[ -z "$unreadable" ] || { echo "not everybody can read $unreadable" >&2; exit 1; }
 cargo cinstall --profile capi --prefix /usr --libdir /usr/lib --destdir "$work/cargo-c" \
-    --target-dir target/cargo-c >"$work/cargo-c.log" 2>&1 || { cat "$work/cargo-c.log" >&2; exit 1; }
+    --target-dir "$target/cargo-c" >"$work/cargo-c.log" 2>&1 || { cat "$work/cargo-c.log" >&2; exit 1; }
 diff <(files "$work/made") <(files "$work/cargo-c") || { echo "make install and cargo cinstall differ" >&2; exit 1; }
 
 # Compiles and runs the user's program with what is installed in $1, linked as $2 says.
@@ -68,7 +85,7 @@ fn main() {
 }
 RUST
 cp Cargo.lock "$work/user"
-cargo run --quiet --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
-! nm "$work/user/target/debug/user" | grep ' T ratecell_' || { echo "a Rust program has C names" >&2; exit 1; }
+cargo run --quiet --target "$(host)" --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
+! nm "$work/user/target/$(host)/debug/user" | grep ' T ratecell_' || { echo "a Rust program has C names" >&2; exit 1; }
 ! cargo tree --quiet --manifest-path "$work/user/Cargo.toml" | grep cbindgen || { echo "a Rust program builds cbindgen" >&2; exit 1; }
 echo "a Rust program has no C names, and builds no cbindgen"

@@ -34,10 +34,10 @@ reached() {
                 for (i = 1; i <= n; i++)
                     if (!(callees[i] in seen)) { seen[callees[i]]; todo[++count] = callees[i] }
             }
-        }' target/capi.asm
+        }' "$target/capi.asm"
 }
 
-objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >target/capi.asm
+objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
 deciding=(
     check check_at check_within check_within_at check_hash check_hash_at check_batch charge charge_at peek peek_at forget
     now stats stats_at

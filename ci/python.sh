@@ -6,7 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 
 root="$PWD"
-venv="${CARGO_TARGET_DIR:-$root/target}/python"
+venv="$target/python"
 [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
 export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -17,7 +17,7 @@ pip install --quiet --requirement requirements.txt
 
 wheels="$venv/wheels"
 rm -rf "$wheels"
-maturin build --quiet --release --locked --out "$wheels" --target-dir "${CARGO_TARGET_DIR:-$root/target}/python-build"
+maturin build --quiet --release --locked --out "$wheels" --target-dir "$target/python-build"
 pip install --quiet --force-reinstall --no-deps "$wheels"/*.whl
 python -c 'import ratecell, sys; sys.exit("site-packages" not in ratecell.__file__)'
 

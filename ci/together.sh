@@ -3,7 +3,7 @@
 # limit says. After ci/go.sh and ci/python.sh, with what they built.
 source "$(dirname "$0")/lib.sh"
 
-python="${CARGO_TARGET_DIR:-$PWD/target}/python/bin/python"
+python="$target/python/bin/python"
 for built in "$python" bindings/go/lib/libratecell.a; do
     [ -e "$built" ] || { echo "missing: $built (ci/go.sh, ci/python.sh)" >&2; exit 1; }
 done

@@ -3,15 +3,17 @@
 source "$(dirname "$0")/lib.sh"
 
 vectors="${1:-vectors}"
-cargo build --release --quiet -p ratecell-cli
-target/release/ratecell vectors "$vectors"
+host="$(host)"
+cargo build --release --quiet -p ratecell-cli --target "$host"
+program="$target/$host/release/ratecell"
+"$program" vectors "$vectors"
 
 broken="$(mktemp -d)"
 trap 'rm -rf "$broken"' EXIT
 cp "$vectors"/basic.jsonl "$broken"
 # The first decision of the file: one unit less remains than it says.
 sed -i '0,/^\[1000000000000,"a",0,1,10,0,0\]$/s//[1000000000000,"a",0,1,9,0,0]/' "$broken/basic.jsonl"
-if target/release/ratecell vectors "$broken" >"$broken/out" 2>&1; then
+if "$program" vectors "$broken" >"$broken/out" 2>&1; then
     echo "a file with one figure changed passed" >&2
     exit 1
 fi

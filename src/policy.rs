@@ -13,9 +13,7 @@ use crate::algorithm::{
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 mod parse;
-mod print;
-
-pub(crate) use print::whole_units;
+pub(crate) mod print;
 
 const MAX_LAYERS: usize = 8;
 

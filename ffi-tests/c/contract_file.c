@@ -129,8 +129,8 @@ static void a_region_of_something_else_is_left_as_it_is(void) {
     stays(bytes, len - 1, policy, NULL, RATECELL_EREGION_SMALL, "too few");
 
     check_case("another policy");
-    stays(bytes, len, "10/w", NULL, RATECELL_EREGION_WORDS, "expected tat");
-    stays(bytes, len, "fixed_window 10/h", NULL, RATECELL_EREGION_WORDS, "unit 3600000000000");
+    stays(bytes, len, "10/w", NULL, RATECELL_EREGION_WORDS, "expected gcra");
+    stays(bytes, len, "fixed_window 10/h", NULL, RATECELL_EREGION_WORDS, "expected fixed of 1h");
     stays(bytes, len, "fixed_window 10/w & 1/s", NULL, RATECELL_EREGION_LAYERS, "expected 2");
     stays(bytes, len, "sliding_log 10/w", NULL, RATECELL_EREGION_NO_WORD, "sliding_log");
     other.max_keys = 100;
@@ -230,7 +230,7 @@ static void what_the_system_refuses_is_told_in_its_words(void) {
     snprintf(name, sizeof name, "%s/absent", folder);
     char why[512] = "";
     CHECK(ratecell_file_explain(name, POLICY, NULL, why, sizeof why) > 0);
-    CHECK(strstr(why, name) != NULL && strstr(why, strerror(ENOENT)) != NULL);
+    CHECK(strstr(why, strerror(ENOENT)) != NULL);
     CHECK(access(name, F_OK) != 0);
 }
 

@@ -152,12 +152,12 @@ static void what_differs_is_told(void) {
         const char *why;
     } cases[] = {
 #define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full }
-        { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected tat" },
-        { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words: tat" },
-        { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "unit 60000000000" },
-        { "fixed_window 6/1m", "fixed_window 6/1m offset=7s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "grain 53000000000" },
+        { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected gcra" },
+        { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words: gcra" },
+        { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "fixed of 1m, grain 0ns" },
+        { "fixed_window 6/1m", "fixed_window 6/1m offset=7s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "grain 53s" },
         { "fixed_window 6/1m", "fixed_window 6/1m start=first", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words" },
-        { "sliding_window 6/1m", "sliding_window 6/30s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "unit 30000000000" },
+        { "sliding_window 6/1m", "sliding_window 6/30s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected sliding of 30s" },
         { "6/1m", "6/1m & 7/1h", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2" },
         { "6/1m & 7/1h", "6/1m", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 2; expected 1" },
         { "6/1m", "sliding_log 6/1m", CONFIG(0, 0), RATECELL_EREGION_NO_WORD, "sliding_log" },

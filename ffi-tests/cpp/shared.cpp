@@ -77,7 +77,7 @@ void what_differs_is_told() {
         std::int32_t status;
         const char *word;
     } cases[] = {
-        {"10/h", {}, RATECELL_EREGION_WORDS, "expected tat"},
+        {"10/h", {}, RATECELL_EREGION_WORDS, "expected gcra"},
         {"fixed_window 10/d", {}, RATECELL_EREGION_WORDS, "words"},
         {"fixed_window 10/h & 1/s", {}, RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2"},
         {"fixed_window 10/h", {100, WhenFull::Evict}, RATECELL_EREGION_MAX_KEYS, "expected 100"},
@@ -120,7 +120,7 @@ void a_file_keeps_its_keys() {
     std::ofstream(path) << "a text";
     CHECK_EQUAL(Limiter::open(path.c_str(), "10/w").error(), RATECELL_EREGION_NONE);
     CHECK_EQUAL(std::remove(path.c_str()), 0);
-    CHECK(ratecell::file_explain(path.c_str(), "10/w")->find(path) != std::string::npos);
+    CHECK(ratecell::file_explain(path.c_str(), "10/w")->find("No such file") != std::string::npos);
     CHECK_EQUAL(Limiter::open((path + "/none").c_str(), "10/w").error(), RATECELL_EFILE);
     CHECK_EQUAL(Limiter::open(nullptr, "10/w").error(), RATECELL_EINVAL);
 }

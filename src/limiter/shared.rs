@@ -6,7 +6,8 @@ use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::algorithm::packing::{Pack, Packing};
 use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::policy::{Policy, whole_units};
+use crate::policy::Policy;
+use crate::policy::print::whole_units;
 use crate::region::{self, Header, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
 

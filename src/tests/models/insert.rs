@@ -104,8 +104,8 @@ fn adopt() {
 
 /// The same with an evictor beside them: five threads, more than loom runs.
 #[test]
-fn adopt_and_evict() {
-    explore("adopt_and_evict", Bound::RandomOnly, || {
+fn evict_beside_adopters() {
+    explore("evict_beside_adopters", Bound::RandomOnly, || {
         let world = World::<2>::new(unit_a_tick(1), 1, WhenFull::Evict);
         assert!(world.ask(C, 0));
         let pair: &[(u64, u64)] = &[(A, 10), (A, 10)];
