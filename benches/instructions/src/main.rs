@@ -7,6 +7,7 @@
 mod governor;
 mod ratecell;
 
+use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -98,9 +99,19 @@ const fn both(name: &'static str, run: fn(Answer, &Requests) -> usize) -> [Case;
     [Case { name, answer: Some(Answer::Allowed), run }, Case { name, answer: Some(Answer::Denied), run }]
 }
 
+fn hash_alone(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    each(&requests.known, |key| {
+        black_box(hasher.hash_one(key));
+        true
+    })
+}
+
 fn cases() -> Vec<Case> {
-    let mut cases =
-        vec![Case { name: "loop", answer: None, run: |_, requests| each(&requests.known, |_| true) }];
+    let mut cases = vec![
+        Case { name: "loop", answer: None, run: |_, requests| each(&requests.known, |_| true) },
+        Case { name: "the caller's hash alone", answer: None, run: hash_alone },
+    ];
     cases.extend(ratecell::cases());
     cases.extend(governor::cases());
     cases
