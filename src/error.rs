@@ -57,12 +57,23 @@ impl PolicyErrorKind {
 pub struct PolicyError {
     kind: PolicyErrorKind,
     message: String,
+    param: Option<&'static str>,
     column: Option<usize>,
 }
 
 impl PolicyError {
     pub(crate) fn new(kind: PolicyErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), column: None }
+        Self { kind, message: message.into(), param: None, column: None }
+    }
+
+    /// The same error, of the parameter of that name.
+    pub(crate) fn about(self, param: &'static str) -> Self {
+        Self { param: Some(param), ..self }
+    }
+
+    /// The parameter that is wrong, if it is one.
+    pub(crate) fn param(&self) -> Option<&'static str> {
+        self.param
     }
 
     /// The same error, placed in the policy's text unless a closer place is known.

@@ -14,8 +14,8 @@ fn limiter(policy: &str) -> Limiter {
 fn a_policy_is_refused_by_name_and_place() {
     let refused = [
         ("0/s", "zero_limit at column 1: limit is 0: expected 1 to 4294967295"),
-        ("10/0s", "zero_period at column 1: period is 0: expected at least 1ns"),
-        ("10/s burst=0", "zero_capacity at column 1: burst is 0: expected 1 to 4294967295"),
+        ("10/0s", "zero_period at column 4: period is 0: expected at least 1ns"),
+        ("10/s burst=0", "zero_capacity at column 12: burst is 0: expected 1 to 4294967295"),
         ("5/s & 10/s burst=x", "syntax at column 18: burst is `x`: expected a whole number"),
         ("10", "syntax at column 1: `10`: expected LIMIT/PERIOD, such as 100/s or 5000/1h"),
         ("10/s &", "syntax at column 7: nothing here: expected LIMIT/PERIOD, such as 100/s or 5000/1h"),
@@ -28,7 +28,15 @@ fn a_policy_is_refused_by_name_and_place() {
         ("token_bucket 5/s", "bad_type at column 1: capacity is missing: expected capacity=UNITS"),
         (
             "fixed_window 1/s offset=1s",
-            "bad_offset at column 1: offset is 1000000000ns: expected less than the window of 1000000000ns",
+            "bad_offset at column 25: offset is 1000000000ns: expected less than the window of 1000000000ns",
+        ),
+        (
+            "5/s & fixed_window 3/s start=first offset=2s",
+            "bad_offset at column 43: offset moves aligned windows: expected none with start=first",
+        ),
+        (
+            "token_bucket  7/1w  capacity=0",
+            "zero_capacity at column 30: capacity is 0: expected 1 to 4294967295",
         ),
         (
             "leaky_bucket 1/s",
@@ -36,7 +44,7 @@ fn a_policy_is_refused_by_name_and_place() {
         ),
         (
             "sliding_log 65537/s",
-            "range at column 1: limit is 65537: a log keeps every unit, expected at most 65536",
+            "range at column 13: limit is 65537: a log keeps every unit, expected at most 65536",
         ),
     ];
     for (text, message) in refused {

@@ -23,10 +23,9 @@ pub(crate) static FIXED_WINDOW: Form = Form {
             Start::Aligned => {
                 let offset = params.offset_ns.unwrap_or(0);
                 if offset >= window {
-                    return Err(PolicyError::new(
-                        Kind::BadOffset,
-                        format!("offset is {offset}ns: expected less than the window of {window}ns"),
-                    ));
+                    let message =
+                        format!("offset is {offset}ns: expected less than the window of {window}ns");
+                    return Err(PolicyError::new(Kind::BadOffset, message).about(Key::Offset.name()));
                 }
                 let phase = if offset == 0 { 0 } else { window - offset };
                 let last_beside = |bits: u32| {
@@ -44,10 +43,8 @@ pub(crate) static FIXED_WINDOW: Form = Form {
             }
             Start::First => {
                 if params.offset_ns.is_some_and(|offset| offset != 0) {
-                    return Err(PolicyError::new(
-                        Kind::BadOffset,
-                        "offset moves aligned windows: expected none with start=first",
-                    ));
+                    let message = "offset moves aligned windows: expected none with start=first";
+                    return Err(PolicyError::new(Kind::BadOffset, message).about(Key::Offset.name()));
                 }
                 let count = Count { bits: pack.count_bits_of_start(limit)? };
                 let span = u128::from(horizon) + u128::from(window);

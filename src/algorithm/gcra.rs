@@ -50,10 +50,8 @@ pub(crate) static LEAKY_QUEUE: Form = Form {
         };
         let capacity = queue.checked_add(u64::from(burst)).and_then(|sum| u32::try_from(sum).ok());
         let Some(capacity) = capacity else {
-            return Err(PolicyError::new(
-                Kind::Range,
-                format!("queue {queue} + burst {burst}: expected a sum of at most {}", u32::MAX),
-            ));
+            let message = format!("queue {queue} + burst {burst}: expected a sum of at most {}", u32::MAX);
+            return Err(PolicyError::new(Kind::Range, message).about(Key::Queue.name()));
         };
         Gcra::resolve(params, pack, leak, period, capacity, burst)
     },

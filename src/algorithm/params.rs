@@ -107,14 +107,15 @@ pub(crate) enum Field<'a> {
 }
 
 fn units(value: u64, zero: Kind, name: &str) -> Result<u32, PolicyError> {
-    match u32::try_from(value) {
-        Ok(0) => Err(PolicyError::new(zero, format!("{name} is 0: expected 1 to {}", u32::MAX))),
-        Ok(units) => Ok(units),
-        Err(_) => {
-            Err(PolicyError::new(Kind::Range, format!("{name} is {value}: expected 1 to {}", u32::MAX)))
-        }
-    }
+    let kind = if value == 0 { zero } else { Kind::Range };
+    let units = u32::try_from(value).ok().filter(|units| *units > 0);
+    units.ok_or_else(|| PolicyError::new(kind, format!("{name} is {value}: expected 1 to {}", u32::MAX)))
 }
+
+/// The name by which an error of the limit is placed, whatever the algorithm calls it.
+pub(crate) const LIMIT: &str = "limit";
+/// The same of the period.
+pub(crate) const PERIOD: &str = "period";
 
 impl Params {
     pub(crate) fn field(&mut self, key: Key) -> Field<'_> {
@@ -133,37 +134,46 @@ impl Params {
 
     /// The limit, under the name the algorithm has for it.
     pub(crate) fn limit(&self, name: &str) -> Result<u32, PolicyError> {
-        units(self.limit, Kind::ZeroLimit, name)
+        units(self.limit, Kind::ZeroLimit, name).map_err(|error| error.about(LIMIT))
     }
 
     /// The period in nanoseconds, under the name the algorithm has for it.
     pub(crate) fn period(&self, name: &str) -> Result<u64, PolicyError> {
-        match self.period_ns {
-            0 => Err(PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns"))),
-            ns if ns > MAX_PERIOD_NS => Err(PolicyError::new(
-                Kind::Range,
-                format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"),
-            )),
-            ns => Ok(ns),
-        }
+        let error = match self.period_ns {
+            0 => PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns")),
+            ns if ns > MAX_PERIOD_NS => {
+                PolicyError::new(Kind::Range, format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"))
+            }
+            ns => return Ok(ns),
+        };
+        Err(error.about(PERIOD))
     }
 
     /// An optional total of units, such as a burst.
-    pub(crate) fn units_or(&self, value: Option<u64>, default: u32, name: &str) -> Result<u32, PolicyError> {
-        value.map_or(Ok(default), |value| units(value, Kind::ZeroCapacity, name))
+    pub(crate) fn units_or(
+        &self,
+        value: Option<u64>,
+        default: u32,
+        name: &'static str,
+    ) -> Result<u32, PolicyError> {
+        let said = value.map(|value| units(value, Kind::ZeroCapacity, name));
+        said.unwrap_or(Ok(default)).map_err(|error| error.about(name))
     }
 
     /// The capacity, which the algorithms that have one require.
     pub(crate) fn capacity(&self) -> Result<u32, PolicyError> {
         match self.capacity {
-            Some(value) => units(value, Kind::ZeroCapacity, "capacity"),
+            Some(_) => self.units_or(self.capacity, 0, Key::Capacity.name()),
             None => Err(PolicyError::new(Kind::BadType, "capacity is missing: expected capacity=UNITS")),
         }
     }
 
     pub(crate) fn horizon(&self) -> Result<u64, PolicyError> {
         match self.horizon_ns.unwrap_or(DEFAULT_HORIZON_NS) {
-            0 => Err(PolicyError::new(Kind::Range, "horizon is 0: expected at least 1ns")),
+            0 => {
+                let error = PolicyError::new(Kind::Range, "horizon is 0: expected at least 1ns");
+                Err(error.about(Key::Horizon.name()))
+            }
             ns => Ok(ns),
         }
     }

@@ -2,7 +2,7 @@
 //! its state is no word, so it has a table of its own.
 
 use super::packing::Pack;
-use super::params::Params;
+use super::params::{LIMIT, Params};
 use super::{Form, Plan, Resolved};
 use crate::decision::{Decision, Outcome};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
@@ -15,10 +15,8 @@ pub(crate) static SLIDING_LOG: Form = Form {
     resolve: |params: &Params, _: Pack| {
         let limit = params.limit("limit")?;
         if limit > MAX_LIMIT {
-            return Err(PolicyError::new(
-                Kind::Range,
-                format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}"),
-            ));
+            let message = format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}");
+            return Err(PolicyError::new(Kind::Range, message).about(LIMIT));
         }
         let window = params.period("window")?;
         params.horizon()?;

@@ -1,7 +1,7 @@
 //! Policies from text.
 
 use super::{Layer, Policy, form};
-use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, Mode, Params, Start};
+use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, LIMIT, Mode, PERIOD, Params, Start};
 use crate::algorithm::{FORMS, Form};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -49,12 +49,12 @@ fn tokens(part: &str, offset: usize) -> impl Iterator<Item = Token<'_>> {
 
 fn layer(part: &str, offset: usize) -> Result<Layer, PolicyError> {
     let end = offset + part.trim_ascii_end().len();
-    let mut tokens = tokens(part, offset);
-    let Some(first) = tokens.next() else {
+    let mut rest = tokens(part, offset);
+    let Some(first) = rest.next() else {
         return Err(syntax(offset, format!("nothing here: expected {LIMIT_PERIOD}")));
     };
     let (form, quota) = if first.text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        (algorithm(first)?, tokens.next())
+        (algorithm(first)?, rest.next())
     } else {
         (algorithm(Token { text: "gcra", offset: first.offset })?, Some(first))
     };
@@ -62,10 +62,22 @@ fn layer(part: &str, offset: usize) -> Result<Layer, PolicyError> {
         return Err(syntax(end, format!("the text ends after `{}`: expected {LIMIT_PERIOD}", first.text)));
     };
     let mut params = limit_and_period(quota)?;
-    for token in tokens {
+    for token in rest {
         option(token, form, &mut params)?;
     }
-    Layer::new(form, params).map_err(|error| error.at(first.offset))
+    // Each is accepted for itself; whether they fit together shows only now.
+    Layer::new(form, params).map_err(|error| {
+        let place = match error.param() {
+            Some(LIMIT) => Some(quota.offset),
+            Some(PERIOD) => quota.text.find('/').map(|slash| quota.offset + slash + 1),
+            Some(name) => tokens(part, offset).find_map(|token| {
+                let value = token.text.strip_prefix(name)?.strip_prefix('=')?;
+                Some(token.offset + token.text.len() - value.len())
+            }),
+            None => None,
+        };
+        error.at(place.unwrap_or(first.offset))
+    })
 }
 
 fn algorithm(token: Token<'_>) -> Result<&'static Form, PolicyError> {
