@@ -17,7 +17,8 @@ use crate::table::{Memory, Table, keys_in};
 /// These are those of whoever made it. Rate, capacity and limit are each limiter's own, and may change
 /// while others go on with theirs: a GCRA rate is then told in the region's ticks, rounded so that it is
 /// never exceeded, which [`Resolved::emission`](crate::Resolved::emission) says; a limit may be as high as
-/// the counts are wide, and they are as wide as the horizon allows.
+/// the counts are wide, and they are as wide as the horizon allows. A GCRA that heals judges by the burst that the
+/// region was made with, so there a burst may shrink but not grow.
 ///
 /// ```
 /// use ratecell::{Limiter, Memory, Policy};
