@@ -46,16 +46,17 @@ memcheck_part() {
         RUN="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,possible"
 }
 
+# Where memory is placed as randomly as new kernels do, Debian's sanitizers may not start.
+fixed=""
+if setarch -R true 2>/dev/null; then fixed="setarch -R"; fi
+
 # A limiter of more keys than memory holds is an answer, so the sanitizer must let malloc return NULL.
 address_part() {
     ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-        check address LIB="$out/lib-address" SANITIZE=address,undefined
+        check address LIB="$out/lib-address" SANITIZE=address,undefined RUN="$fixed"
 }
 
-# Where memory is placed as randomly as new kernels do, Debian's thread sanitizer does not start.
 thread_part() {
-    local fixed=""
-    if setarch -R true 2>/dev/null; then fixed="setarch -R"; fi
     TSAN_OPTIONS=allocator_may_return_null=1 \
         check thread LIB="$out/lib-thread" SANITIZE=thread RUN="$fixed"
 }

@@ -17,7 +17,7 @@ seeded() {
 
 # Runs the models whose names contain $2 under checker $1 (loom or shuttle).
 models() {
-    RUSTFLAGS="--cfg ratecell_$1 -Dwarnings" \
+    RUSTFLAGS="--cfg ratecell_$1 $(deny_warnings)" \
         cargo test --target-dir "$target/$1" --quiet --lib "$2" -- --nocapture
 }
 

@@ -26,12 +26,21 @@ configured() {
     nginx -V 2>&1 | tr ' ' '\n' | sed -n "s/^--$1=//p"
 }
 
-# Configured once, until what the configuration depends on is newer.
+# Which nginx is built for: how it was configured, and which package of its sources there is.
+nginx_here() {
+    nginx -V 2>&1
+    dpkg-query -W nginx nginx-dev 2>/dev/null || true
+}
+
+# Configured once, until what the configuration depends on is newer, and from nothing for another nginx.
 build() {
     ci/capi.sh "$out/lib" >&2
     export RATECELL_LIBRARY="$out/lib/libratecell.a"
-    if [ ! -f "$out/objs/Makefile" ] || [ bindings/nginx/config -nt "$out/objs/Makefile" ] ||
-        [ "$(command -v nginx)" -nt "$out/objs/Makefile" ]; then
+    if ! diff -q <(nginx_here) "$out/nginx.txt" >/dev/null 2>&1; then
+        rm -rf "$out/objs"
+        nginx_here >"$out/nginx.txt"
+    fi
+    if [ ! -f "$out/objs/Makefile" ] || [ bindings/nginx/config -nt "$out/objs/Makefile" ]; then
         (cd "$sources" && ./configure --with-compat --builddir="$out/objs" \
             --add-dynamic-module="$OLDPWD/bindings/nginx" \
             --with-cc-opt="-O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -fstack-protector-strong") \

@@ -35,8 +35,9 @@ command -v go >/dev/null || needs golang
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$(id -u)" -eq 0 ] || root=(sudo)
-    # The run level keeps Debian from starting what it installs.
-    "${root[@]}" apt-get update -qq && "${root[@]}" env RUNLEVEL=1 apt-get install -y -qq "${packages[@]}" >/dev/null || {
+    # The run level keeps Debian from starting what it installs. Another that is installing is waited for.
+    apt=("${root[@]}" env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+    "${apt[@]}" update && "${apt[@]}" install -y "${packages[@]}" >/dev/null || {
         echo "missing: Debian's ${packages[*]}" >&2
         exit 1
     }
@@ -45,9 +46,9 @@ fi
 oldest="$(manifest rust-version)"
 rustup toolchain list | grep -q "^$oldest-" || rustup toolchain install "$oldest" --profile minimal
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
-rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 # Rust's own library, to be instrumented with ours.
 [ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly
-command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz
+command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz --version 0.13.2
 # The newest that this project's compilers build.
 command -v cargo-cinstall >/dev/null || cargo install --quiet --locked --debug cargo-c --version 0.10.24+cargo-0.98.0
