@@ -21,9 +21,9 @@
  *   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
  *   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
  * - Regions. Memory that processes share holds tables and a header that says what they are, and no
- *   pointers: it may stand at any address. A process that stops or dies, at any instruction, blocks nobody and
- *   leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows, number of
- *   layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
+ *   pointers: it may stand at any address. A process that stops or dies, at any instruction of a check, blocks
+ *   nobody and leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows,
+ *   number of layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
  * - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
  *   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
  *   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
@@ -82,7 +82,7 @@ enum ratecell_status
    */
   RATECELL_CLOCK_RANGE = 3,
   /**
-   * A pointer is NULL that must not be, or a number selects nothing.
+   * A pointer is NULL that must not be, a number selects nothing, or a reserved field is not 0.
    */
   RATECELL_EINVAL = -1,
   /**
@@ -90,7 +90,7 @@ enum ratecell_status
    */
   RATECELL_EALIGN = -2,
   /**
-   * A length, a count or a struct's size is none that memory can hold, or is less than any version's.
+   * A length or count is larger than memory can be, or a struct's size is smaller than in the first version.
    */
   RATECELL_ESIZE = -3,
   /**
@@ -332,7 +332,7 @@ typedef struct ratecell_config {
 } ratecell_config;
 
 /**
- * The answer to one request: 64 bytes, the same in every version.
+ * The answer to one request: 64 bytes on 64-bit machines, the same in every version.
  */
 typedef struct ratecell_decision {
   /**
@@ -371,7 +371,7 @@ typedef struct ratecell_decision {
 } ratecell_decision;
 
 /**
- * One request of a batch: 24 bytes, the same in every version.
+ * One request of a batch: 24 bytes on 64-bit machines, the same in every version.
  */
 typedef struct ratecell_request {
   /**
@@ -393,7 +393,7 @@ typedef struct ratecell_request {
 } ratecell_request;
 
 /**
- * One of several requests that are to be allowed together or not at all: 40 bytes, the same in every version.
+ * One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in every version.
  */
 typedef struct ratecell_claim {
   /**
@@ -549,7 +549,8 @@ int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
                                 size_t len);
 
 /**
- * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC.
+ * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
+ * that clock, and is never ahead of it.
  *
  * Returns 0 and writes *now_ns, which the calls that end in _at take.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
@@ -557,7 +558,8 @@ int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
  * Threads: any.
  * Since: 0.1
  */
-int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter, uint64_t *now_ns);
+int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter,
+                             uint64_t *now_ns);
 
 /**
  * Tell the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which the windows of
@@ -798,7 +800,7 @@ size_t ratecell_region_size(const char *policy,
  *
  * Returns the keys, or 0 where none has room, or ratecell_region_init would not make a region of the policy.
  * Errors: 0.
- * NULL: policy must not be.
+ * NULL: policy may be, which gives 0.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
  */
@@ -866,7 +868,9 @@ int32_t ratecell_region_attach(void *memory,
  * or all zeros.
  *
  * A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
- * the processes and a restart of the machine. Nobody may shorten it while it is used.
+ * the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
+ * another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
+ * then gives RATECELL_EFILE.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
  * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; ratecell_file_explain says more.
@@ -1008,8 +1012,8 @@ const char *ratecell_header_name(int32_t header);
  *
  * Returns the length without the NUL: 0, and an empty text, if the field is not to be sent with the
  * decision. With len 0 only the length is returned.
- * Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision is none of this limiter's),
- * RATECELL_EALIGN (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision's outcome or layer is none of this
+ * limiter's), RATECELL_EALIGN (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
  * NULL: name may be, and each layer is named by its own text; buffer, if len is 0.
  * Threads: any.
  * Since: 0.1

@@ -8,7 +8,8 @@
 //   Without exceptions and without RTTI the rest is the same.
 // - The check path is noexcept, allocates nothing and is inlined to the C call.
 // - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. What C tells beyond is told as
-//   that; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL.
+//   that; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL. A longer one, such as
+//   std::chrono::hours::max(), overflows as the standard library converts it, before it is seen here.
 // - A limiter that was moved from, or made without a policy, is empty. Its answers are errors.
 // - Memory for a region is the caller's, as void * and a length, and must outlive the limiters in it.
 // - Threads: const member functions from any number at once, on one limiter too. Any other member function,
@@ -102,18 +103,24 @@ constexpr nanoseconds clamped(std::uint64_t ns) noexcept {
 /// Has write(buffer, len) tell a length, then fill a text of that length.
 template <class Write>
 Result<std::string> text(Write write) {
-    std::int32_t length = write(nullptr, std::size_t{0});
-    if (length < 0) {
-        return Status(length);
+    std::string text;
+    // What a text tells of, such as a file, may change between the calls: then it is asked for again.
+    for (;;) {
+        std::int32_t length = write(nullptr, std::size_t{0});
+        if (length < 0) {
+            return Status(length);
+        }
+        text.resize(static_cast<std::size_t>(length));
+        // The NUL goes where the string's own is.
+        length = write(text.data(), text.size() + 1);
+        if (length >= 0) {
+            text.resize(static_cast<std::size_t>(length));
+            return text;
+        }
+        if (length != RATECELL_ENOSPC) {
+            return Status(length);
+        }
     }
-    std::string text(static_cast<std::size_t>(length), '\0');
-    // The NUL goes where the string's own is.
-    length = write(text.data(), text.size() + 1);
-    if (length < 0) {
-        return Status(length);
-    }
-    text.resize(static_cast<std::size_t>(length));
-    return text;
 }
 
 } // namespace detail
@@ -634,7 +641,7 @@ private:
                                        len);
     }
 
-    std::unique_ptr<ratecell_limiter, Free> handle_;
+    std::unique_ptr<ratecell_limiter, Free> handle_{};
 };
 
 static_assert(sizeof(Limiter) == sizeof(ratecell_limiter *), "a limiter is its handle");

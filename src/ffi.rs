@@ -19,9 +19,9 @@
 //!   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
 //!   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
 //! - Regions. Memory that processes share holds tables and a header that says what they are, and no
-//!   pointers: it may stand at any address. A process that stops or dies, at any instruction, blocks nobody and
-//!   leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows, number of
-//!   layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
+//!   pointers: it may stand at any address. A process that stops or dies, at any instruction of a check, blocks
+//!   nobody and leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows,
+//!   number of layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
 //! - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
 //!   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
 //!   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler

@@ -195,7 +195,9 @@ static void the_clock_is_monotonic_since_monday(void) {
         CHECK(now >= last);
         last = now;
     }
-    /* Two readings of one clock are as far apart as those of another that encloses them allows. */
+    /* Two readings of one clock are as far apart as those of another that encloses them allows, but for what each may
+     * be behind: a microsecond, and more on a machine that stops a thread in the midst of a reading. */
+    const uint64_t behind = 1000000;
     uint64_t first = 0, second = 0;
     uint64_t outer = system_ns(CLOCK_MONOTONIC);
     CHECK_STATUS(ratecell_limiter_now(limiter, &first), 0);
@@ -203,8 +205,8 @@ static void the_clock_is_monotonic_since_monday(void) {
     monotonic_after = system_ns(CLOCK_MONOTONIC);
     CHECK_STATUS(ratecell_limiter_now(limiter, &second), 0);
     uint64_t end = system_ns(CLOCK_MONOTONIC);
-    CHECK(second - first <= end - outer);
-    CHECK(second - first >= monotonic_after - monotonic_before);
+    CHECK(second - first <= end - outer + behind);
+    CHECK(second - first + behind >= monotonic_after - monotonic_before);
     ratecell_limiter_free(limiter);
 }
 

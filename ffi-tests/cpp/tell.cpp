@@ -28,6 +28,21 @@ void policies_have_one_text() {
     CHECK(ratecell::explain("10 / x")->find("column") != std::string::npos);
 }
 
+void a_text_may_grow_while_it_is_asked_for() {
+    int calls = 0;
+    const ratecell::Result<std::string> told = ratecell::detail::text([&](char *buffer, std::size_t len) {
+        const std::string_view text = ++calls == 1 ? "short" : "longer than before";
+        if (len != 0 && len <= text.size()) {
+            return std::int32_t{RATECELL_ENOSPC};
+        }
+        text.copy(buffer, len);
+        return static_cast<std::int32_t>(text.size());
+    });
+    CHECK(told);
+    CHECK_EQUAL(*told, "longer than before");
+    CHECK_EQUAL(calls, 4);
+}
+
 void the_library_is_the_header_s() {
     CHECK_EQUAL(std::string_view(ratecell::version()), RATECELL_VERSION_STRING);
 }
@@ -127,6 +142,7 @@ void a_field_fits_its_buffer_or_is_not_written() {
 
 int main() {
     policies_have_one_text();
+    a_text_may_grow_while_it_is_asked_for();
     the_library_is_the_header_s();
     the_clock_runs_from_a_monday();
     numbers_are_those_of_c();

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status, status};
 
-/// One request of a batch: 24 bytes, the same in every version.
+/// One request of a batch: 24 bytes on 64-bit machines, the same in every version.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_request {

@@ -6,7 +6,7 @@ use super::ratecell_status;
 use super::ratecell_status::{RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER};
 use crate::decision::{Decision, Outcome};
 
-/// The answer to one request: 64 bytes, the same in every version.
+/// The answer to one request: 64 bytes on 64-bit machines, the same in every version.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ratecell_decision {

@@ -63,8 +63,8 @@ pub extern "C" fn ratecell_header_name(header: i32) -> *const c_char {
 ///
 /// Returns the length without the NUL: 0, and an empty text, if the field is not to be sent with the
 /// decision. With len 0 only the length is returned.
-/// Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision is none of this limiter's),
-/// RATECELL_EALIGN (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision's outcome or layer is none of this
+/// limiter's), RATECELL_EALIGN (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
 /// NULL: name may be, and each layer is named by its own text; buffer, if len is 0.
 /// Threads: any.
 /// Since: 0.1

@@ -99,7 +99,8 @@ pub(super) unsafe fn policy_of<'a>(limiter: *const ratecell_limiter) -> Result<&
     unsafe { pointer::input(limiter) }.map(|limiter| limiter.limiter.policy())
 }
 
-/// Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC.
+/// Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
+/// that clock, and is never ahead of it.
 ///
 /// Returns 0 and writes *now_ns, which the calls that end in _at take.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).

@@ -88,7 +88,7 @@ pub unsafe extern "C" fn ratecell_region_size(
 ///
 /// Returns the keys, or 0 where none has room, or ratecell_region_init would not make a region of the policy.
 /// Errors: 0.
-/// NULL: policy must not be.
+/// NULL: policy may be, which gives 0.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
 #[must_use]
@@ -170,7 +170,9 @@ pub unsafe extern "C" fn ratecell_region_attach(
 /// or all zeros.
 ///
 /// A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
-/// the processes and a restart of the machine. Nobody may shorten it while it is used.
+/// the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
+/// another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
+/// then gives RATECELL_EFILE.
 ///
 /// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
 /// Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; ratecell_file_explain says more.

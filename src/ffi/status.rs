@@ -17,11 +17,11 @@ pub enum ratecell_status {
     /// now_ns is past what the policy's state can tell. Nothing was charged.
     RATECELL_CLOCK_RANGE = 3,
 
-    /// A pointer is NULL that must not be, or a number selects nothing.
+    /// A pointer is NULL that must not be, a number selects nothing, or a reserved field is not 0.
     RATECELL_EINVAL = -1,
     /// A pointer is not aligned for what it points to.
     RATECELL_EALIGN = -2,
-    /// A length, a count or a struct's size is none that memory can hold, or is less than any version's.
+    /// A length or count is larger than memory can be, or a struct's size is smaller than in the first version.
     RATECELL_ESIZE = -3,
     /// A config is longer than this library knows, and not all zero there: it asks for something newer. Or it
     /// is longer than any will be.
