@@ -18,6 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 LIMIT = 2000
 REQUESTS = 5000
 CLIENTS = 16
+# Seconds until both servers must listen, and ports that are tried.
+PATIENCE = 60
+ATTEMPTS = 3
 EXAMPLES = pathlib.Path(__file__).parents[1] / "bindings/python/examples"
 
 
@@ -32,42 +35,62 @@ def ask(port):
             return port, denied.code
 
 
-def free_port():
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
+def free_ports(count):
+    """Ports that nobody listens on, each another."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [free.getsockname()[1] for free in sockets]
 
 
-def until_open(port, server):
-    """Returns when the server listens."""
-    while True:
-        if server.poll() is not None:
-            sys.exit(f"{server.args[0]} ended before it answered")
+def is_open(port, server, deadline):
+    """Whether the server listens, or has ended before."""
+    while server.poll() is None:
+        if time.monotonic() > deadline:
+            sys.exit(f"{server.args[0]}: expected it to listen on port {port} within {PATIENCE} s")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
-            return
+            # Whoever answers is the server only if it is still there: another may have taken the port before it.
+            time.sleep(0.2)
+            return server.poll() is None
         time.sleep(0.05)
+    return False
+
+
+def end(server):
+    """Ends a server, whether it wants to or not."""
+    server.terminate()
+    try:
+        server.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def start(running, folder, file, policy):
+    """Both servers' ports. A port may be taken by another program before its server has it: then others are tried."""
+    deadline = time.monotonic() + PATIENCE
+    environment = os.environ | {"LIMITS": file, "POLICY": policy}
+    for _ in range(ATTEMPTS):
+        asgi, go = free_ports(2)
+        uvicorn = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(asgi), "--workers", "4"]
+        server = [folder / "server", "-addr", f"127.0.0.1:{go}", "-file", file, "-policy", policy]
+        with contextlib.ExitStack() as started:
+            servers = []
+            for command, where in (([*uvicorn, "--log-level", "warning"], EXAMPLES), (server, folder)):
+                servers.append(subprocess.Popen(command, cwd=where, env=environment))
+                started.callback(end, servers[-1])
+            if all(is_open(port, server, deadline) for port, server in zip((asgi, go), servers)):
+                running.push(started.pop_all())
+                return {"uvicorn, 4 workers": asgi, "Go": go}
+    sys.exit(f"a server ended before it answered, {ATTEMPTS} times")
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder = pathlib.Path(sys.argv[1]).absolute()
     file, policy = str(folder / "limits"), f"{LIMIT}/100d"
-    ports = {"uvicorn, 4 workers": free_port(), "Go": free_port()}
-    asgi, go = ports.values()
-    uvicorn = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(asgi), "--workers", "4"]
-    environment = os.environ | {"LIMITS": file, "POLICY": policy}
-    servers = [
-        subprocess.Popen([*uvicorn, "--log-level", "warning"], cwd=EXAMPLES, env=environment),
-        subprocess.Popen([folder / "server", "-addr", f"127.0.0.1:{go}", "-file", file, "-policy", policy]),
-    ]
-    try:
-        for port, server in zip(ports.values(), servers):
-            until_open(port, server)
+    with contextlib.ExitStack() as running:
+        ports = start(running, folder, file, policy)
         with ThreadPoolExecutor(CLIENTS) as clients:
-            answers = collections.Counter(clients.map(ask, [asgi, go] * (REQUESTS // 2)))
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait()
+            answers = collections.Counter(clients.map(ask, [*ports.values()] * (REQUESTS // 2)))
     for name, port in ports.items():
         print(f"{name}: {answers[port, 200]} admitted, {answers[port, 429]} refused")
     admitted = sum(answers[port, 200] for port in ports.values())
