@@ -2,6 +2,9 @@
 # All of it: what `make test` runs, and so what CI runs. Each part's time is printed; any failure fails.
 source "$(dirname "$0")/lib.sh"
 
+LEFT_OUT="$(mktemp)"
+export LEFT_OUT
+trap 'rm -f "$LEFT_OUT"' EXIT
 ci/setup.sh --tools
 for part in lint msrv test vectors demo c go python together nginx fuzz loom "loom --mutate"; do
     started=$SECONDS
@@ -11,3 +14,7 @@ for part in lint msrv test vectors demo c go python together nginx fuzz loom "lo
     "ci/$1.sh" "${@:2}"
     echo "== $part: $((SECONDS - started)) s"
 done
+if [ -s "$LEFT_OUT" ]; then
+    echo "== left out here:"
+    cat "$LEFT_OUT"
+fi
