@@ -232,6 +232,12 @@ static void what_the_system_refuses_is_told_in_its_words(void) {
     CHECK(ratecell_file_explain(name, POLICY, NULL, why, sizeof why) > 0);
     CHECK(strstr(why, strerror(ENOENT)) != NULL);
     CHECK(access(name, F_OK) != 0);
+    check_case("a blank file is explained and not made");
+    file_write(path, "", 0);
+    CHECK(ratecell_file_explain(path, POLICY, NULL, why, sizeof why) > 0);
+    CHECK(strstr(why, "expected room") != NULL);
+    CHECK_U64(size(), 0);
+    CHECK(unlink(path) == 0);
 }
 
 /* Of the super-user nothing is refused by a mode: such a one asks as somebody else. */

@@ -273,7 +273,8 @@ pub unsafe extern "C" fn ratecell_region_explain(
 }
 
 /// Say in a sentence why ratecell_limiter_open would not make a limiter in this file, and write a NUL: what the
-/// system refuses, what the file is, or what differs. The file is not changed, and none is made.
+/// system refuses, what the file is, or what differs. The file is not changed, and none is made: of a blank one it is
+/// said that there must be room for the region.
 ///
 /// Returns the length without the NUL: 0, and an empty text, where nothing is wrong with a region that is
 /// there. With buffer_len 0 only the length is returned.

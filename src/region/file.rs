@@ -58,7 +58,19 @@ pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
     let file = regular(OpenOptions::new().read(true).write(true).open(path));
     let file = file.map_err(|error| RegionError::io("be opened", &error))?;
     let words = words(&file);
-    let header = whole(&file, &words)?;
+    let header = match whole(&file, &words) {
+        // Nothing is wrong with it: what can be is that no region can be made of it.
+        Err(RegionError::NotARegion) if is_blank(&file).unwrap_or(false) => {
+            let blank =
+                "the file is blank: expected room in its file system for the region that is made of it";
+            return Err(RegionError::Io {
+                kind: io::ErrorKind::StorageFull,
+                errno: None,
+                reason: blank.to_owned(),
+            });
+        }
+        header => header?,
+    };
     match header.in_this_time(&words) {
         // To be carried over.
         Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
