@@ -393,7 +393,8 @@ typedef struct ratecell_request {
 } ratecell_request;
 
 /**
- * One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in every version.
+ * One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in
+ * every version.
  */
 typedef struct ratecell_claim {
   /**

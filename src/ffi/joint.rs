@@ -13,7 +13,8 @@ use crate::limiter::joint::decide_all;
 /// are promised to be enough.
 const MOST: usize = 64;
 
-/// One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in every version.
+/// One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in
+/// every version.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_claim {
