@@ -190,17 +190,6 @@ macro_rules! kernels {
     };
 }
 
-impl Kernel {
-    /// How long a request is delayed by its own units alone, with none before them.
-    pub(crate) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
-        match self {
-            Self::Gcra(gcra) => gcra.step(0, now, cost).decision.delay_ns,
-            // No other delays.
-            _ => 0,
-        }
-    }
-}
-
 kernels! {
     Gcra(gcra::Gcra),
     SlidingWindow(sliding_window::SlidingWindow),
@@ -208,4 +197,11 @@ kernels! {
     FixedWindowFirst(fixed_window::FixedWindowFirst),
     BucketInterval(token_bucket::BucketInterval),
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
+}
+
+impl Kernel {
+    /// How long a request is delayed by its own units alone, with none before them.
+    pub(crate) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
+        with_kernel!(self, algorithm => algorithm.step(0, now, cost).decision.delay_ns)
+    }
 }

@@ -80,7 +80,7 @@ impl Counter {
 pub(super) trait Counting: Copy {
     fn counter(&self) -> &Counter;
 
-    /// The first time that no request at `instant` would leave an earlier one than.
+    /// The earliest time that a request at `instant` leaves in a word.
     fn time_at(&self, instant: u64) -> u64;
 
     /// What a time and a count have become by `now`.

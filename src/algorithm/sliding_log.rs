@@ -96,12 +96,12 @@ impl SlidingLog {
         decision
     }
 
-    /// Charges as much of `cost` as there is room for, and decides nothing more: the decision is a peek's.
-    pub(crate) fn fill(&self, log: &mut Log, floor: u64, now: u64, cost: u32) -> Decision {
-        let left = self.step(log, floor, now, 0, false).remaining;
-        let most = u32::try_from(left).unwrap_or(u32::MAX);
-        let charged = self.step(log, floor, now, cost.min(most), true);
-        if charged.is_allowed() { self.step(log, floor, now, 0, false) } else { charged }
+    /// Charges as much of `cost` as there is room for, by a `step` that is told how much, and whether to charge. The
+    /// decision is a peek's, unless the charge was refused.
+    pub(crate) fn fill(cost: u32, mut step: impl FnMut(u32, bool) -> Decision) -> Decision {
+        let most = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
+        let charged = step(cost.min(most), true);
+        if charged.is_allowed() { step(0, false) } else { charged }
     }
 
     /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a

@@ -66,13 +66,13 @@ pub(super) fn enable() {
 pub(super) fn monotonic() -> u64 {
     // Relaxed: once measured it stays.
     let scale = SCALE.load(Ordering::Relaxed);
-    if scale == UNUSED {
-        return system_monotonic();
+    if scale <= UNMEASURED {
+        return if scale == UNUSED { system_monotonic() } else { anchored(scale) };
     }
     let ticks = ticks();
     // Acquire: with an anchor its offset is seen, or a later one. An anchor after `ticks` is past its life by
     // wrapping: so is any, of a counter that the machine's sleep has set back.
-    if scale == UNMEASURED || ticks.wrapping_sub(ANCHOR.load(Ordering::Acquire)) >= LIFE {
+    if ticks.wrapping_sub(ANCHOR.load(Ordering::Acquire)) >= LIFE {
         return anchored(scale);
     }
     // Relaxed: ordered by the anchor.
@@ -137,7 +137,7 @@ mod tests {
         const READINGS: u64 = 1_000_000;
         const SLEEPS: u64 = 400;
         enable();
-        let mut furthest = 0;
+        let (mut furthest, mut far) = (0, 0);
         thread::scope(|scope| {
             let busy = || {
                 for _ in 0..READINGS {
@@ -145,7 +145,9 @@ mod tests {
                     let ns = monotonic();
                     assert!(ns <= system_monotonic(), "{ns} is ahead");
                     // Whoever is interrupted between the readings is not behind for it.
-                    furthest = furthest.max(before.saturating_sub(ns));
+                    let behind = before.saturating_sub(ns);
+                    furthest = furthest.max(behind);
+                    far += u64::from(behind > 2_000);
                 }
             };
             scope.spawn(|| {
@@ -156,7 +158,11 @@ mod tests {
             });
             scope.spawn(busy).join().expect("no panic");
         });
-        // A microsecond, and a 500th of what a thread was stopped for between its reading and its anchor.
-        assert!(furthest < 1_000_000, "{furthest} ns behind");
+        // About a microsecond; and now and then a 500th of what a thread was stopped for between its reading and its
+        // anchor.
+        assert!(
+            far * 100 < READINGS && furthest < 1_000_000,
+            "{far} readings far behind, {furthest} ns at most"
+        );
     }
 }

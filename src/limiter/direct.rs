@@ -75,7 +75,7 @@ impl DirectLayer {
             Self::Word(Kernel::Gcra(gcra), cell) => {
                 decide(&Asked(*gcra, Within(max_delay_ns)), cell, now, cost)
             }
-            // No other delays.
+            // No other delays a request.
             Self::Word(..) | Self::Log(..) => self.check(now, cost),
         }
     }
@@ -87,7 +87,7 @@ impl DirectLayer {
             }
             Self::Log(log, entries) => {
                 let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
-                log.fill(&mut entries, 0, now, cost)
+                SlidingLog::fill(cost, |cost, charge| log.step(&mut entries, 0, now, cost, charge))
             }
         }
     }

@@ -82,7 +82,7 @@ impl LayerTable {
             Self::Words(Kernel::Gcra(gcra), table) => {
                 table.check(&Asked(*gcra, Within(max_delay_ns)), h, now, cost, Sought::NotYet)
             }
-            // No other delays.
+            // No other delays a request: their tables are not compiled once more for it.
             Self::Words(..) | Self::Logs(..) => self.check(h, now, cost, Sought::NotYet),
         }
     }

@@ -107,10 +107,7 @@ impl LogTable {
     /// Charges as much of `cost` as there is room for, and decides nothing more.
     pub(crate) fn fill(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
         let Some(mut shard) = self.shard(h) else { return Decision::default() };
-        let left = shard.decide(algorithm, self.when_full, h, now, 0, false).remaining;
-        let most = u32::try_from(left).unwrap_or(u32::MAX);
-        let charged = shard.decide(algorithm, self.when_full, h, now, cost.min(most), true);
-        if charged.is_allowed() { shard.decide(algorithm, self.when_full, h, now, 0, false) } else { charged }
+        SlidingLog::fill(cost, |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge))
     }
 
     /// Takes back a charge of `cost` that was made at `clock`, unless another came after it.
