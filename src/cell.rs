@@ -1,8 +1,8 @@
 //! The cell: one atomic word, and the one loop of the crate that changes a word by a policy.
 
-use crate::algorithm::{Algorithm, Step};
-use crate::decision::Decision;
 use crate::sync::{AtomicU64, Ordering};
+use ratecell_core::Decision;
+use ratecell_core::algorithm::{Algorithm, Step};
 
 /// One key's state. Zero is a key never seen.
 #[derive(Debug, Default)]

@@ -24,35 +24,24 @@ compile_error!("ratecell is for Linux: its shared memory, its files and its cloc
 mod sync;
 mod clock;
 mod error;
-mod decision;
-mod algorithm;
-mod policy;
 mod cell;
 mod table;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 mod region;
 mod limiter;
-pub mod headers;
 #[cfg(feature = "capi")]
 #[expect(unsafe_code, reason = "C hands over pointers")]
 pub mod ffi;
 #[cfg(doctest)]
 mod docs;
 
-pub use algorithm::params::{Mode, Start};
-pub use algorithm::{Emission, Resolved};
-pub use decision::{Decision, Outcome};
-pub use error::{BuildError, PolicyError, PolicyErrorKind, RegionError, RegionField};
+pub use error::{BuildError, RegionError, RegionField};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
-pub use policy::{Policy, PolicyBuilder};
+pub use ratecell_core::{
+    Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Resolved, Start,
+    builder, headers,
+};
 pub use table::{Memory, Stats, WhenFull};
-
-/// What each algorithm's [`PolicyBuilder`] is marked with.
-pub mod builder {
-    pub use crate::policy::{
-        FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
-    };
-}
 
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,12 @@
 use core::fmt;
 use std::time::{Duration, SystemTime};
 
-use crate::algorithm::Kernel;
 use crate::clock::Clock;
-use crate::decision::Decision;
 use crate::error::BuildError;
-use crate::policy::Policy;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, Sought, Stats, WhenFull, spread};
+use ratecell_core::Decision;
+use ratecell_core::Policy;
+use ratecell_core::algorithm::Kernel;
 
 mod batch;
 mod direct;
@@ -249,7 +249,7 @@ impl Limiter {
     pub fn charge_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
         let h = self.hash(key.as_ref());
         let filled = self.layers.iter().map(|layer| layer.fill(h, now_ns, cost));
-        layers::combined(filled).unwrap_or_default()
+        Decision::combined(filled).unwrap_or_default()
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell

@@ -10,10 +10,10 @@
 //! limit belong to each limiter. No state of the tables needs repair, so there is nothing to do when a process
 //! dies, and nothing to say when one leaves.
 
-use crate::algorithm::packing::Packing;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Table, WhenFull, buckets_for, keys_in};
+use ratecell_core::algorithm::Packing;
 
 mod boot;
 pub(crate) mod file;

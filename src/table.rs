@@ -4,10 +4,10 @@
 //! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here and in
 //! [`find`], an insertion in [`insert`].
 
-use crate::algorithm::{Algorithm, Step};
 use crate::cell::{Cell, Charge, back_off};
-use crate::decision::Decision;
 use crate::error::BuildError;
+use ratecell_core::Decision;
+use ratecell_core::algorithm::{Algorithm, Step};
 
 mod counters;
 mod find;

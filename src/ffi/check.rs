@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter};
-use crate::decision::Decision;
 use crate::limiter::Limiter;
+use ratecell_core::Decision;
 
 type Place<'a> = Option<&'a mut MaybeUninit<ratecell_decision>>;
 

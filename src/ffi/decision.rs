@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::ratecell_status;
 use super::ratecell_status::{RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER};
-use crate::decision::{Decision, Outcome};
+use ratecell_core::{Decision, Outcome};
 
 /// The answer to one request: 64 bytes on 64-bit machines, the same in every version.
 #[repr(C)]
@@ -32,19 +32,15 @@ pub struct ratecell_decision {
 impl ratecell_decision {
     #[inline(always)]
     pub(super) fn write(place: &mut MaybeUninit<Self>, decision: Decision) {
-        let Decision { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer } =
-            decision;
-        let outcome = status(outcome) as i32;
-        let reserved = [0; 2];
         place.write(Self {
-            limit,
-            remaining,
-            retry_after_ns,
-            reset_after_ns,
-            delay_ns,
-            outcome,
-            layer,
-            reserved,
+            limit: decision.limit(),
+            remaining: decision.remaining(),
+            retry_after_ns: decision.retry_after_ns(),
+            reset_after_ns: decision.reset_after_ns(),
+            delay_ns: decision.delay_ns(),
+            outcome: status(decision.outcome()) as i32,
+            layer: decision.layer() as u32,
+            reserved: [0; 2],
         });
     }
 
@@ -53,7 +49,7 @@ impl ratecell_decision {
         let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange];
         let outcome = outcomes.into_iter().find(|outcome| status(*outcome) as i32 == self.outcome)?;
         let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer, .. } = *self;
-        Some(Decision { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer })
+        Some(Decision::new(outcome, limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer))
     }
 }
 

@@ -1,11 +1,12 @@
 //! The HTTP fields of a decision.
 
 use core::ffi::{CStr, c_char};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::limiter::policy_of;
 use super::ratecell_status::{RATECELL_EINVAL, RATECELL_ENAME};
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status, text};
-use crate::headers::{Field, Headers};
+use ratecell_core::headers::{Field, Headers};
 
 /// The HTTP fields that tell a client its limits. Times in them are whole seconds, rounded up.
 #[repr(i32)]
@@ -83,7 +84,8 @@ pub unsafe extern "C" fn ratecell_limiter_header(
         let (field, _) = field(header).ok_or(RATECELL_EINVAL)?;
         let decision = decision.read().filter(|decision| decision.layer() < policy.layers().len());
         let decision = decision.ok_or(RATECELL_EINVAL)?;
-        let mut headers = Headers::new(policy);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut headers = Headers::new(policy).at(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
         if !name.is_null() {
             // SAFETY: as the header's preamble has it.
             let name = unsafe { pointer::text(name) }?.to_str().map_err(|_| RATECELL_ENAME)?;

@@ -5,9 +5,9 @@ use core::ffi::c_void;
 use super::decision::status;
 use super::ratecell_status::{RATECELL_EINVAL, RATECELL_ESIZE};
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status};
-use crate::decision::{Decision, Outcome};
 use crate::limiter::Claim;
 use crate::limiter::joint::decide_all;
+use ratecell_core::{Decision, Outcome};
 
 /// The most claims of one call, and layers of their policies: each is charged deeper on the stack, of which 64 KB
 /// are promised to be enough.

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use super::ratecell_status::RATECELL_EPANIC;
 use super::{pointer, ratecell_config, ratecell_status, status, text};
 use crate::limiter::Limiter;
-use crate::policy::Policy;
+use ratecell_core::Policy;
 
 /// A limiter: a policy, a table of keys for each of its layers, a clock.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use core::fmt;
 
 use super::ratecell_status::RATECELL_EPOLICY_SYNTAX;
 use super::{pointer, ratecell_status, text};
-use crate::error::PolicyError;
-use crate::policy::Policy;
+use ratecell_core::Policy;
+use ratecell_core::PolicyError;
 
 /// # Safety
 /// If `policy` is not NULL, it is text that ends in a NUL.

@@ -2,7 +2,8 @@
 
 use core::ffi::{CStr, c_char};
 
-use crate::error::{BuildError, PolicyErrorKind, RegionError, RegionField};
+use crate::error::{BuildError, RegionError, RegionField};
+use ratecell_core::PolicyErrorKind;
 
 /// What a function answers. Negative: an error; nothing was charged, nothing was written.
 #[repr(i32)]
@@ -179,6 +180,8 @@ impl From<PolicyErrorKind> for ratecell_status {
             PolicyErrorKind::Precision => RATECELL_EPOLICY_PRECISION,
             PolicyErrorKind::UnknownAlgorithm => RATECELL_EPOLICY_UNKNOWN_ALGORITHM,
             PolicyErrorKind::BadLayers => RATECELL_EPOLICY_BAD_LAYERS,
+            // The enum may grow; a test sees that no kind comes to this.
+            _ => RATECELL_ECONFIG,
         }
     }
 }
@@ -241,6 +244,15 @@ pub extern "C" fn ratecell_strerror(status: i32) -> *const c_char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_of_policy_error_has_its_status() {
+        let statuses = PolicyErrorKind::ALL.map(ratecell_status::from);
+        for (status, kind) in statuses.iter().zip(PolicyErrorKind::ALL) {
+            assert_eq!(statuses.iter().filter(|other| *other == status).count(), 1, "{kind:?}");
+            assert_ne!(*status, RATECELL_ECONFIG, "{kind:?}");
+        }
+    }
 
     #[test]
     fn the_table_has_every_status_once_and_each_text_its_name() {

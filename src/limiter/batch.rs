@@ -1,7 +1,7 @@
 //! Many keys at one instant, with the cache misses of some under way while others are decided.
 
 use super::Limiter;
-use crate::decision::Decision;
+use ratecell_core::Decision;
 
 /// Keys whose buckets are asked for before the first of them is decided: enough to keep the memory
 /// busy, few enough that the lines are still there.

@@ -7,14 +7,15 @@ use std::time::{Duration, SystemTime};
 use crossbeam_utils::CachePadded;
 
 use super::layers::{self, Layer};
-use crate::algorithm::manner::{Asked, Filling, Within};
-use crate::algorithm::sliding_log::{Log, SlidingLog};
-use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::cell::{Cell, Charge, back_off};
 use crate::clock::Clock;
-use crate::decision::Decision;
 use crate::error::BuildError;
-use crate::policy::Policy;
+use ratecell_core::Decision;
+use ratecell_core::Policy;
+use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
+use ratecell_core::algorithm::{Asked, Filling, Within};
+use ratecell_core::algorithm::{Log, SlidingLog};
+use ratecell_core::with_kernel;
 
 /// Decides whether a request may go now, one limit for everything.
 ///
@@ -242,7 +243,7 @@ impl DirectLimiter {
 
     /// [`charge`](Self::charge) at `now_ns`.
     pub fn charge_at(&self, cost: u32, now_ns: u64) -> Decision {
-        layers::combined(self.layers.iter().map(|layer| layer.fill(now_ns, cost))).unwrap_or_default()
+        Decision::combined(self.layers.iter().map(|layer| layer.fill(now_ns, cost))).unwrap_or_default()
     }
 
     #[inline(never)]

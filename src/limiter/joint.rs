@@ -2,7 +2,7 @@
 
 use super::layers::{Refusal, Request, charge_layers};
 use super::{LayerTable, Limiter};
-use crate::decision::{Decision, Outcome};
+use ratecell_core::{Decision, Outcome};
 
 /// One of several requests that are to be allowed together or not at all.
 #[derive(Clone, Copy, Debug)]
@@ -60,10 +60,7 @@ pub(crate) fn decide_all<'c>(
     for (claim, decision) in claims.clone().zip(&mut *decisions) {
         let request = claim.request();
         *decision = request.peek(request.cost).unwrap_or_default();
-        // The outcomes are numbered by gravity.
-        if decision.outcome as i32 > gravest as i32 {
-            gravest = decision.outcome;
-        }
+        gravest = gravest.gravest(decision.outcome());
     }
     let overtaken = match gravest {
         Outcome::Allowed => match charge_all(claims.clone(), decisions) {
@@ -78,7 +75,7 @@ pub(crate) fn decide_all<'c>(
             _ => claim.request().uncharged(*decision),
         };
     }
-    overtaken.map_or(gravest, |Refused(_, refused)| refused.outcome)
+    overtaken.map_or(gravest, |Refused(_, refused)| refused.outcome())
 }
 
 /// Charges the first claim, then the others, and takes the first charge back where one of them refuses. The

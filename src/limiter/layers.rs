@@ -1,8 +1,6 @@
 //! Several layers as one, of one limiter or of several: charged all or none.
 
-use core::cmp::Reverse;
-
-use crate::decision::{Decision, Outcome};
+use ratecell_core::{Decision, Outcome};
 
 /// One layer's states, of a key or of all.
 pub(crate) trait Layer {
@@ -34,30 +32,29 @@ impl<L: Layer> Request<'_, L> {
     /// What every layer says, and writes nothing. `None` of no layer.
     pub(super) fn peek(&self, cost: u32) -> Option<Decision> {
         let peeked = |layer: &L| layer.peek(self.h, self.now, cost).within(self.max_delay_ns);
-        combined(self.layers.iter().map(peeked))
+        Decision::combined(self.layers.iter().map(peeked))
     }
 
     /// What is answered where `peeked` is said, and nothing is to be charged.
     pub(super) fn uncharged(&self, peeked: Decision) -> Decision {
-        match peeked.outcome {
+        match peeked.outcome() {
             Outcome::Allowed | Outcome::Denied if self.cost == 0 => peeked,
             Outcome::Allowed => self.peek(0).unwrap_or(peeked),
             Outcome::Denied | Outcome::Never => self.refusal(peeked),
-            Outcome::ClockRange => Decision { layer: peeked.layer, ..Decision::clock_range(peeked.limit) },
+            Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
         }
     }
 
     /// What is answered where `refused` came of charging, though all peeks had allowed.
     pub(super) fn overtaken(&self, refused: Decision) -> Decision {
         // With what it says itself, for a layer without room for the key is not seen by a peek.
-        combine(self.refusal(refused), refused)
+        self.refusal(refused).combine(refused)
     }
 
     /// The decision of a request that `refused` refuses: nothing was charged, so what remains and when it
     /// is reset are those of a peek.
     fn refusal(&self, refused: Decision) -> Decision {
-        let Some(peeked) = self.peek(0) else { return refused };
-        Decision { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..peeked }
+        self.peek(0).map_or(refused, |peeked| peeked.refused_by(&refused))
     }
 }
 
@@ -100,14 +97,14 @@ pub(super) fn charge_layers<L: Layer, E: Refusal>(
     let Request { layers, h, now, cost, max_delay_ns } = *request;
     let Some(layer) = layers.get(number as usize) else { return after().map(|()| told) };
     let (charged, receipt) = layer.charge(h, now, cost);
-    let decision = Decision { layer: number, ..charged.within(max_delay_ns) };
+    let decision = charged.within(max_delay_ns).of_layer(number);
     if !decision.is_allowed() {
         if charged.is_allowed() {
             layer.refund(receipt, h, cost);
         }
         return Err(E::of(decision));
     }
-    let told = told.map_or(decision, |told| combine(told, decision));
+    let told = told.map_or(decision, |told| told.combine(decision));
     charge_layers(request, number + 1, Some(told), after).inspect_err(|_| layer.refund(receipt, h, cost))
 }
 
@@ -119,30 +116,5 @@ pub(super) trait Refusal {
 impl Refusal for Decision {
     fn of(decision: Decision) -> Self {
         decision
-    }
-}
-
-/// The layers' decisions as one, which names the layer.
-pub(super) fn combined(decisions: impl Iterator<Item = Decision>) -> Option<Decision> {
-    (0..).zip(decisions).map(|(layer, decision)| Decision { layer, ..decision }).reduce(combine)
-}
-
-/// Two layers' decisions as one: the least remaining with its limit and number, among equals of the one
-/// that is reset last; the greatest times, the gravest outcome.
-///
-/// Refusal is monotone in time in each layer, so the greatest `retry_after` is the exact one; but for a
-/// layer that heals, which may allow now what it refuses once the clock has caught up.
-fn combine(a: Decision, b: Decision) -> Decision {
-    let slack = |decision: &Decision| (decision.remaining, Reverse(decision.reset_after_ns));
-    let tightest = if slack(&b) < slack(&a) { b } else { a };
-    Decision {
-        limit: tightest.limit,
-        remaining: tightest.remaining,
-        layer: tightest.layer,
-        retry_after_ns: a.retry_after_ns.max(b.retry_after_ns),
-        reset_after_ns: a.reset_after_ns.max(b.reset_after_ns),
-        delay_ns: a.delay_ns.max(b.delay_ns),
-        // The outcomes are numbered by gravity.
-        outcome: if b.outcome as i32 > a.outcome as i32 { b.outcome } else { a.outcome },
     }
 }

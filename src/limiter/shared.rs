@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
-use crate::algorithm::packing::{Pack, Packing};
-use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::policy::Policy;
-use crate::policy::print::whole_units;
 use crate::region::{self, Header, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
+use ratecell_core::Policy;
+use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
+use ratecell_core::algorithm::{Pack, Packing};
+use ratecell_core::whole_units;
+use ratecell_core::with_kernel;
 
 /// In memory that processes share, and in files.
 ///

@@ -3,13 +3,14 @@
 use core::ops::Deref;
 
 use super::layers::Layer;
-use crate::algorithm::manner::{Asked, Filling, Within};
-use crate::algorithm::sliding_log::SlidingLog;
-use crate::algorithm::{Kernel, Plan, with_kernel};
-use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
 use crate::table::{Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use ratecell_core::Decision;
+use ratecell_core::algorithm::SlidingLog;
+use ratecell_core::algorithm::{Asked, Filling, Within};
+use ratecell_core::algorithm::{Kernel, Plan};
+use ratecell_core::with_kernel;
 
 /// The layers of a limiter. One alone, as most have, stands in the limiter itself.
 #[derive(Debug)]

@@ -14,11 +14,11 @@ use siphasher::sip::SipHasher13;
 
 use super::boot::Boot;
 use super::{TABLES_AT, bytes};
-use crate::algorithm::packing::Packing;
 use crate::clock::Clock;
 use crate::error::{RegionError, RegionField};
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{Array, Memory, Secret, WhenFull};
+use ratecell_core::algorithm::Packing;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"RATECELL");
 /// Of header and tables. Whoever changes what a bit of either means counts it up.

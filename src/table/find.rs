@@ -122,8 +122,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
 mod tests {
     use super::super::{Sought, WhenFull, keys_in, spread};
     use super::*;
-    use crate::algorithm::with_kernel;
     use crate::tests::kernels::kernel;
+    use ratecell_core::with_kernel;
 
     /// How many of the first `keys` keys of a table stand in their pair, and how many anywhere.
     fn standing(buckets: usize, keys: usize) -> (usize, usize) {

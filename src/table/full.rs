@@ -3,8 +3,8 @@
 use super::geometry::Address;
 use super::layout::Version;
 use super::{Table, Verdict, WhenFull};
-use crate::algorithm::Algorithm;
-use crate::decision::Decision;
+use ratecell_core::Decision;
+use ratecell_core::algorithm::Algorithm;
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// Charges the cell that newcomers without room share.

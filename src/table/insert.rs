@@ -8,8 +8,8 @@ use super::geometry::{Address, Index};
 use super::layout::{Ledger, Version};
 use super::take::Taking;
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
-use crate::algorithm::Algorithm;
 use crate::cell::Charge;
+use ratecell_core::algorithm::Algorithm;
 
 /// A pending slot that this call has charged, and not yet committed.
 #[derive(Clone, Copy, Debug)]

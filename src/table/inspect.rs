@@ -3,7 +3,7 @@
 use super::Table;
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 use super::Verdict;
-use crate::algorithm::Algorithm;
+use ratecell_core::algorithm::Algorithm;
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.

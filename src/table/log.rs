@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crossbeam_utils::CachePadded;
 
 use super::{Stats, WhenFull};
-use crate::algorithm::sliding_log::{Log, SlidingLog};
-use crate::decision::Decision;
 use crate::error::BuildError;
+use ratecell_core::Decision;
+use ratecell_core::algorithm::{Log, SlidingLog};
 
 /// Keys per shard at the advertised capacity, and the most that one holds: at random, fewer than one
 /// shard in ten million is full then.

@@ -4,7 +4,7 @@ use super::find::Place;
 use super::geometry::{Address, Index};
 use super::layout::Tag;
 use super::{Table, WhenFull};
-use crate::algorithm::Algorithm;
+use ratecell_core::algorithm::Algorithm;
 
 /// How willingly a slot is taken, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Kernels for the tests, from policies' text.
 
-use crate::algorithm::{Kernel, Plan};
-use crate::policy::Policy;
+use ratecell_core::Policy;
+use ratecell_core::algorithm::{Kernel, Plan};
 
 /// One policy of each word-sized algorithm, with a capacity of 50.
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]

@@ -11,10 +11,11 @@ use proptest::prelude::RngCore;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::kernels::{FIFTY_EACH, kernel};
-use crate::algorithm::{Algorithm, with_kernel};
 use crate::limiter::Limiter;
-use crate::policy::Policy;
 use crate::table::{Sought, Stats, Table, WhenFull};
+use ratecell_core::Policy;
+use ratecell_core::algorithm::Algorithm;
+use ratecell_core::with_kernel;
 
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
-use crate::algorithm::with_kernel;
 use crate::cell::Cell;
+use ratecell_core::with_kernel;
 
 /// Threads that ask for one unit each time, all at one instant, of a cell that has room for three.
 fn exactly_three(name: &str, policy: &'static str, threads: usize, asks: usize, bound: Bound) {

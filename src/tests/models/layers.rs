@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
-use crate::algorithm::{Algorithm, Kernel};
-use crate::decision::Decision;
 use crate::limiter::layers::{self, Layer};
 use crate::table::{Sought, Table, Verdict, WhenFull};
+use ratecell_core::Decision;
+use ratecell_core::algorithm::{Algorithm, Kernel};
 
 /// A layer of one slot.
 struct OneSlot {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
-use crate::algorithm::{Algorithm, Kernel};
 use crate::table::{Table, WhenFull};
+use ratecell_core::algorithm::{Algorithm, Kernel};
 
 /// Keys, by the hash that puts them where a model wants them: A to E at home in the first bucket.
 pub(super) const A: u64 = 1;

@@ -29,7 +29,6 @@
 
 use core::fmt;
 use core::iter;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::decision::{Decision, Outcome};
 use crate::policy::Policy;
@@ -59,7 +58,7 @@ pub enum Field {
     XRateLimitRemaining,
     /// `X-RateLimit-Reset` in seconds from now, as most services give it.
     XRateLimitReset,
-    /// `X-RateLimit-Reset` in seconds since 1970, as GitHub gives it, by the system's wall clock.
+    /// `X-RateLimit-Reset` in seconds since 1970, as GitHub gives it; not sent unless [`Headers::at`] gave the time.
     XRateLimitResetUnix,
 }
 
@@ -99,13 +98,15 @@ impl core::error::Error for NameError {}
 pub struct Headers<'p> {
     policy: &'p Policy,
     name: Option<&'p str>,
+    /// Nanoseconds since 1970.
+    now_unix_ns: Option<u64>,
 }
 
 impl<'p> Headers<'p> {
     /// The fields of `policy`, each layer named by its own text: `"100/s burst=200"`.
     #[must_use]
     pub fn new(policy: &'p Policy) -> Self {
-        Self { policy, name: None }
+        Self { policy, name: None, now_unix_ns: None }
     }
 
     /// Names the policy `name` instead; of several layers, each `name-1`, `name-2` and so on.
@@ -117,6 +118,12 @@ impl<'p> Headers<'p> {
             Some((byte, column)) => Err(NameError { byte, column }),
             None => Ok(Self { name: Some(name), ..self }),
         }
+    }
+
+    /// Gives the time of the decisions by the wall clock, in nanoseconds since 1970.
+    #[must_use]
+    pub fn at(self, now_unix_ns: u64) -> Self {
+        Self { now_unix_ns: Some(now_unix_ns), ..self }
     }
 
     /// What `field` says of `decision`; `None` if the field is not to be sent with it, or it names a layer
@@ -132,7 +139,7 @@ impl<'p> Headers<'p> {
             Field::XRateLimitLimit => number(decision.limit),
             Field::XRateLimitRemaining => number(decision.remaining),
             Field::XRateLimitReset => number(seconds(decision.reset_after_ns)),
-            Field::XRateLimitResetUnix => number(reset_unix(decision, SystemTime::now())),
+            Field::XRateLimitResetUnix => number(reset_unix(decision, self.now_unix_ns?)),
         }
     }
 
@@ -220,9 +227,8 @@ fn retry_after(decision: &Decision) -> Option<u64> {
     }
 }
 
-fn reset_unix(decision: &Decision, now: SystemTime) -> u64 {
-    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let reset = now.as_nanos() + u128::from(decision.reset_after_ns);
+fn reset_unix(decision: &Decision, now_unix_ns: u64) -> u64 {
+    let reset = u128::from(now_unix_ns) + u128::from(decision.reset_after_ns);
     u64::try_from(reset.div_ceil(u128::from(NS_PER_SECOND))).unwrap_or(u64::MAX)
 }
 

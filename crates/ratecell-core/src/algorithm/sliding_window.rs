@@ -47,8 +47,9 @@ pub(crate) static SLIDING_WINDOW: Form = Form {
     },
 };
 
+/// The sliding window counter, with its parameters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SlidingWindow {
+pub struct SlidingWindow {
     window: u64,
     limit: u32,
     /// At most 31: [`SLIDING_WINDOW`] refuses a limit that leaves no index.

@@ -1,6 +1,7 @@
 //! The parameters of a policy layer, as they were said, and the checks that algorithms share.
 
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
 
 /// How long after its epoch a word serves by default: 9 Julian years.
 pub(crate) const DEFAULT_HORIZON_NS: u64 = 9 * 31_557_600 * 1_000_000_000;
@@ -83,17 +84,17 @@ impl Start {
 /// One layer's parameters. `None` is what was not said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Params {
-    pub(crate) limit: u64,
-    pub(crate) period_ns: u64,
-    pub(crate) burst: Option<u64>,
-    pub(crate) capacity: Option<u64>,
-    pub(crate) queue: Option<u64>,
-    pub(crate) mode: Option<Mode>,
-    pub(crate) strict: Option<bool>,
-    pub(crate) start: Option<Start>,
-    pub(crate) offset_ns: Option<u64>,
-    pub(crate) heal_ns: Option<u64>,
-    pub(crate) horizon_ns: Option<u64>,
+    pub limit: u64,
+    pub period_ns: u64,
+    pub burst: Option<u64>,
+    pub capacity: Option<u64>,
+    pub queue: Option<u64>,
+    pub mode: Option<Mode>,
+    pub strict: Option<bool>,
+    pub start: Option<Start>,
+    pub offset_ns: Option<u64>,
+    pub heal_ns: Option<u64>,
+    pub horizon_ns: Option<u64>,
 }
 
 /// The value of an option, to be read or set by its kind.

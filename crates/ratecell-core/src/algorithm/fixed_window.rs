@@ -11,6 +11,7 @@ use super::packing::{Pack, Packing};
 use super::params::{Key, Start};
 use super::{Form, Kernel, Plan};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
 
 pub(crate) static FIXED_WINDOW: Form = Form {
     name: "fixed_window",
@@ -76,7 +77,7 @@ pub(crate) static FIXED_WINDOW: Form = Form {
 
 /// Aligned: every window starts at a multiple of its length, or that much later by the offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FixedWindow {
+pub struct FixedWindow {
     counter: Counter,
     window: u64,
     /// Windows start at `k * window - phase`.
@@ -124,7 +125,7 @@ impl Counting for FixedWindow {
 
 /// Opened by a request. The start is rounded up to a quantum, so a window is never shorter than asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FixedWindowFirst {
+pub struct FixedWindowFirst {
     counter: Counter,
     window: u64,
     quantum: u64,

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+mod combine;
+
 /// How a request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "an outcome that is not looked at limits nothing"]
@@ -16,6 +18,14 @@ pub enum Outcome {
     Never = 2,
     /// `now` is past the range of the policy's word. Nothing was charged.
     ClockRange = 3,
+}
+
+impl Outcome {
+    /// The graver of two: they are numbered by gravity.
+    #[inline]
+    pub fn gravest(self, other: Self) -> Self {
+        if other as i32 > self as i32 { other } else { self }
+    }
 }
 
 /// The answer to one request: plain data, 48 bytes.
@@ -39,7 +49,7 @@ impl Decision {
     pub const NEVER: u64 = u64::MAX;
 
     /// Allowed, with nothing remaining and no waits: what an algorithm completes.
-    pub(crate) const fn allowed(limit: u64) -> Self {
+    pub const fn allowed(limit: u64) -> Self {
         Self {
             limit,
             remaining: 0,
@@ -51,20 +61,21 @@ impl Decision {
         }
     }
 
-    pub(crate) const fn clock_range(limit: u64) -> Self {
+    /// The decision at a `now` past the range of the policy's word.
+    pub const fn clock_range(limit: u64) -> Self {
         Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
     }
 
     /// The same decision, built from its fields: what a call has written to memory is then not copied as
     /// a whole, and the decision of the path beside the call stays in registers.
     #[inline(always)]
-    pub(crate) fn by_field(self) -> Self {
+    pub fn by_field(self) -> Self {
         let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer } = self;
         Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
     }
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
-    pub(crate) fn without_room(self, free_at: u64, now: u64) -> Self {
+    pub fn without_room(self, free_at: u64, now: u64) -> Self {
         let wait = free_at.saturating_sub(now).clamp(1, Self::NEVER - 1);
         Self {
             outcome: Outcome::Denied,
@@ -77,12 +88,12 @@ impl Decision {
     }
 
     /// A peek's decision as that of a request that can never go.
-    pub(crate) fn never(self) -> Self {
+    pub fn never(self) -> Self {
         Self { outcome: Outcome::Never, retry_after_ns: Self::NEVER, delay_ns: 0, ..self }
     }
 
     /// This decision, or if its delay is longer than that, a denial until it no longer is.
-    pub(crate) fn within(self, max_delay_ns: u64) -> Self {
+    pub fn within(self, max_delay_ns: u64) -> Self {
         match self.delay_ns.checked_sub(max_delay_ns) {
             None | Some(0) => self,
             Some(late) => Self { outcome: Outcome::Denied, retry_after_ns: late, delay_ns: 0, ..self },

@@ -1,9 +1,11 @@
 //! Instants in the order of their arrival, in memory whose want is an answer and not a panic.
 
+use alloc::vec::Vec;
+
 /// A queue of instants. What it holds is as long as its growth found memory; the standard library's queue
 /// ends the process where there is none.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
+pub struct Ring {
     /// The instants stand in `len` slots from `head` on, and go on at the beginning.
     slots: Vec<u64>,
     /// Below the count of slots, or 0.
@@ -13,15 +15,15 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { slots: Vec::new(), head: 0, len: 0 }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
@@ -32,16 +34,16 @@ impl Ring {
     }
 
     /// The `index`th instant from the oldest.
-    pub(crate) fn get(&self, index: usize) -> Option<u64> {
+    pub fn get(&self, index: usize) -> Option<u64> {
         if index < self.len { self.slots.get(self.slot(index)).copied() } else { None }
     }
 
-    pub(crate) fn newest(&self) -> Option<u64> {
+    pub fn newest(&self) -> Option<u64> {
         self.get(self.len.checked_sub(1)?)
     }
 
     /// How many of the oldest `are_out`, which are all before the first that is not.
-    pub(crate) fn count_oldest(&self, are_out: impl Fn(u64) -> bool) -> usize {
+    pub fn count_oldest(&self, are_out: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -57,7 +59,7 @@ impl Ring {
     /// Drops the `oldest` and appends `count` times `instant`, all of it, or nothing where there is no
     /// memory for it. Grows to no more than `most` slots, which is enough.
     #[must_use]
-    pub(crate) fn advance(&mut self, oldest: usize, instant: u64, count: usize, most: usize) -> bool {
+    pub fn advance(&mut self, oldest: usize, instant: u64, count: usize, most: usize) -> bool {
         let kept = self.len.saturating_sub(oldest);
         let len = kept.saturating_add(count);
         if len > self.slots.len() {
@@ -82,7 +84,7 @@ impl Ring {
     }
 
     /// Drops the `newest`.
-    pub(crate) fn retreat(&mut self, newest: usize) {
+    pub fn retreat(&mut self, newest: usize) {
         self.len = self.len.saturating_sub(newest);
     }
 }

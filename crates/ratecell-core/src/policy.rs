@@ -1,11 +1,15 @@
 //! Policies: what is allowed. Built by typed constructors or from text, checked when they are built.
 
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use crate::algorithm::packing::Pack;
+use crate::algorithm::Pack;
 use crate::algorithm::params::{Mode, Params, Start};
 use crate::algorithm::{
     FORMS, Form, Plan, Resolved, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
@@ -66,7 +70,7 @@ pub struct Policy {
 
 /// One algorithm with its parameters: as they were said, and as they decide.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layer {
+pub struct Layer {
     form: &'static Form,
     params: Params,
     plan: Plan,
@@ -102,16 +106,18 @@ impl Layer {
         Self::packed(self.form, self.params, pack)
     }
 
-    pub(crate) fn plan(&self) -> Plan {
+    /// How it decides.
+    pub fn plan(&self) -> Plan {
         self.plan
     }
 
     /// Units in each period, and the period in nanoseconds.
-    pub(crate) fn rate(&self) -> (u64, u64) {
+    pub fn rate(&self) -> (u64, u64) {
         (self.params.limit, self.params.period_ns)
     }
 
-    pub(crate) fn capacity(&self) -> u64 {
+    /// The most units that can pass at one instant.
+    pub fn capacity(&self) -> u64 {
         self.resolved.capacity
     }
 }
@@ -209,13 +215,14 @@ impl Policy {
     }
 
     /// The same policy with the words of each layer packed as `pack` says of its number.
-    pub(crate) fn repacked(&self, pack: impl Fn(usize) -> Pack) -> Result<Self, PolicyError> {
+    pub fn repacked(&self, pack: impl Fn(usize) -> Pack) -> Result<Self, PolicyError> {
         let layers = self.layers.iter().enumerate();
         let layers = layers.map(|(number, layer)| layer.repacked(pack(number)));
         Ok(Self { layers: layers.collect::<Result<_, _>>()? })
     }
 
-    pub(crate) fn layers(&self) -> &[Layer] {
+    /// The layers, in order: at least one.
+    pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 }

@@ -4,6 +4,9 @@ use super::{Layer, Policy, form};
 use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, LIMIT, Mode, PERIOD, Params, Start};
 use crate::algorithm::{FORMS, Form};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The units of a duration, smallest first.
 pub(super) const UNITS: [(&str, u64); 8] = [

@@ -2,19 +2,20 @@
 
 use super::params::Params;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
 
 /// All of a policy that its words depend on. What is not here, rates, capacities and limits, may differ
 /// between those who share a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packing {
+pub struct Packing {
     /// What kind of word it is, in letters: it is kept in memory and files.
-    pub(crate) word: [u8; 8],
+    pub word: [u8; 8],
     /// Ticks of a nanosecond, of a TAT; else the nanoseconds of the window or interval.
-    pub(crate) unit: u64,
+    pub unit: u64,
     /// What moves aligned windows, or the grain of a start, in nanoseconds; of a TAT that heals, its reach in ticks.
-    pub(crate) grain: u64,
+    pub grain: u64,
     /// The bits of a count.
-    pub(crate) count_bits: u32,
+    pub count_bits: u32,
 }
 
 /// The word of a TAT.
@@ -23,18 +24,19 @@ pub(super) const GCRA: [u8; 8] = *b"gcra    ";
 impl Packing {
     /// Whether words of the two can mean the same, before one is packed as the other: they are of one kind, and of
     /// one window. Ticks are chosen in packing.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
+    pub fn is_like(&self, other: &Self) -> bool {
         self.word == other.word && (self.unit == other.unit || self.is_gcra())
     }
 
-    pub(crate) fn is_gcra(&self) -> bool {
+    /// Whether the words are those of the GCRA family.
+    pub fn is_gcra(&self) -> bool {
         self.word == GCRA
     }
 }
 
 /// How the words of a policy are to be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pack {
+pub enum Pack {
     /// With no bit more for a count than the limit needs: the definition's.
     Tight,
     /// With counts as wide as the horizon allows, so that the limit can be raised over the same words.

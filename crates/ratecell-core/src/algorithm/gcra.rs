@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | TAT, the theoretical arrival time, in ticks of `1 / den` ns since the epoch | 64 |
 
+use alloc::format;
 use core::num::NonZeroU32;
 
 use super::divide::Divider;
@@ -62,7 +63,7 @@ const MIN_ROUNDED_NUM: u128 = 1000;
 
 /// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gcra {
+pub struct Gcra {
     num: u64,
     den: u64,
     /// `capacity * num`.

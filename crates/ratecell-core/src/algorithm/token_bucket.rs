@@ -13,6 +13,7 @@ use super::packing::{Pack, Packing};
 use super::params::{Key, Mode, Params};
 use super::{Form, Kernel, Plan, Resolved};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
 
 pub(crate) static TOKEN_BUCKET: Form = Form {
     name: "token_bucket",
@@ -61,7 +62,7 @@ impl Refill {
 
 /// Refilled at every multiple of the interval.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BucketInterval {
+pub struct BucketInterval {
     counter: Counter,
     refill: Refill,
 }
@@ -119,7 +120,7 @@ impl Counting for BucketInterval {
 /// Refilled at intervals from the request that found it full. The start is rounded up to a quantum
 /// that divides the interval, so the refills keep their phase exactly.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BucketIntervalFirst {
+pub struct BucketIntervalFirst {
     counter: Counter,
     refill: Refill,
     quantum: u64,

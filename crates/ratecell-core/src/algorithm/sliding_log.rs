@@ -6,6 +6,7 @@ use super::params::{LIMIT, Params};
 use super::{Form, Plan, Resolved};
 use crate::decision::{Decision, Outcome};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use alloc::format;
 
 mod ring;
 
@@ -35,10 +36,11 @@ pub(crate) static SLIDING_LOG: Form = Form {
 const MAX_LIMIT: u32 = 65_536;
 
 /// A key's allowed units, oldest first, no more than the limit.
-pub(crate) type Log = ring::Ring;
+pub type Log = ring::Ring;
 
+/// Decides on a key's [`Log`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SlidingLog {
+pub struct SlidingLog {
     window: u64,
     limit: u32,
     heal: Option<u64>,
@@ -69,7 +71,7 @@ impl SlidingLog {
 
     /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
     /// `charge` says so, and is denied if there is no memory for it.
-    pub(crate) fn step(&self, log: &mut Log, floor: u64, now: u64, cost: u32, charge: bool) -> Decision {
+    pub fn step(&self, log: &mut Log, floor: u64, now: u64, cost: u32, charge: bool) -> Decision {
         let (clock, left) = self.view(log, floor, now);
         let mut live = (log.len() - left) as u64;
         let mut newest = if live > 0 { log.newest() } else { None };
@@ -98,7 +100,7 @@ impl SlidingLog {
 
     /// Charges as much of `cost` as there is room for, by a `step` that is told how much, and whether to charge. The
     /// decision is a peek's, unless the charge was refused.
-    pub(crate) fn fill(cost: u32, mut step: impl FnMut(u32, bool) -> Decision) -> Decision {
+    pub fn fill(cost: u32, mut step: impl FnMut(u32, bool) -> Decision) -> Decision {
         let most = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
         let charged = step(cost.min(most), true);
         if charged.is_allowed() { step(0, false) } else { charged }
@@ -106,7 +108,7 @@ impl SlidingLog {
 
     /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a
     /// later instant: then they stay. Which units of one instant go makes no difference.
-    pub(crate) fn refund(log: &mut Log, clock: u64, cost: u32) {
+    pub fn refund(log: &mut Log, clock: u64, cost: u32) {
         let oldest = log.len().checked_sub(cost as usize);
         if oldest.is_some_and(|oldest| log.get(oldest) == Some(clock)) && log.newest() == Some(clock) {
             log.retreat(cost as usize);
@@ -114,13 +116,13 @@ impl SlidingLog {
     }
 
     /// Units that the log still holds at `now`.
-    pub(crate) fn level(&self, log: &Log, now: u64) -> u64 {
+    pub fn level(&self, log: &Log, now: u64) -> u64 {
         let (_, left) = self.view(log, 0, now);
         (log.len() - left) as u64
     }
 
     /// The instant from which the log holds nothing.
-    pub(crate) fn fresh_at(&self, log: &Log) -> u64 {
+    pub fn fresh_at(&self, log: &Log) -> u64 {
         log.newest().map_or(0, |newest| newest.saturating_add(self.window))
     }
 }

@@ -5,13 +5,14 @@ use super::{Algorithm, Step};
 use crate::decision::Decision;
 
 /// What a request does instead of the algorithm's own step.
-pub(crate) trait Manner: Copy {
+pub trait Manner: Copy {
+    /// Decides `cost` at `now` on `word` in this manner.
     fn step<A: Algorithm>(self, algorithm: &A, word: u64, now: u64, cost: u32) -> Step;
 }
 
 /// Charges what has already happened: as much as there is room for, without asking.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Filling;
+pub struct Filling;
 
 impl Manner for Filling {
     #[inline]
@@ -24,7 +25,7 @@ impl Manner for Filling {
 
 /// Denies what would be delayed for longer than so many nanoseconds, until it no longer would.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Within(pub(crate) u64);
+pub struct Within(pub u64);
 
 impl Manner for Within {
     #[inline]
@@ -42,7 +43,7 @@ impl Manner for Within {
 
 /// `A`, asked in the manner `M`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<A, M>(pub(crate) A, pub(crate) M);
+pub struct Asked<A, M>(pub A, pub M);
 
 impl<A: Algorithm, M: Manner> Algorithm for Asked<A, M> {
     #[inline]

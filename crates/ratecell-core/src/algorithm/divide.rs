@@ -5,7 +5,7 @@
 /// Source: Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994,
 /// figure 4.1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Divider {
+pub(super) struct Divider {
     /// `floor(2^64 * (2^l - d) / d) + 1` for `l = ceil(log2 d)`.
     multiplier: u64,
     first_shift: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Divider {
 
 impl Divider {
     /// A divider by `d`, or by 1 where `d` is 0.
-    pub(crate) const fn new(d: u64) -> Self {
+    pub(super) const fn new(d: u64) -> Self {
         let d = if d == 0 { 1 } else { d };
         let l = 64 - (d - 1).leading_zeros();
         let numerator = ((1u128 << l) - d as u128) << 64;
@@ -31,7 +31,7 @@ impl Divider {
 
     /// `floor(n / d)`.
     #[inline]
-    pub(crate) const fn floor(self, n: u64) -> u64 {
+    pub(super) const fn floor(self, n: u64) -> u64 {
         if self.is_by_one() {
             return n;
         }
@@ -42,7 +42,7 @@ impl Divider {
 
     /// `ceil(n / d)`.
     #[inline]
-    pub(crate) const fn ceil(self, n: u64) -> u64 {
+    pub(super) const fn ceil(self, n: u64) -> u64 {
         if self.is_by_one() {
             return n;
         }

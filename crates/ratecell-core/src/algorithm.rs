@@ -9,8 +9,8 @@ use crate::error::PolicyError;
 
 mod counting;
 mod divide;
-pub(crate) mod manner;
-pub(crate) mod packing;
+mod manner;
+mod packing;
 pub(crate) mod params;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
@@ -18,18 +18,25 @@ pub(crate) mod sliding_window;
 pub(crate) mod fixed_window;
 pub(crate) mod sliding_log;
 
-use packing::{Pack, Packing};
+pub use fixed_window::{FixedWindow, FixedWindowFirst};
+pub use gcra::Gcra;
+pub use manner::{Asked, Filling, Manner, Within};
+pub use packing::{Pack, Packing};
 use params::Params;
+pub use sliding_log::{Log, SlidingLog};
+pub use sliding_window::SlidingWindow;
+pub use token_bucket::{BucketInterval, BucketIntervalFirst};
 
 /// Words at and above this belong to no policy's state.
-pub(crate) const WORD_LIMIT: u64 = u64::MAX - (1 << 48) + 1;
+pub const WORD_LIMIT: u64 = u64::MAX - (1 << 48) + 1;
 
 /// What a request does to a word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub struct Step {
     /// The word that it leaves, if it is charged: a cost above 0 that is allowed. Else the word stays.
-    pub(crate) charged: Option<u64>,
-    pub(crate) decision: Decision,
+    pub charged: Option<u64>,
+    /// The answer.
+    pub decision: Decision,
 }
 
 impl Step {
@@ -43,7 +50,7 @@ impl Step {
 /// Two laws carry the table. *Fresh*: from `fresh_at(word)` on the word decides exactly as 0 does.
 /// *Growth*: a step that allows a cost above 0 returns a numerically greater word, for the time is in
 /// the high bits; a healed word is the one exception.
-pub(crate) trait Algorithm: Copy {
+pub trait Algorithm: Copy {
     /// Decides `cost` at `now` on `word`.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
 
@@ -145,10 +152,10 @@ type Resolve = fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>;
 /// How an algorithm is called and which options it takes: its line in the registry.
 #[derive(Debug)]
 pub(crate) struct Form {
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
-    pub(crate) options: &'static [params::Key],
-    pub(crate) resolve: Resolve,
+    pub options: &'static [params::Key],
+    pub resolve: Resolve,
 }
 
 /// The registry.
@@ -164,21 +171,24 @@ pub(crate) static FORMS: [&Form; 7] = [
 
 /// An accepted policy layer, ready to decide: by a word a key, or by a log a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Plan {
+pub enum Plan {
+    /// By one word a key.
     Word(Kernel),
-    Log(sliding_log::SlidingLog),
+    /// By a log a key.
+    Log(SlidingLog),
 }
 
 macro_rules! kernels {
-    ($($name:ident($path:ty)),+ $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident($path:ty)),+ $(,)?) => {
         /// A word-sized algorithm, with its parameters.
         #[derive(Clone, Copy, Debug)]
-        pub(crate) enum Kernel {
-            $($name($path)),+
+        pub enum Kernel {
+            $($(#[$doc])* $name($path)),+
         }
 
-        /// Runs `$body` with `$kernel` bound to the algorithm itself, so that a whole operation of the
-        /// table is compiled for each one and only this choice is made at run time.
+        /// Runs `$body` with `$kernel` bound to the algorithm itself, so that a whole operation on words
+        /// is compiled for each one and only this choice is made at run time.
+        #[macro_export]
         macro_rules! with_kernel {
             ($kernel_enum:expr, $kernel:ident => $body:expr) => {
                 match $kernel_enum {
@@ -186,22 +196,27 @@ macro_rules! kernels {
                 }
             };
         }
-        pub(crate) use with_kernel;
     };
 }
 
 kernels! {
+    /// The GCRA family: also the leaky meter, the leaky queue and the continuous token bucket.
     Gcra(gcra::Gcra),
+    /// The sliding window counter.
     SlidingWindow(sliding_window::SlidingWindow),
+    /// The fixed window, aligned to the epoch.
     FixedWindow(fixed_window::FixedWindow),
+    /// The fixed window that opens with a request.
     FixedWindowFirst(fixed_window::FixedWindowFirst),
+    /// The token bucket that is refilled at every multiple of its interval.
     BucketInterval(token_bucket::BucketInterval),
+    /// The token bucket that is refilled at intervals from the request that found it full.
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
 }
 
 impl Kernel {
     /// How long a request is delayed by its own units alone, with none before them.
-    pub(crate) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
+    pub fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
         with_kernel!(self, algorithm => algorithm.step(0, now, cost).decision.delay_ns)
     }
 }

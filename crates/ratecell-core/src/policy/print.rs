@@ -38,9 +38,11 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) ->
 }
 
 /// A duration in the largest unit that divides it.
-pub(crate) struct WholeUnits(u64, &'static str);
+#[derive(Clone, Copy, Debug)]
+pub struct WholeUnits(u64, &'static str);
 
-pub(crate) fn whole_units(ns: u64) -> WholeUnits {
+/// `ns` nanoseconds in the largest unit that divides them.
+pub fn whole_units(ns: u64) -> WholeUnits {
     let largest = UNITS.iter().rev().find(|(_, unit)| ns >= *unit && ns.is_multiple_of(*unit));
     largest.map_or(WholeUnits(ns, "ns"), |(name, unit)| WholeUnits(ns / unit, name))
 }

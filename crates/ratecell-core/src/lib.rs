@@ -1,0 +1,38 @@
+//! What every decision of the rate limiter `ratecell` is: policies, words, and the arithmetic between them.
+//!
+//! A *word* is one key's whole state, a `u64`. A [`Policy`] is read from text or built; each of its layers has a
+//! kernel that implements [`Algorithm`](algorithm::Algorithm), whose `step` decides a request on a word and returns
+//! the next word. This crate keeps no words: it has no atomics, no clock, no I/O and no `unsafe` code. `ratecell`
+//! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
+//!
+//! ```text
+//! error · decision → algorithm → policy → headers
+//! ```
+//!
+//! Each module imports only from those to its left.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod error;
+mod decision;
+pub mod algorithm;
+mod policy;
+pub mod headers;
+
+pub use algorithm::params::{Mode, Start};
+pub use algorithm::{Emission, Resolved};
+pub use decision::{Decision, Outcome};
+pub use error::{PolicyError, PolicyErrorKind};
+pub use policy::print::{WholeUnits, whole_units};
+pub use policy::{Layer, Policy, PolicyBuilder};
+
+/// What each algorithm's [`PolicyBuilder`] is marked with.
+pub mod builder {
+    pub use crate::policy::{
+        FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
+    };
+}
