@@ -33,8 +33,8 @@ nginx_here() {
     dpkg-query -W nginx nginx-dev 2>/dev/null || true
 }
 
-# Downloads nginx's own sources, of the version that is installed, from where apt has its packages: nginx-dev has headers
-# alone. Fails where there are none.
+# Downloads nginx's own sources, of the version that is installed, from where apt has its packages: nginx-dev has only
+# headers. Fails where there are none.
 download() {
     local package version apt file
     version="$(nginx -v 2>&1 | sed 's/.*nginx\///; s/ .*//')"
@@ -59,7 +59,7 @@ download() {
     [ -f "$tarball" ]
 }
 
-# An nginx with the module built in: its path is RATECELL_NGINX_STATIC.
+# An nginx with the module built in: RATECELL_NGINX_STATIC is its path.
 build_static() {
     if ! diff -q <(nginx_here) "$static/nginx.txt" >/dev/null 2>&1; then
         rm -rf "$static"

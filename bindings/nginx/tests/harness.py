@@ -13,7 +13,7 @@ import unittest
 
 MODULE = os.environ["RATECELL_NGINX_MODULE"]
 NGINX = os.environ.get("RATECELL_NGINX", shutil.which("nginx") or "/usr/sbin/nginx")
-# One that has the module built in; none where nginx's sources are not to be had.
+# One that has the module built in. There is none where nginx's sources cannot be had.
 STATIC_NGINX = os.environ.get("RATECELL_NGINX_STATIC")
 
 CONFIGURATION = """
@@ -73,7 +73,7 @@ class Response:
 
 
 class Connection:
-    """A client that keeps its connection, and can send many requests before it reads."""
+    """A client that keeps its connection, and can send many requests before it reads. A proxy's sends a line first."""
 
     def __init__(self, port, first=b""):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -166,12 +166,14 @@ class Nginx:
         for number, port in reversed(list(enumerate(self.ports, 1))):
             http = http.replace(f"$PORT{number if number > 1 else ''}", str(port))
         self.write("nginx.conf", CONFIGURATION.format(
-            load_module="" if self.static else f"load_module {MODULE};", folder=self.folder, workers=self.workers, http=http,
+            load_module="" if self.static else f"load_module {MODULE};",
+            folder=self.folder, workers=self.workers, http=http,
             access_log="" if "access_log" in http else "access_log off;",
             user="user root;" if os.getuid() == 0 else ""))
 
     def command(self, *arguments):
-        return [STATIC_NGINX if self.static else NGINX, "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", *arguments]
+        nginx = STATIC_NGINX if self.static else NGINX
+        return [nginx, "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", *arguments]
 
     def test(self, **options):
         """nginx -t: whether it likes the configuration, and what it says."""
