@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Table, WhenFull, buckets_for, keys_in};
 
+mod access;
 mod boot;
 pub(crate) mod file;
 mod header;
@@ -102,6 +103,12 @@ pub(crate) fn attach(memory: &Memory) -> Result<Header, RegionError> {
         return Err(RegionError::TooSmall { needed: header.bytes, len: memory.len() });
     }
     Ok(header)
+}
+
+/// Notes in the region of a file that it was opened: a monotonic clock that is behind what the file has seen is
+/// another boot's. Memory is left as it is: its region ends with the boot.
+pub(crate) fn note(memory: &Memory) -> Result<(), RegionError> {
+    header::note(memory)
 }
 
 impl Header {

@@ -96,7 +96,8 @@ impl LimiterBuilder {
     /// All of the file's blocks are allocated when it is made, and it is as long as the region. A new file can
     /// be read and written by its owner alone; an empty one that is there beforehand keeps its owner and mode.
     /// The region outlives its processes, and the machine's restart, after which its clock goes on from the
-    /// epoch by the wall clock. Nobody may shorten the file while it is used: the system would end the process.
+    /// epoch by the wall clock. A restart is seen by the boot id; where /proc/sys is hidden, by the clocks, of which
+    /// each opening notes one in the file. Nobody may shorten the file while it is used: the system would end the process.
     ///
     /// # Errors
     /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
@@ -106,7 +107,9 @@ impl LimiterBuilder {
         let (_, terms) = self.wide()?;
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
             let policy = self.fitted(&header)?;
-            limiter(policy, &memory, header)
+            let limiter = limiter(policy, &memory, header)?;
+            region::note(&memory)?;
+            Ok(limiter)
         });
         opened.map_err(|error| match error {
             BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },

@@ -1,6 +1,6 @@
 //! A region in a file: found or made, by whichever process comes first.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
+use super::access::{can_be_made, refusal};
 use super::header::{Header, WORDS, Words};
 use super::{Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
@@ -26,9 +27,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildError> {
     // Before there is a file: of terms that no file can be made on, none is left.
     let len = size(&terms)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let file = regular(options.open(path)).map_err(|error| RegionError::io("be opened", &error))?;
+    let file = regular(found_or_made(path)).map_err(|error| refusal(path, &error))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
@@ -52,11 +51,14 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
 }
 
 /// What the file at `path` holds, without changing it. Opened as [`open`] opens it, so that what the system
-/// refuses is refused here.
+/// refuses is refused here; of a file that is absent it is looked at whether one could be made.
 #[cfg(feature = "capi")]
 pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
-    let file = regular(OpenOptions::new().read(true).write(true).open(path));
-    let file = file.map_err(|error| RegionError::io("be opened", &error))?;
+    let opened = OpenOptions::new().read(true).write(true).open(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Err(can_be_made(path).err().unwrap_or(error)),
+        _ => Err(error),
+    });
+    let file = regular(opened).map_err(|error| refusal(path, &error))?;
     let words = words(&file);
     let header = match whole(&file, &words) {
         // Nothing is wrong with it: what can be is that no region can be made of it.
@@ -76,6 +78,31 @@ pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
         Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
         header => header,
     }
+}
+
+/// How often a file that others make and remove at the same time is looked for.
+const ATTEMPTS: usize = 100;
+
+/// Opens the file at `path`, or makes it. O_CREAT is asked for only where nothing is there: on a file of another user
+/// in a sticky directory the kernel refuses it, whatever the file's mode (fs.protected_regular).
+fn found_or_made(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for _ in 0..ATTEMPTS {
+        match options.clone().open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        // Where a link leads to nothing, O_EXCL would find the link, each time.
+        let link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        match options.clone().create(link).create_new(!link).open(path) {
+            // Another has made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            made => return made,
+        }
+    }
+    Err(last)
 }
 
 /// What is opened, if it is a file: a device may have no end, and a pipe no beginning.
