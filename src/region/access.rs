@@ -26,6 +26,7 @@ pub(super) fn refusal(path: &Path, error: &io::Error) -> RegionError {
 }
 
 /// Whether the directory of `path` lets this process make a file.
+#[cfg(feature = "capi")]
 pub(super) fn can_be_made(path: &Path) -> io::Result<()> {
     may(folder(path), Access::WRITE_OK | Access::EXEC_OK)
 }
@@ -51,7 +52,8 @@ fn folder(path: &Path) -> &Path {
 
 /// The first directory on the way that cannot be searched.
 fn directory(path: &Path) -> Option<String> {
-    let mut ancestors: Vec<_> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+    let mut ancestors: Vec<_> =
+        path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
     ancestors.reverse();
     let closed = ancestors.into_iter().find(|directory| denies(directory, Access::EXEC_OK))?;
     let (kept, user) = (kept(closed), geteuid().as_raw());

@@ -190,7 +190,11 @@ mod tests {
             assert_eq!(relation(held, START, 99_999), Relation::OtherBoot);
             // The wall clock is corrected, or set forward by less than a restart would take.
             for step in [-1_000, 1_000, 99_999] {
-                assert_eq!(relation(held, START.wrapping_add_signed(step), 100_001), Relation::Same, "{step}");
+                assert_eq!(
+                    relation(held, START.wrapping_add_signed(step), 100_001),
+                    Relation::Same,
+                    "{step}"
+                );
             }
             // A restart; or a file from a machine that started later.
             for step in [-1_001, 100_001, 9_000_000] {

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
-use super::access::{can_be_made, refusal};
+#[cfg(feature = "capi")]
+use super::access::can_be_made;
+use super::access::refusal;
 use super::header::{Header, WORDS, Words};
 use super::{Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};

@@ -120,9 +120,5 @@ fn a_link_that_leads_to_what_is_refused_is_named() {
     let (folder, closed) = (Folder::new("links", 0o755), Folder::new("closed", 0o700));
     symlink(closed.file(), folder.file()).expect("a link");
     drop(builder().open(closed.file()).expect("made"));
-    open_as(
-        BOB,
-        &folder.file(),
-        "it is a link; expected that user 65534 may open the file that it leads to",
-    );
+    open_as(BOB, &folder.file(), "it is a link; expected that user 65534 may open the file that it leads to");
 }
