@@ -6,7 +6,7 @@ use core::ptr;
 use arbitrary::Arbitrary;
 use ratecell::ffi::ratecell_status::RATECELL_ALLOWED;
 use ratecell::ffi::{
-    ratecell_check_all, ratecell_claim, ratecell_decision, ratecell_limiter, ratecell_limiter_charge_at,
+    RATECELL_AT, ratecell_check_all, ratecell_claim, ratecell_decision, ratecell_limiter, ratecell_limiter_charge_at,
     ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_check_batch,
     ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek_at,
     ratecell_limiter_stats, ratecell_limiter_with_policy, ratecell_request, ratecell_stats,

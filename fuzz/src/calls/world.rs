@@ -5,7 +5,7 @@ use core::ptr;
 
 use ratecell::ffi::ratecell_status::{RATECELL_ALLOWED, RATECELL_DENIED};
 use ratecell::ffi::{
-    ratecell_config, ratecell_decision, ratecell_limiter_check_at, ratecell_limiter_check_batch,
+    RATECELL_AT, ratecell_config, ratecell_decision, ratecell_limiter_check_at, ratecell_limiter_check_batch,
     ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek_at,
     ratecell_limiter_policy, ratecell_limiter_stats, ratecell_request,
 };
