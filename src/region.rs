@@ -20,6 +20,7 @@ mod boot;
 pub(crate) mod file;
 mod header;
 
+pub(crate) use boot::Medium;
 pub(crate) use header::Header;
 
 /// The tables begin after the header.
@@ -97,8 +98,8 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
 }
 
 /// The header of the region in `memory`, if it is one that can be used here and now.
-pub(crate) fn attach(memory: &Memory) -> Result<Header, RegionError> {
-    let header = Header::read(memory)?;
+pub(crate) fn attach(memory: &Memory, medium: Medium) -> Result<Header, RegionError> {
+    let header = Header::read(memory, medium)?;
     if header.bytes > memory.len() {
         return Err(RegionError::TooSmall { needed: header.bytes, len: memory.len() });
     }

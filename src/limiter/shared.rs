@@ -8,7 +8,7 @@ use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::policy::Policy;
 use crate::policy::print::whole_units;
-use crate::region::{self, Header, TABLES_AT, Terms};
+use crate::region::{self, Header, Medium, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
 
 /// In memory that processes share, and in files.
@@ -85,7 +85,7 @@ impl LimiterBuilder {
     /// [`BuildError::Region`] says what the memory is or what differs; [`BuildError::Policy`], that the
     /// policy does not fit the region's words.
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
-        let header = region::attach(memory)?;
+        let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;
         limiter(policy, memory, header)
     }
@@ -120,7 +120,7 @@ impl LimiterBuilder {
     /// Whether [`attach`](Self::attach) would succeed, which changes nothing either.
     #[cfg(feature = "capi")]
     pub(crate) fn would_attach(&self, memory: &Memory) -> Result<(), BuildError> {
-        self.fitted(&region::attach(memory)?).map(|_| ())
+        self.fitted(&region::attach(memory, Medium::Memory)?).map(|_| ())
     }
 
     /// Whether [`open`](Self::open) would find in the file what it needs; nothing is made of a file without.

@@ -57,6 +57,15 @@ pub(super) struct Sight {
     pub(super) started: u64,
 }
 
+/// What a region is kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// It ends with the boot, unless the caller has mapped a file: the wall clock, which may have been set, is not asked.
+    Memory,
+    /// It outlives the boot.
+    File,
+}
+
 /// What one sight is to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
@@ -78,15 +87,15 @@ impl Sight {
         }
     }
 
-    /// What the boot that a region has seen so is, to one who sees `here`.
-    pub(super) fn relation(&self, here: &Self) -> Relation {
+    /// What the boot that a region in `medium` has seen so is, to one who sees `here`.
+    pub(super) fn relation(&self, here: &Self, medium: Medium) -> Relation {
         let known = |ids: [[u64; 2]; 2]| !ids.contains(&[0, 0]);
         let ids_known = known([self.boot.id, here.boot.id]);
-        if ids_known && self.boot.id != here.boot.id || !ids_known && self.clocks_differ(here) {
+        if ids_known && self.boot.id != here.boot.id || !ids_known && self.clocks_differ(here, medium) {
             return Relation::OtherBoot;
         }
         let other = match [self.boot.namespace, here.boot.namespace] {
-            [0, _] | [_, 0] => self.clocks_differ(here) && ids_known,
+            [0, _] | [_, 0] => self.clocks_differ(here, medium) && ids_known,
             [held, own] => {
                 // The wall clock is not believed within one namespace: it may have been set.
                 held != own && self.monotonic_zero.abs_diff(here.monotonic_zero) > NAMESPACE_TOLERANCE
@@ -96,7 +105,10 @@ impl Sight {
     }
 
     /// Whether the clocks alone say that what was seen here is not what was seen `here`.
-    fn clocks_differ(&self, here: &Self) -> bool {
+    fn clocks_differ(&self, here: &Self, medium: Medium) -> bool {
+        if medium == Medium::Memory {
+            return here.monotonic < self.monotonic;
+        }
         let (then, now) = match self.started {
             0 => (self.monotonic_zero, here.monotonic_zero),
             started => (started, here.started),
@@ -149,7 +161,7 @@ mod tests {
         assert_eq!(number(b""), 0);
         assert_eq!(Boot::here(), Boot::here());
         let before = Sight::here();
-        assert_eq!(before.relation(&Sight::here()), Relation::Same);
+        assert_eq!(before.relation(&Sight::here(), Medium::File), Relation::Same);
     }
 
     const BOOT: Boot = Boot { id: [1, 2], namespace: 7 };
@@ -173,8 +185,11 @@ mod tests {
         let held = sight(BOOT, START, 100_000, 0);
         for started in [START - 9_000_000, START, START + 9_000_000] {
             for seconds in [1, 100_000, 200_000] {
-                assert_eq!(held.relation(&sight(BOOT, started, seconds, 0)), Relation::Same);
-                assert_eq!(held.relation(&sight(NEXT, started, seconds, 0)), Relation::OtherBoot);
+                assert_eq!(held.relation(&sight(BOOT, started, seconds, 0), Medium::File), Relation::Same);
+                assert_eq!(
+                    held.relation(&sight(NEXT, started, seconds, 0), Medium::File),
+                    Relation::OtherBoot
+                );
             }
         }
     }
@@ -182,7 +197,8 @@ mod tests {
     #[test]
     fn clocks_decide_where_either_id_is_hidden() {
         for [then, now] in [[HIDDEN, HIDDEN], [HIDDEN, BOOT], [BOOT, HIDDEN]] {
-            let relation = |held: Sight, started, seconds| held.relation(&sight(now, started, seconds, 0));
+            let relation =
+                |held: Sight, started, seconds| held.relation(&sight(now, started, seconds, 0), Medium::File);
             let held = sight(then, START, 100_000, 0);
             assert_eq!(relation(held, START, 100_000), Relation::Same);
             assert_eq!(relation(held, START, 900_000), Relation::Same);
@@ -209,36 +225,64 @@ mod tests {
     }
 
     #[test]
+    fn the_wall_clock_is_not_asked_of_memory() {
+        let held = sight(HIDDEN, START, 100_000, 0);
+        for step in [-9_000_000, -1_001, 100_001, 9_000_000] {
+            let here = sight(HIDDEN, START.wrapping_add_signed(step), 100_001, 0);
+            assert_eq!(held.relation(&here, Medium::Memory), Relation::Same, "{step}");
+        }
+        assert_eq!(held.relation(&sight(HIDDEN, START, 99_999, 0), Medium::Memory), Relation::OtherBoot);
+        assert_eq!(held.relation(&sight(NEXT, START, 99_999, 0), Medium::Memory), Relation::OtherBoot);
+        let named = sight(BOOT, START, 100_000, 0);
+        assert_eq!(named.relation(&sight(NEXT, START, 100_001, 0), Medium::Memory), Relation::OtherBoot);
+    }
+
+    #[test]
     fn a_suspended_machine_has_not_started_anew() {
         let held = sight(HIDDEN, START, 2_000, 0);
         let woken = sight(HIDDEN, START, 90_000, 80_000);
-        assert_eq!(held.relation(&woken), Relation::Same);
+        assert_eq!(held.relation(&woken, Medium::File), Relation::Same);
         // A region without that word goes by the monotonic clock, for which the wall clock has moved on.
-        assert_eq!(Sight { started: 0, ..held }.relation(&woken), Relation::OtherBoot);
-        assert_eq!(Sight { started: 0, ..held }.relation(&sight(HIDDEN, START, 2_001, 0)), Relation::Same);
+        assert_eq!(Sight { started: 0, ..held }.relation(&woken, Medium::File), Relation::OtherBoot);
+        assert_eq!(
+            Sight { started: 0, ..held }.relation(&sight(HIDDEN, START, 2_001, 0), Medium::File),
+            Relation::Same
+        );
     }
 
     #[test]
     fn a_region_that_remembers_nothing_goes_by_the_wall_clock() {
         let held = Sight { monotonic: 0, started: 0, ..sight(HIDDEN, START, 100_000, 0) };
-        assert_eq!(held.relation(&sight(HIDDEN, START, 5, 0)), Relation::Same);
-        assert_eq!(held.relation(&sight(HIDDEN, START + 1_001, 5, 0)), Relation::OtherBoot);
+        assert_eq!(held.relation(&sight(HIDDEN, START, 5, 0), Medium::File), Relation::Same);
+        assert_eq!(held.relation(&sight(HIDDEN, START + 1_001, 5, 0), Medium::File), Relation::OtherBoot);
     }
 
     #[test]
     fn another_time_namespace_is_another_clock_of_one_boot() {
         let there = Boot { namespace: 8, ..BOOT };
         let held = sight(BOOT, START, 100_000, 0);
-        assert_eq!(held.relation(&sight(there, START, 100_000, 0)), Relation::Same);
-        assert_eq!(held.relation(&sight(there, START - 2, 100_002, 0)), Relation::OtherNamespace);
+        assert_eq!(held.relation(&sight(there, START, 100_000, 0), Medium::File), Relation::Same);
+        assert_eq!(
+            held.relation(&sight(there, START - 2, 100_002, 0), Medium::File),
+            Relation::OtherNamespace
+        );
         // Unknown, it is judged by the clocks as a boot is.
         let unknown = Boot { namespace: 0, ..BOOT };
-        assert_eq!(held.relation(&sight(unknown, START - 2, 100_002, 0)), Relation::Same);
-        assert_eq!(held.relation(&sight(unknown, START - 90_000, 190_000, 0)), Relation::OtherNamespace);
+        assert_eq!(held.relation(&sight(unknown, START - 2, 100_002, 0), Medium::File), Relation::Same);
+        assert_eq!(
+            held.relation(&sight(unknown, START - 90_000, 190_000, 0), Medium::File),
+            Relation::OtherNamespace
+        );
         // Without an id, one that tells another time is as another boot.
         let nameless = Boot { id: [0, 0], ..there };
-        assert_eq!(held.relation(&sight(nameless, START - 2, 100_002, 0)), Relation::OtherNamespace);
-        assert_eq!(held.relation(&sight(nameless, START - 90_000, 190_000, 0)), Relation::OtherBoot);
+        assert_eq!(
+            held.relation(&sight(nameless, START - 2, 100_002, 0), Medium::File),
+            Relation::OtherNamespace
+        );
+        assert_eq!(
+            held.relation(&sight(nameless, START - 90_000, 190_000, 0), Medium::File),
+            Relation::OtherBoot
+        );
     }
 
     #[test]
@@ -247,7 +291,7 @@ mod tests {
         for monotonic in [0, 1, u64::MAX / 2, u64::MAX] {
             for started in [0, 1, u64::MAX / 2, u64::MAX] {
                 let held = Sight { boot: HIDDEN, monotonic, monotonic_zero: started, started };
-                assert_eq!(held.relation(&here), Relation::OtherBoot, "{held:?}");
+                assert_eq!(held.relation(&here, Medium::File), Relation::OtherBoot, "{held:?}");
             }
         }
     }

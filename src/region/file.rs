@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::access::can_be_made;
 use super::access::refusal;
 use super::header::{Header, WORDS, Words};
-use super::{Terms, attach, init_zeroed, size};
+use super::{Medium, Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::Memory;
 
@@ -56,9 +56,9 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
 /// refuses is refused here; of a file that is absent it is looked at whether one could be made.
 #[cfg(feature = "capi")]
 pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
-    let opened = OpenOptions::new().read(true).write(true).open(path).or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound => Err(can_be_made(path).err().unwrap_or(error)),
-        _ => Err(error),
+    let opened = OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => can_be_made(path).err().unwrap_or(error),
+        _ => error,
     });
     let file = regular(opened).map_err(|error| refusal(path, &error))?;
     let words = words(&file);
@@ -75,7 +75,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
         }
         header => header?,
     };
-    match header.in_this_time(&words) {
+    match header.in_this_time(&words, Medium::File) {
         // To be carried over.
         Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
         header => header,
@@ -117,7 +117,7 @@ fn regular(opened: io::Result<File>) -> io::Result<File> {
 fn find(file: &File) -> Result<(Memory, Header), BuildError> {
     // Before anything of the file is mapped: a file that is no region is not touched.
     let memory = Memory::of_file(file, read(file)?.bytes)?;
-    let header = attach(&memory)?;
+    let header = attach(&memory, Medium::File)?;
     Ok((memory, header))
 }
 

@@ -14,7 +14,7 @@
 
 use siphasher::sip::SipHasher13;
 
-use super::boot::{Boot, Relation, Sight};
+use super::boot::{Boot, Medium, Relation, Sight};
 use super::{TABLES_AT, bytes};
 use crate::algorithm::packing::Packing;
 use crate::clock::{Clock, Reading};
@@ -94,7 +94,7 @@ impl Header {
     }
 
     /// The header at the start of a region.
-    pub(super) fn read(memory: &Memory) -> Result<Self, RegionError> {
+    pub(super) fn read(memory: &Memory, medium: Medium) -> Result<Self, RegionError> {
         let places = places(memory)?;
         let mut words: Words = [0; WORDS];
         for (word, place) in words.iter_mut().zip(places.all()) {
@@ -107,7 +107,7 @@ impl Header {
             // Relaxed: ordered by the load of that word.
             *word = place.load(Ordering::Relaxed);
         }
-        Self::of_words(&words)?.in_this_time(&words)
+        Self::of_words(&words)?.in_this_time(&words, medium)
     }
 
     /// What a header's words say, but for its clock, which may be of another boot.
@@ -154,7 +154,7 @@ impl Header {
     }
 
     /// The header with the clock that its words tell, if that is a clock of this boot.
-    pub(super) fn in_this_time(self, words: &Words) -> Result<Self, RegionError> {
+    pub(super) fn in_this_time(self, words: &Words, medium: Medium) -> Result<Self, RegionError> {
         let copy = (words[CLOCK] & 1) as usize;
         let [offset, id, more_id, namespace] = words[CLOCK + 1 + copy * CLOCK_WORDS..][..CLOCK_WORDS] else {
             return Err(RegionError::Corrupt);
@@ -166,7 +166,7 @@ impl Header {
         let boot = Boot { id: [id, more_id], namespace };
         let held = Sight { boot, monotonic, monotonic_zero: clock.monotonic_zero(), started };
         let here = Sight::here();
-        match held.relation(&here) {
+        match held.relation(&here, medium) {
             Relation::Same => Ok(Self { clock, ..self }),
             Relation::OtherBoot => {
                 let [held, asked] = [held, here].map(|sight| sight.to_string());
