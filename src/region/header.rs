@@ -166,7 +166,9 @@ impl Header {
         let boot = Boot { id: [id, more_id], namespace };
         let held = Sight { boot, monotonic, monotonic_zero: clock.monotonic_zero(), started };
         let here = Sight::here();
-        match held.relation(&here, medium) {
+        // A copy that was never written is of no boot.
+        let written = [offset, id, more_id, namespace] != [0; CLOCK_WORDS];
+        match if written { held.relation(&here, medium) } else { Relation::OtherBoot } {
             Relation::Same => Ok(Self { clock, ..self }),
             Relation::OtherBoot => {
                 let [held, asked] = [held, here].map(|sight| sight.to_string());

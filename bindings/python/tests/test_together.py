@@ -231,7 +231,10 @@ def test_a_file_that_cannot_be_used_is_refused_as_open_refuses_it(
         [sys.executable, "-c", code, str(missing)], capture_output=True, text=True, check=False, **user
     )
     assert "PermissionError: [Errno 13] cannot be opened: Permission denied: the file is of" in other.stderr
-    assert f"mode 0444; expected one that user {user.get('user', os.geteuid())} may read and write" in other.stderr
+    assert (
+        f"mode 0444; expected one that user {user.get('user', os.geteuid())} may read and write"
+        in other.stderr
+    )
     with pytest.raises(OSError, match="cannot be opened: not a regular file: '/dev/null'") as device:
         Limiter("5/s", path="/dev/null")
     assert device.value.errno == errno.EINVAL
