@@ -213,7 +213,7 @@ static void end_section(ratecell_limiter *limiter) {
     if (limiter == NULL) {
         return;
     }
-    if (ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats) != 0 ||
+    if (ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats) != 0 ||
         stats.evicted + stats.shared + stats.denied_full + stats.allowed_full > 0) {
         die("the section that ends here had keys without room");
     }

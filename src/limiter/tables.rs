@@ -9,7 +9,7 @@ use crate::algorithm::{Kernel, Plan, with_kernel};
 use crate::decision::Decision;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 
 /// The layers of a limiter. One alone, as most have, stands in the limiter itself.
 #[derive(Debug)]
@@ -117,9 +117,12 @@ impl LayerTable {
         }
     }
 
-    pub(super) fn stats(&self, now: u64) -> Stats {
+    pub(super) fn stats(&self, now: u64, extent: Extent) -> Stats {
         match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.stats(algorithm, now)),
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.stats(algorithm, now, extent))
+            }
+            // A log takes no memory before it is used.
             Self::Logs(log, table) => table.stats(log, now),
         }
     }

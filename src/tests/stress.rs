@@ -14,7 +14,7 @@ use super::kernels::{FIFTY_EACH, kernel};
 use crate::algorithm::{Algorithm, with_kernel};
 use crate::limiter::Limiter;
 use crate::policy::Policy;
-use crate::table::{Sought, Stats, Table, WhenFull};
+use crate::table::{Extent, Sought, Stats, Table, WhenFull};
 
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;
@@ -109,7 +109,7 @@ fn one_key<A: Algorithm + Sync>(policy: &str, algorithm: &A, threads: usize) {
             );
             word = after;
         }
-        assert_eq!(table.stats(algorithm, NOW).live, 1);
+        assert_eq!(table.stats(algorithm, NOW, Extent::All).live, 1);
     }
 }
 
@@ -130,7 +130,7 @@ fn overfull(when_full: WhenFull, within: impl Fn(u64, Stats) -> bool) {
             with_kernel!(kernel(policy), algorithm => {
                 let table = Table::alone(50, when_full);
                 let admissions = race(&table, &algorithm, threads, |thread| too_many_keys(&table, thread));
-                let stats = table.stats(&algorithm, NOW);
+                let stats = table.stats(&algorithm, NOW, Extent::All);
                 report(&format!("{policy}, {when_full:?}"), threads, &admissions, stats);
                 assert!(within(excess(&admissions), stats), "{policy}, {when_full:?}, {threads} threads");
                 let held = table.held(&algorithm, NOW);
@@ -191,7 +191,7 @@ fn reclaiming_under_many_clocks_never_exceeds() {
                     assert!(step.decision.is_allowed(), "{admission:?} exceeds {policy}");
                     *word = step.charged.unwrap_or(*word);
                 }
-                assert_eq!(table.stats(&algorithm, NOW).forgiven, 0);
+                assert_eq!(table.stats(&algorithm, NOW, Extent::All).forgiven, 0);
                 assert!(words.len() > table.slots(), "the test reclaims");
             });
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use crate::algorithm::{Algorithm, Kernel};
-use crate::table::{Table, WhenFull};
+use crate::table::{Extent, Table, WhenFull};
 
 /// Keys, by the hash that puts them where a model wants them: A to E at home in the first bucket.
 pub(super) const A: u64 = 1;
@@ -135,7 +135,7 @@ impl<const SLOTS: usize> World<SLOTS> {
         let admissions = self.admissions.lock().expect("no panic");
         let admitted = admissions.iter().filter(|admission| admission.now == now).count() as u64;
         let held = self.table.held(&self.gcra(), now);
-        let forgiven = self.table.stats(&self.gcra(), now).forgiven;
+        let forgiven = self.table.stats(&self.gcra(), now, Extent::All).forgiven;
         assert!(admitted <= held + forgiven, "admitted {admitted}, held {held}, forgiven {forgiven}");
     }
 
