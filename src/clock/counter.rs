@@ -81,13 +81,13 @@ pub(super) fn monotonic() -> u64 {
     // Relaxed: once measured it stays.
     let scale = COUNTER.scale.load(Ordering::Relaxed);
     if scale <= UNMEASURED {
-        return if scale == UNUSED { system_monotonic() } else { anchored(scale) };
+        return if scale == UNUSED { system_monotonic() } else { anchored(ticks(), scale) };
     }
     let ticks = ticks();
     // Acquire: with an anchor its offset is seen, or a later one. An anchor after `ticks` is past its life by
     // wrapping: so is any, of a counter that the machine's sleep has set back.
     if ticks.wrapping_sub(COUNTER.anchor.load(Ordering::Acquire)) >= LIFE {
-        return anchored(scale);
+        return anchored(ticks, scale);
     }
     // Relaxed: ordered by the anchor.
     scaled(ticks, scale).wrapping_add(COUNTER.offset.load(Ordering::Relaxed))
@@ -98,10 +98,9 @@ fn scaled(ticks: u64, scale: u64) -> u64 {
     ((u128::from(ticks) * u128::from(scale)) >> 32) as u64
 }
 
-/// The time by the system, and an anchor for the next.
+/// The time by the system, and an anchor for the next. The counter read `before`.
 #[cold]
-fn anchored(scale: u64) -> u64 {
-    let before = ticks();
+fn anchored(before: u64, scale: u64) -> u64 {
     let ns = system_monotonic();
     // SAFETY: part of SSE2, and so of x86-64.
     unsafe { _mm_lfence() };
