@@ -60,11 +60,15 @@ impl HugePages {
         100.0 * self.huge as f64 / self.resident as f64
     }
 
-    /// By what the system says of this process's memory, filled for so many keys; `None` where it says nothing.
+    /// Less memory than this is the ends of mappings for the most part.
+    const LEAST: u64 = 64 << 20;
+
+    /// By what the system says of this process's memory, filled for so many keys; `None` where it says nothing, or the
+    /// memory is little.
     pub(crate) fn of_this_process(keys: u32, answer: Answer) -> Option<Self> {
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         let (resident, huge) = sums(&smaps);
-        (resident > 0).then_some(Self { keys, answer, resident, huge })
+        (resident >= Self::LEAST).then_some(Self { keys, answer, resident, huge })
     }
 }
 

@@ -253,8 +253,8 @@ fn keyed(results: &Results) -> [Figure; 6] {
     let in_cache = |of, to| results.over_all(&[LONE, BACK_TO_BACK], &IN_CACHE, of, to);
     let lone = |columns, of, to| results.over_all(&[LONE], columns, of, to);
     let large = [MILLION, TEN_MILLION];
-    let half = Answer::BOTH
-        .map(|answer| results.over(FULLNESS, answer, "back to back", ratecell::HALF_FULL, maps::MUTEX));
+    let emptier = Answer::BOTH
+        .map(|answer| results.over(FULLNESS, answer, "back to back", ratecell::EIGHTH_FULL, maps::MUTEX));
     let scaling = |row| {
         large.into_iter().flat_map(move |keys| Answer::BOTH.map(|answer| results.scaling(answer, keys, row)))
     };
@@ -280,7 +280,7 @@ fn keyed(results: &Results) -> [Figure; 6] {
                     "the hash and one line's load alone take {} of governor",
                     highest(in_cache(floor::LOAD, governor)),
                 ),
-                Cause("a half full table takes {} of the Mutex", highest(half)),
+                Cause("in a table an eighth full a check takes {} of the Mutex", highest(emptier)),
             ],
         },
         Figure {
