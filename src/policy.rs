@@ -13,7 +13,7 @@ use crate::algorithm::{
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 mod parse;
-pub(crate) mod print;
+mod print;
 
 const MAX_LAYERS: usize = 8;
 
