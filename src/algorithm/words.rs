@@ -6,9 +6,9 @@ mod advice;
 mod duration;
 mod number;
 
-pub(crate) use duration::{Duration, whole_units};
 #[cfg(test)]
-pub(crate) use duration::{LASTING, UNITS};
+pub(crate) use duration::UNITS;
+pub(crate) use duration::{Duration, whole_units};
 pub(crate) use number::{Decimal, whole};
 
 /// A word and where it begins, in bytes of the policy's text.

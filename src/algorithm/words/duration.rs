@@ -38,7 +38,7 @@ pub(crate) const UNITS: [Unit; 8] = [
 ];
 
 /// Spans of the calendar, which have no one length: their names, what they are, and days that are about as long.
-pub(crate) const LASTING: [(&[&str], &str, u64); 3] = [
+const LASTING: [(&[&str], &str, u64); 3] = [
     (&["mo", "month", "months"], "a month", 30),
     (&["quarter", "quarters"], "a quarter", 90),
     (&["y", "yr", "yrs", "year", "years"], "a year", 365),
