@@ -12,6 +12,8 @@ mod divide;
 pub(crate) mod manner;
 pub(crate) mod packing;
 pub(crate) mod params;
+pub(crate) mod quota;
+pub(crate) mod words;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
 pub(crate) mod sliding_window;
@@ -20,6 +22,7 @@ pub(crate) mod sliding_log;
 
 use packing::{Pack, Packing};
 use params::Params;
+use quota::Quota;
 
 /// Words at and above this belong to no policy's state.
 pub(crate) const WORD_LIMIT: u64 = u64::MAX - (1 << 48) + 1;
@@ -146,6 +149,7 @@ type Resolve = fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>;
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
+    pub(crate) quota: Quota,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
     pub(crate) options: &'static [params::Key],
     pub(crate) resolve: Resolve,

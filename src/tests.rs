@@ -1,6 +1,7 @@
 //! Tests that need the inside of the crate. What can be tested from outside stands in `tests/`.
 
 mod conventions;
+mod grammar;
 pub(crate) mod kernels;
 mod layering;
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]

@@ -44,7 +44,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		make func() (*Limiter, error)
 		says []string
 	}{
-		"policy":         {func() (*Limiter, error) { return New("100 per second") }, []string{"LIMIT/PERIOD"}},
+		"policy":         {func() (*Limiter, error) { return New("100 a second") }, []string{"LIMIT/PERIOD"}},
 		"unknown":        {func() (*Limiter, error) { return New("lucky 3/s") }, []string{"lucky", "gcra"}},
 		"zero":           {func() (*Limiter, error) { return New("0/s") }, []string{"limit"}},
 		"empty":          {func() (*Limiter, error) { return New("") }, []string{"expected"}},

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::algorithm::packing::{Pack, Packing};
+use crate::algorithm::words::whole_units;
 use crate::algorithm::{Algorithm, Kernel, Plan, with_kernel};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::policy::Policy;
-use crate::policy::print::whole_units;
 use crate::region::{self, Header, Medium, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
 
