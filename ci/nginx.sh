@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The nginx module: built for the nginx that is installed, and tested with it.
+# The nginx module: built for the nginx that is installed, and tested with it, and built into an nginx of that version.
 #
 #   ci/nginx.sh              builds and tests
 #   ci/nginx.sh --build      builds alone, and prints where the module is
@@ -10,6 +10,7 @@ source "$(dirname "$0")/lib.sh"
 name=ngx_http_ratecell_module
 sources=/usr/share/nginx/src
 out="$target/nginx"
+static="$target/nginx-static"
 mkdir -p "$out"
 
 missing=()
@@ -32,6 +33,65 @@ nginx_here() {
     dpkg-query -W nginx nginx-dev 2>/dev/null || true
 }
 
+# Downloads nginx's own sources, of the version that is installed, from where apt has its packages: nginx-dev has only
+# headers. Fails where there are none.
+download() {
+    local package version apt file
+    version="$(nginx -v 2>&1 | sed 's/.*nginx\///; s/ .*//')"
+    tarball="$static/nginx_$version.orig.tar.gz"
+    if [ -f "$tarball" ]; then return; fi
+    mkdir -p "$static/apt/sources.list.d" "$static/apt/lists/partial" "$static/apt/cache/archives/partial"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        case "$file" in *.list | *.sources) ;; *) continue ;; esac
+        if [ ! -r "$file" ]; then continue; fi
+        sed 's/^deb /deb-src /; s/^Types:.*/Types: deb-src/' "$file" >"$static/apt/${file#/etc/apt/}"
+    done
+    apt=(apt-get -qq -o "Dir::Etc::SourceList=$static/apt/sources.list"
+        -o "Dir::Etc::SourceParts=$static/apt/sources.list.d" -o "Dir::State::Lists=$static/apt/lists"
+        -o "Dir::Cache=$static/apt/cache" -o APT::Sandbox::User=)
+    # Other repositories may have no sources.
+    "${apt[@]}" update >"$static/apt.log" 2>&1 || true
+    for package in "nginx=$(dpkg-query -W -f '${source:Version}' nginx 2>/dev/null)" nginx; do
+        (cd "$static" && "${apt[@]}" source --download-only --tar-only "$package") >>"$static/apt.log" 2>&1 || true
+        if [ -f "$tarball" ]; then break; fi
+    done
+    rm -rf "$static/apt"
+    [ -f "$tarball" ]
+}
+
+# An nginx with the module built in: RATECELL_NGINX_STATIC is its path.
+build_static() {
+    if ! diff -q <(nginx_here) "$static/nginx.txt" >/dev/null 2>&1; then
+        rm -rf "$static"
+        mkdir -p "$static"
+    fi
+    if ! download; then
+        left_out "nginx with the module built in: apt has no sources of $(nginx -v 2>&1)"
+        return
+    fi
+    nginx_here >"$static/nginx.txt"
+    if [ ! -f "$static/objs/Makefile" ] || [ bindings/nginx/config -nt "$static/objs/Makefile" ]; then
+        rm -rf "$static/objs" "$static/sources"
+        mkdir "$static/sources"
+        tar -xzf "$tarball" -C "$static/sources" --strip-components=1
+        (cd "$static/sources" && ./configure --builddir="$static/objs" --with-cc-opt=-O0 \
+            --with-http_realip_module --with-http_auth_request_module --add-module="$OLDPWD/bindings/nginx") \
+            >"$static/configure.log" 2>&1 || { tail -n 5 "$static/configure.log" >&2; exit 1; }
+    fi
+    if [ "$RATECELL_LIBRARY" -nt "$static/objs/nginx" ]; then rm -f "$static/objs/nginx"; fi
+    make --no-print-directory --silent -j2 -f "$static/objs/Makefile" -C "$static/sources" >&2
+    export RATECELL_NGINX_STATIC="$static/objs/nginx"
+    no_global_names "$RATECELL_NGINX_STATIC"
+}
+
+# Another module may hold another version of the library.
+no_global_names() {
+    if nm -D --defined-only "$1" | grep ' ratecell_' >&2; then
+        echo "$1: expected that no name of the library is global" >&2
+        exit 1
+    fi
+}
+
 # Configured once, until what the configuration depends on is newer, and from nothing for another nginx.
 build() {
     ci/capi.sh "$out/lib" >&2
@@ -49,12 +109,7 @@ build() {
     # nginx's makefile does not know that the module depends on the library.
     if [ "$RATECELL_LIBRARY" -nt "$out/objs/$name.so" ]; then rm -f "$out/objs/$name.so"; fi
     make --no-print-directory --silent -f "$out/objs/Makefile" -C "$sources" modules >&2
-
-    # Another module may hold another version of the library.
-    if nm -D --defined-only "$out/objs/$name.so" | grep ' ratecell_' >&2; then
-        echo "$name.so: expected that no name of the library is global" >&2
-        exit 1
-    fi
+    no_global_names "$out/objs/$name.so"
 }
 
 install_module() {
@@ -73,6 +128,7 @@ case "${1:-}" in
 -*) sed -n '2,7p' "$0" >&2 && exit 2 ;;
 *)
     build
+    build_static
     export RATECELL_NGINX_MODULE="$out/objs/$name.so" RATECELL_SHARED_LIBRARY="$out/lib/libratecell.so"
     if [ $# -gt 0 ]; then tests=("$@"); else tests=(discover); fi
     (cd bindings/nginx/tests && python3 -B -m unittest "${tests[@]}")

@@ -40,7 +40,7 @@ reached() {
 objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
 deciding=(
     check check_at check_within check_within_at check_hash check_hash_at check_batch charge charge_at peek peek_at forget
-    now stats stats_at
+    now stats
 )
 for function in check_all "${deciding[@]/#/limiter_}"; do
     names="$(reached "ratecell_$function")"

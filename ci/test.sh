@@ -4,7 +4,18 @@ source "$(dirname "$0")/lib.sh"
 
 # The same cases each time, so that a failure is of the change it is found with. `cargo test` alone has others each time.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
+# A setting of the whole machine: changed only where the machine is CI's own, until the tests have ended.
+protected=/proc/sys/fs/protected_regular
+if [ "${CI:-}" = true ] && [ "$(cat $protected 2>/dev/null)" = 0 ] && [ -w $protected ]; then
+    trap 'echo 0 >$protected' EXIT
+    echo 1 >$protected
+fi
 cargo test --workspace --features ratecell/capi
-# As the test itself asks.
+# As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||
     left_out "a file opened in another time namespace: none can be made here"
+unshare --mount --time --monotonic=1 --fork mount -t tmpfs none /proc/sys 2>/dev/null ||
+    left_out "a restart where the boot id is hidden: nothing can be hidden here"
+[ "$(id -u)" = 0 ] || left_out "files of several users: only the super-user can be another"
+[ "$(cat $protected 2>/dev/null || echo 0)" != 0 ] ||
+    left_out "a file of another user in a sticky directory: fs.protected_regular is 0 here"

@@ -58,6 +58,16 @@
 
 
 /**
+ * A flag of ratecell_limiter_stats: at now_ns.
+ */
+#define RATECELL_AT 1
+
+/**
+ * A flag of ratecell_limiter_stats: every key is counted.
+ */
+#define RATECELL_EXACT 2
+
+/**
  * What a function answers. Negative: an error; nothing was charged, nothing was written.
  */
 enum ratecell_status
@@ -435,7 +445,7 @@ typedef struct ratecell_stats {
    */
   uint64_t slots;
   /**
-   * Keys that are not as good as never used at the time asked for. Exact while nothing else runs.
+   * Keys that are not as good as never used at the time asked for.
    */
   uint64_t live;
   /**
@@ -466,6 +476,11 @@ typedef struct ratecell_stats {
    * Requests that met so many others at once that they were answered as by a full table.
    */
   uint64_t exhausted;
+  /**
+   * How many more or fewer than live there may be: 0 where all were counted, which is exact while nothing else
+   * runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+   */
+  uint64_t live_error;
 } ratecell_stats;
 
 #ifdef __cplusplus
@@ -941,35 +956,35 @@ int32_t ratecell_file_explain(const char *path,
                               size_t buffer_len);
 
 /**
- * Tell what a limiter holds now and what has happened to it.
+ * Tell what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
+ * otherwise.
+ *
+ * Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
+ * no other memory is read. With RATECELL_EXACT every key is counted: tens of milliseconds for ten million keys, and
+ * all memory of a region becomes resident.
  *
  * size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
- * are 0. Walks the whole table: tens of milliseconds for ten million keys.
+ * are 0.
  *
  * Returns 0 and writes *stats.
- * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).
+ * Errors: RATECELL_EINVAL (limiter, flags, stats), RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).
  * NULL: neither.
  * Threads: any.
  * Since: 0.1
  */
 int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
+                               uint32_t flags,
+                               uint64_t now_ns,
                                struct ratecell_stats *stats,
                                size_t size);
 
 /**
- * ratecell_limiter_stats at now_ns.
+ * Check a policy and write it in its canonical form, and a NUL: one space between its words, the shortest
+ * periods, and its options in one order. "100 per minute" is written as "100/m".
  *
- * Returns, errors, NULL and threads: as ratecell_limiter_stats.
- * Since: 0.1
- */
-int32_t ratecell_limiter_stats_at(const struct ratecell_limiter *limiter,
-                                  uint64_t now_ns,
-                                  struct ratecell_stats *stats,
-                                  size_t size);
-
-/**
- * Check a policy and write it with one space between its words, the shortest periods and its options in
- * one order, and a NUL.
+ * The grammar is [algorithm] LIMIT/PERIOD [option=value]... [& layer]..., such as "10/s burst=20". LIMIT may
+ * have underscores, and a point if it is a rate; PERIOD is a unit (ns us ms s m h d w, or its English name)
+ * with an optional whole number before it; `per` may stand for the slash. vectors/README.md defines it.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
  * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.

@@ -509,16 +509,18 @@ public:
         return check_batch_at(std::data(requests), std::size(requests), now, std::data(decisions));
     }
 
-    /// What it holds now and what has happened to it. Walks the whole table.
-    Result<Stats> stats() const noexcept {
-        return tell<Stats>([&](Stats *out) { return ratecell_limiter_stats(get(), out, sizeof *out); });
+    /// What it holds now and what has happened to it. Of many keys the live ones are estimated, within live_error;
+    /// with RATECELL_EXACT they are counted, which reads the whole table.
+    Result<Stats> stats(std::uint32_t flags = 0) const noexcept {
+        return tell<Stats>(
+            [&](Stats *out) { return ratecell_limiter_stats(get(), flags, 0, out, sizeof *out); });
     }
 
     /// stats at a time, as check_at.
-    Result<Stats> stats_at(std::chrono::nanoseconds now) const noexcept {
+    Result<Stats> stats_at(std::chrono::nanoseconds now, std::uint32_t flags = 0) const noexcept {
         return tell<Stats>([&](Stats *out) {
             return at(now, [&](std::uint64_t now_ns) {
-                return ratecell_limiter_stats_at(get(), now_ns, out, sizeof *out);
+                return ratecell_limiter_stats(get(), flags | RATECELL_AT, now_ns, out, sizeof *out);
             });
         });
     }

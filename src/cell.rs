@@ -76,11 +76,11 @@ impl Cell {
 }
 
 /// Waits before the next attempt, after so many that failed: at first for about as long as the line takes to the other
-/// processor and back. Whoever has it meanwhile charges it many times over, which both would else wait for.
+/// processor and back. Meanwhile its owner can charge it many times, and each change of owner costs more than a charge.
 #[cold]
 #[inline(never)]
 pub(crate) fn back_off(failed: u32) {
-    for _ in 0..2 << failed.clamp(1, 5) {
+    for _ in 0..4 << failed.clamp(1, 4) {
         core::hint::spin_loop();
     }
 }

@@ -34,6 +34,26 @@ fn system_monotonic() -> u64 {
     read(ClockId::Monotonic)
 }
 
+/// The system's clocks at one time: nanoseconds, each from its own zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) wall: u64,
+    /// CLOCK_MONOTONIC: the time since the machine started, without that in which it was suspended.
+    pub(crate) monotonic: u64,
+    /// CLOCK_BOOTTIME: the time since the machine started.
+    pub(crate) boottime: u64,
+}
+
+impl Reading {
+    pub(crate) fn now() -> Self {
+        Self {
+            wall: read(ClockId::Realtime),
+            monotonic: system_monotonic(),
+            boottime: read(ClockId::Boottime),
+        }
+    }
+}
+
 /// The Monday 00:00 UTC at or before a time given in nanoseconds since 1970.
 fn monday_before(wall_ns: u64) -> u64 {
     match wall_ns.checked_sub(FIRST_MONDAY_NS) {
@@ -86,9 +106,9 @@ impl Clock {
         self.monotonic_to_epoch
     }
 
-    /// Nanoseconds between what this clock tells and what the wall clock does.
-    pub(crate) fn distance_from_wall(&self) -> u64 {
-        self.now().abs_diff(read(ClockId::Realtime).wrapping_sub(self.epoch_wall))
+    /// When CLOCK_MONOTONIC was 0, by this clock, in nanoseconds since 1970.
+    pub(crate) fn monotonic_zero(&self) -> u64 {
+        self.epoch_wall.wrapping_add(self.monotonic_to_epoch)
     }
 
     /// Nanoseconds since the epoch.

@@ -72,6 +72,6 @@ pub use shared::{
     ratecell_region_explain, ratecell_region_init, ratecell_region_init_zeroed, ratecell_region_max_keys,
     ratecell_region_size,
 };
-pub use stats::{ratecell_limiter_stats, ratecell_limiter_stats_at, ratecell_stats};
+pub use stats::{RATECELL_AT, RATECELL_EXACT, ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::{ratecell_version_number, ratecell_version_string};

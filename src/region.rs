@@ -15,10 +15,12 @@ use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Table, WhenFull, buckets_for, keys_in};
 use ratecell_core::algorithm::Packing;
 
+mod access;
 mod boot;
 pub(crate) mod file;
 mod header;
 
+pub(crate) use boot::Medium;
 pub(crate) use header::Header;
 
 /// The tables begin after the header.
@@ -96,12 +98,18 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
 }
 
 /// The header of the region in `memory`, if it is one that can be used here and now.
-pub(crate) fn attach(memory: &Memory) -> Result<Header, RegionError> {
-    let header = Header::read(memory)?;
+pub(crate) fn attach(memory: &Memory, medium: Medium) -> Result<Header, RegionError> {
+    let header = Header::read(memory, medium)?;
     if header.bytes > memory.len() {
         return Err(RegionError::TooSmall { needed: header.bytes, len: memory.len() });
     }
     Ok(header)
+}
+
+/// Notes in the region of a file that it was opened: a monotonic clock that is behind what the file has seen is
+/// another boot's. Memory is left as it is: its region ends with the boot.
+pub(crate) fn note(memory: &Memory) -> Result<(), RegionError> {
+    header::note(memory)
 }
 
 impl Header {

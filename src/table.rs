@@ -19,6 +19,7 @@ mod insert;
 mod inspect;
 pub(crate) mod layout;
 pub(crate) mod log;
+mod survey;
 mod take;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 #[expect(unsafe_code, reason = "the table's memory is mapped, zeroed and shared")]
@@ -29,6 +30,7 @@ use crate::tests::model as memory;
 pub(crate) use counters::Counters;
 pub use counters::Stats;
 pub(crate) use hash::{Secret, spread};
+pub(crate) use survey::Extent;
 
 use geometry::{Address, Geometry};
 use layout::{Bucket, Ledger, Slot, Tag};
@@ -288,19 +290,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => 0,
         };
         algorithm.above(word, ledger.floor.load(), now)
-    }
-
-    /// What has happened, and how many keys are not fresh at `now`: a walk over the whole table.
-    pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64) -> Stats {
-        let slots = self.geometry.indices().flat_map(|index| &self.buckets.get(index).slots);
-        let live =
-            slots.filter(|slot| !slot.tag.load().is_empty() && !algorithm.is_fresh(slot.cell.load(), now));
-        Stats {
-            slots: self.geometry.buckets() * SLOTS,
-            live: live.count(),
-            bytes: Self::bytes(self.geometry.buckets()).unwrap_or(usize::MAX),
-            ..self.counters.sum()
-        }
     }
 }
 

@@ -21,6 +21,7 @@
 //	fixed_window 5000/1h                      aligned to UTC; offset=30m, or start=first
 //	10/s burst=20 & sliding_window 1000/1h    layers: all or none
 //
+// "100 per minute", "10r/s", "1_000/hour" and "0.5/s" are read as well; [Limiter.Policy] is the canonical form.
 // Rates are exact fractions: 3 a second is 3 in every second, for ever. An error of [New] says what is wrong
 // with a policy, where, and what was expected.
 //

@@ -8,8 +8,10 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"strconv"
 	"strings"
+	"syscall"
 )
 
 // ErrClosed is the error of a limiter that is closed.
@@ -53,14 +55,16 @@ func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.in
 	return &Error{Status: Status(status), Text: string(buffer[:length])}
 }
 
-// openError opens a file as the C library has, and returns the system's error; nil if it can be opened, and the
-// system has refused something else.
-func openError(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
+// openError is the system's error that explains why the C library cannot open a file; nil if the system has refused
+// something else, or nothing any more.
+func openError(path, explanation string) error {
+	_, after, found := strings.Cut(explanation, "(os error ")
+	number, _, _ := strings.Cut(after, ")")
+	errno, err := strconv.Atoi(number)
+	if !found || err != nil {
+		return nil
 	}
-	return file.Close()
+	return &fs.PathError{Op: "open", Path: path, Err: syscall.Errno(errno)}
 }
 
 // text is s, which goes to C, where a text ends at its first NUL.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -40,6 +43,36 @@ func TestErrorsHaveAStatus(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Status != status {
 			t.Errorf("%v, expected an Error of the status %v", err, status)
 		}
+	}
+}
+
+// Of the super-user nothing is refused by a mode: such a one asks as somebody else.
+func TestErrorsSayWhichPermissionIsMissing(t *testing.T) {
+	if os.Geteuid() == 0 {
+		again := exec.Command("/proc/self/exe", "-test.run", "^TestErrorsSayWhichPermissionIsMissing$")
+		again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		again.Dir = "/"
+		if output, err := again.CombinedOutput(); err != nil {
+			t.Errorf("as another user: %v: %s", err, output)
+		}
+		return
+	}
+	dir := t.TempDir()
+	closed := filepath.Join(dir, "closed")
+	if err := os.WriteFile(closed, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(closed, "1/s")
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "mode 0400; expected one that user") {
+		t.Errorf("a file that may be read: %v, expected one that is fs.ErrPermission and says why", err)
+	}
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	_, err = Open(filepath.Join(dir, "absent"), "1/s")
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "mode 0500; expected a file") {
+		t.Errorf("a folder that may be read: %v, expected one that is fs.ErrPermission and says why", err)
 	}
 }
 

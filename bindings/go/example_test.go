@@ -33,7 +33,7 @@ func ExampleNew_error() {
 	_, err := ratecell.New("100 a second")
 	fmt.Println(err)
 	// Output:
-	// ratecell: syntax at column 1: `100`: expected LIMIT/PERIOD, such as 100/s or 5000/1h
+	// ratecell: syntax at column 5: `a` after `100`: expected LIMIT/PERIOD, such as 100/s or 5000/1h
 }
 
 func ExampleOpen() {

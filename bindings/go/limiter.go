@@ -78,7 +78,7 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 			return C.ratecell_file_explain(cPath, cPolicy, &config, buffer, len)
 		})
 		if refused.Status == StatusFile {
-			refused.Err = openError(path)
+			refused.Err = openError(path, refused.Text)
 		}
 		return nil, refused
 	}

@@ -44,7 +44,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		make func() (*Limiter, error)
 		says []string
 	}{
-		"policy":         {func() (*Limiter, error) { return New("100 per second") }, []string{"LIMIT/PERIOD"}},
+		"policy":         {func() (*Limiter, error) { return New("100 a second") }, []string{"LIMIT/PERIOD"}},
 		"unknown":        {func() (*Limiter, error) { return New("lucky 3/s") }, []string{"lucky", "gcra"}},
 		"zero":           {func() (*Limiter, error) { return New("0/s") }, []string{"limit"}},
 		"empty":          {func() (*Limiter, error) { return New("") }, []string{"expected"}},
@@ -87,7 +87,10 @@ func TestWhenFull(t *testing.T) {
 		for i := 0; i < 1000; i++ {
 			limiter.Allow(strings.Repeat("k", i))
 		}
-		stats, err := limiter.Stats()
+		stats, err := limiter.StatsExact()
+		if again, _ := limiter.Stats(); again != stats {
+			t.Errorf("WhenFull(%d): %+v, expected all of a small table to be counted: %+v", full, again, stats)
+		}
 		if err != nil || counted(stats) == 0 || stats.Slots < 8 || stats.Live == 0 || stats.Bytes == 0 {
 			t.Errorf("WhenFull(%d): %+v, %v", full, stats, err)
 		}

@@ -16,11 +16,17 @@ const vectorKeys = 4096
 
 // What a JSON line of the vectors holds that is no request.
 type vectorLine struct {
-	Vectors  int `json:"ratecell_vectors"`
-	Section  string
-	Policy   json.RawMessage
-	Error    string
-	Resolved *struct {
+	Vectors int `json:"ratecell_vectors"`
+	Kind    string
+	Section string
+	Policy  json.RawMessage
+	Error   string
+	// Of the grammar: what is read, and how it is printed or refused.
+	Text      string
+	Canonical string
+	Column    int
+	Message   string
+	Resolved  *struct {
 		Capacity uint64
 		MaxNowNs uint64 `json:"max_now_ns"`
 		Layers   []struct {
@@ -76,6 +82,7 @@ func (r *replay) file(path string) {
 	}
 	defer file.Close()
 	var limiter *Limiter
+	var version, isGrammar = 1, false
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for number := 1; lines.Scan(); number++ {
@@ -91,9 +98,14 @@ func (r *replay) file(path string) {
 		}
 		switch {
 		case number == 1:
-			if said.Vectors != 1 {
-				r.t.Fatalf("%s: not a file of vectors of version 1", r.at)
+			if isGrammar = said.Kind == "grammar"; isGrammar {
+				version = 3
 			}
+			if said.Vectors != version {
+				r.t.Fatalf("%s: not a file of vectors of version %d", r.at, version)
+			}
+		case isGrammar:
+			r.grammar(&said, line)
 		case said.Section != "":
 			r.end(limiter)
 			limiter, err = New(policyText(r.t, said.Policy), MaxKeys(vectorKeys))
@@ -177,6 +189,30 @@ var vectorErrors = map[string]Status{
 	"precision":         StatusPolicyPrecision,
 	"unknown_algorithm": StatusPolicyUnknownAlgorithm,
 	"bad_layers":        StatusPolicyBadLayers,
+	"syntax":            StatusPolicySyntax,
+}
+
+// grammar is a line of grammar.jsonl: a text, with the policy that it is read as or with its error.
+func (r *replay) grammar(said *vectorLine, line []byte) {
+	limiter, err := New(said.Text, MaxKeys(1))
+	if said.Error != "" {
+		refused, ok := err.(*Error)
+		text := fmt.Sprintf("%s at column %d: %s", said.Error, said.Column, said.Message)
+		r.stated(ok && refused.Status == vectorErrors[said.Error] && refused.Text == text, line, err)
+		return
+	}
+	if err != nil {
+		r.stated(false, line, err)
+		return
+	}
+	defer limiter.Close()
+	meant, err := New(policyText(r.t, said.Policy), MaxKeys(1))
+	if err != nil {
+		r.t.Fatalf("%s: %v", r.at, err)
+	}
+	defer meant.Close()
+	got := limiter.Policy()
+	r.stated(got == said.Canonical && got == meant.Policy(), line, got)
 }
 
 // construct is a line of construct.jsonl: a policy, with its error or with how it resolves.

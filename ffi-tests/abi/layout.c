@@ -45,7 +45,7 @@ FIELD(ratecell_claim, now_ns, 24, uint64_t);
 FIELD(ratecell_claim, cost, 32, uint32_t);
 FIELD(ratecell_claim, reserved, 36, uint32_t);
 
-SIZE(ratecell_stats, 72, 8);
+SIZE(ratecell_stats, 80, 8);
 FIELD(ratecell_stats, slots, 0, uint64_t);
 FIELD(ratecell_stats, live, 8, uint64_t);
 FIELD(ratecell_stats, bytes, 16, uint64_t);
@@ -55,6 +55,7 @@ FIELD(ratecell_stats, shared, 40, uint64_t);
 FIELD(ratecell_stats, denied_full, 48, uint64_t);
 FIELD(ratecell_stats, allowed_full, 56, uint64_t);
 FIELD(ratecell_stats, exhausted, 64, uint64_t);
+FIELD(ratecell_stats, live_error, 72, uint64_t);
 
 SIZE(ratecell_status, 4, 4);
 SIZE(ratecell_when_full, 4, 4);
@@ -164,9 +165,8 @@ FUNCTION(ratecell_region_explain,
          int32_t (*)(void *, size_t, const char *, const ratecell_config *, char *, size_t));
 FUNCTION(ratecell_file_explain,
          int32_t (*)(const char *, const char *, const ratecell_config *, char *, size_t));
-FUNCTION(ratecell_limiter_stats, int32_t (*)(const ratecell_limiter *, ratecell_stats *, size_t));
-FUNCTION(ratecell_limiter_stats_at,
-         int32_t (*)(const ratecell_limiter *, uint64_t, ratecell_stats *, size_t));
+FUNCTION(ratecell_limiter_stats,
+         int32_t (*)(const ratecell_limiter *, uint32_t, uint64_t, ratecell_stats *, size_t));
 FUNCTION(ratecell_policy_format, int32_t (*)(const char *, char *, size_t));
 FUNCTION(ratecell_policy_explain, int32_t (*)(const char *, char *, size_t));
 FUNCTION(ratecell_header_name, const char *(*)(int32_t));

@@ -53,8 +53,6 @@ static const struct pointer pointers[] = {
     { LIMITER_CHECK_BATCH, AT(decisions), 8, RATECELL_EINVAL },
     { LIMITER_STATS, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_STATS, AT(stats), 8, RATECELL_EINVAL },
-    { LIMITER_STATS_AT, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_STATS_AT, AT(stats), 8, RATECELL_EINVAL },
     { POLICY_FORMAT, AT(policy), 1, RATECELL_EINVAL },
     { POLICY_FORMAT, AT(buffer), 1, RATECELL_EINVAL },
     { POLICY_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
@@ -134,8 +132,6 @@ static const struct {
     { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
     { LIMITER_STATS, AT(size), SIZE_MAX, RATECELL_ESIZE },
     { LIMITER_STATS, AT(size), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_STATS_AT, AT(size), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_STATS_AT, AT(size), TOO_MANY(char), RATECELL_ESIZE },
     { LIMITER_POLICY, AT(len), SIZE_MAX, RATECELL_ESIZE },
     { LIMITER_POLICY, AT(len), TOO_MANY(char), RATECELL_ESIZE },
     { POLICY_FORMAT, AT(len), SIZE_MAX, RATECELL_ESIZE },
@@ -196,7 +192,7 @@ static char *get_pointer(const struct call *call, size_t at) {
 static void nothing_is_charged(const struct call *call) {
     ratecell_stats stats;
     ratecell_decision decision;
-    CHECK_STATUS(ratecell_limiter_stats_at(call->limiter, call->now_ns, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(call->limiter, RATECELL_AT, call->now_ns, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
     CHECK_STATUS(ratecell_limiter_peek_at(call->limiter, "key", 3, call->now_ns, &decision),
                  RATECELL_ALLOWED);

@@ -88,7 +88,7 @@ static void one_bad_request_is_a_bad_batch(void) {
                 CHECK_STATUS(ratecell_limiter_check_batch(limiter, requests, n, 0, decisions),
                              bad[i].status);
                 CHECK_UNTOUCHED(decisions);
-                CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+                CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
                 CHECK_U64(stats.live, 0);
             }
         }

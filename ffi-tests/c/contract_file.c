@@ -258,10 +258,19 @@ static int as_anybody(void (*run)(void)) {
 
 static void is_refused_by_its_mode(void) {
     FILE_REFUSED(path, POLICY, &few, RATECELL_EFILE, strerror(EACCES));
+    FILE_REFUSED(path, POLICY, &few, RATECELL_EFILE, "expected one that user");
+}
+
+static void is_refused_by_its_folder(void) {
+    FILE_REFUSED(path, POLICY, &few, RATECELL_EFILE, strerror(EACCES));
+    FILE_REFUSED(path, POLICY, &few, RATECELL_EFILE, "a directory in which user");
 }
 
 static void a_mode_is_heeded(void) {
     static const mode_t modes[] = { 0, 0444, 0222 };
+    CHECK(chmod(folder, 0555) == 0);
+    check_case("a folder of mode 555");
+    CHECK_STATUS(as_anybody(is_refused_by_its_folder), 0);
     CHECK(chmod(folder, 0755) == 0);
     ratecell_limiter_free(OPENED(path, POLICY, &few));
     for (size_t i = 0; i < CHECK_COUNT(modes); i++) {

@@ -13,7 +13,7 @@
 
 /* What stands in the words of the header. The last of them are not used. */
 enum word {
-    MAGIC = 0, LAYOUT = 1, CLOCK = 48, UNUSED = 57,
+    MAGIC = 0, LAYOUT = 1, CLOCK = 48, UNUSED = 61,
     /* Of the copy of the clock that counts, which is the first; the other is not. */
     OFFSET = 49, BOOT = 50, MORE_BOOT = 51, NAMESPACE = 52, OTHER = 53
 };

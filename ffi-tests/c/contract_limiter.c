@@ -153,7 +153,7 @@ static uint64_t slots(const ratecell_config *config) {
     ratecell_limiter *limiter = NULL;
     ratecell_stats stats;
     CHECK_STATUS(ratecell_limiter_new(POLICY, config, &limiter), 0);
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     ratecell_limiter_free(limiter);
     return stats.slots;
 }

@@ -51,7 +51,7 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     CHECK_STATUS(ratecell_region_explain(memory, len, policy, NULL, why, sizeof why), 0);
     CHECK_TEXT(why, "");
     CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, NULL, 0), 0);
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
     CHECK_U64(stats.slots, (room + 5) / 6 * 8);
     CHECK(stats.bytes + REGION_HEADER == len);
@@ -67,7 +67,7 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
 
     /* Without a word, as many as fit; the rest of the memory is not used. */
     CHECK_STATUS(ratecell_region_init(memory, len, policy, NULL, &limiter), 0);
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.slots, (room + 5) / 6 * 8);
     ratecell_limiter_free(limiter);
     free(memory);
@@ -261,8 +261,8 @@ static void a_full_region_is_full_for_all(void) {
         CHECK_STATUS(ratecell_limiter_check_hash_at(limiter, hash << 32, 1, 0, NULL),
                      hash < 8 ? RATECELL_ALLOWED : RATECELL_DENIED);
     }
-    CHECK_STATUS(ratecell_limiter_stats_at(here, 0, &ours, sizeof ours), 0);
-    CHECK_STATUS(ratecell_limiter_stats_at(there, 0, &theirs, sizeof theirs), 0);
+    CHECK_STATUS(ratecell_limiter_stats(here, RATECELL_AT, 0, &ours, sizeof ours), 0);
+    CHECK_STATUS(ratecell_limiter_stats(there, RATECELL_AT, 0, &theirs, sizeof theirs), 0);
     CHECK(memcmp(&ours, &theirs, sizeof ours) == 0);
     CHECK_U64(ours.live, 8);
     CHECK_U64(ours.denied_full, 92);

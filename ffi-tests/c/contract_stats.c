@@ -7,9 +7,14 @@
 #define SECOND UINT64_C(1000000000)
 
 static ratecell_stats stats_at(const ratecell_limiter *limiter, uint64_t now_ns) {
-    ratecell_stats stats;
+    ratecell_stats stats, exact;
     UNTOUCHED(stats);
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, now_ns, &stats, sizeof stats), 0);
+    UNTOUCHED(exact);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, now_ns, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT | RATECELL_EXACT, now_ns, &exact, sizeof exact), 0);
+    /* In a table so small every key is counted. */
+    CHECK_U64(exact.live_error, 0);
+    CHECK(memcmp(&stats, &exact, sizeof stats) == 0);
     return stats;
 }
 
@@ -54,7 +59,7 @@ static void stats_now_are_stats_at_now(void) {
     CHECK_STATUS(ratecell_limiter_now(limiter, &now), 0);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 3, now, NULL), RATECELL_ALLOWED);
     UNTOUCHED(by_clock);
-    CHECK_STATUS(ratecell_limiter_stats(limiter, &by_clock, sizeof by_clock), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, 0, 7, &by_clock, sizeof by_clock), 0);
     by_time = stats_at(limiter, now);
     CHECK(memcmp(&by_clock, &by_time, sizeof by_clock) == 0);
     CHECK_U64(by_clock.live, 1);
@@ -108,6 +113,47 @@ static void a_full_table_counts_what_it_does(void) {
     CHECK_U64(stats.evicted + stats.forgiven + stats.shared + stats.denied_full + stats.exhausted, 0);
 }
 
+/* A million keys' room, of which not all is looked at. */
+static void a_large_table_is_estimated(void) {
+    ratecell_config million = { sizeof million, 1000000, 0 };
+    ratecell_limiter *limiter = NULL;
+    ratecell_stats sample, exact, by_clock;
+    check_case("an estimate");
+    CHECK_STATUS(ratecell_limiter_new("10/w", &million, &limiter), 0);
+    for (uint32_t key = 0; key < 300000; key++) {
+        CHECK_STATUS(ratecell_limiter_check_at(limiter, &key, sizeof key, 1, 0, NULL), RATECELL_ALLOWED);
+    }
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &sample, sizeof sample), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT | RATECELL_EXACT, 0, &exact, sizeof exact), 0);
+    CHECK_U64(exact.live + exact.evicted, 300000);
+    CHECK_U64(exact.live_error, 0);
+    CHECK(sample.live_error > 0);
+    CHECK(sample.live_error < exact.live / 20);
+    CHECK(sample.live <= exact.live + sample.live_error);
+    CHECK(exact.live <= sample.live + sample.live_error);
+    sample.live = exact.live;
+    sample.live_error = 0;
+    CHECK(memcmp(&sample, &exact, sizeof sample) == 0);
+    /* By the clock, days after its epoch or none: nobody knows how many are live, but all are counted. */
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_EXACT, 0, &by_clock, sizeof by_clock), 0);
+    CHECK_U64(by_clock.live_error, 0);
+    ratecell_limiter_free(limiter);
+}
+
+static void unknown_flags_are_refused(void) {
+    ratecell_limiter *limiter = LIMITER("10/w");
+    ratecell_stats stats;
+    check_case("flags");
+    for (uint32_t flag = 4; flag != 0; flag <<= 1) {
+        UNTOUCHED(stats);
+        CHECK_STATUS(ratecell_limiter_stats(limiter, flag, 0, &stats, sizeof stats), RATECELL_EINVAL);
+        CHECK_STATUS(ratecell_limiter_stats(limiter, flag | RATECELL_AT, 0, &stats, sizeof stats),
+                     RATECELL_EINVAL);
+        check_filled(&stats, sizeof stats, "the stats", __FILE__, __LINE__);
+    }
+    ratecell_limiter_free(limiter);
+}
+
 static void as_many_bytes_are_written_as_asked_for(void) {
     struct {
         ratecell_stats stats;
@@ -122,7 +168,7 @@ static void as_many_bytes_are_written_as_asked_for(void) {
         size_t known = size < sizeof whole ? size : sizeof whole;
         check_case("stats of %zu bytes", size);
         UNTOUCHED(longer);
-        CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &longer.stats, size), 0);
+        CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &longer.stats, size), 0);
         CHECK(memcmp(&longer, &whole, known) == 0);
         CHECK(memcmp((char *)&longer + known, zeros, size - known) == 0);
         check_filled((char *)&longer + size, sizeof longer - size, "what follows", __FILE__, __LINE__);
@@ -134,6 +180,8 @@ int main(void) {
     live_keys_are_those_with_something_to_remember();
     stats_now_are_stats_at_now();
     a_full_table_counts_what_it_does();
+    a_large_table_is_estimated();
+    unknown_flags_are_refused();
     as_many_bytes_are_written_as_asked_for();
     return CHECK_END();
 }

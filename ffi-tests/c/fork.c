@@ -19,7 +19,7 @@ static uint32_t admitted(const ratecell_limiter *limiter, const char *key, uint6
 
 static uint64_t live(const ratecell_limiter *limiter, uint64_t now_ns) {
     ratecell_stats stats;
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, now_ns, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, now_ns, &stats, sizeof stats), 0);
     return stats.live;
 }
 

@@ -291,7 +291,7 @@ static uint64_t killed_on_many_keys(uint64_t when_full, int round) {
         CHECK_STATUS(status, RATECELL_DENIED);
         beyond += passed > SOME ? passed - SOME : 0;
     }
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, NOW, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, NOW, &stats, sizeof stats), 0);
     CHECK(stats.live <= stats.slots);
     /* Killed between an eviction and its count, a process has forgiven what nobody knows of: at most a key each. */
     CHECK(beyond <= stats.forgiven + (when_full == RATECELL_FULL_EVICT ? PROCESSES * SOME : 0));
@@ -301,7 +301,7 @@ static uint64_t killed_on_many_keys(uint64_t when_full, int round) {
     }
     /* A window later it is as good as new. */
     uint64_t later = NOW + UINT64_C(7200000000000);
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, later, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, later, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "new", 3, SOME, later, NULL), RATECELL_ALLOWED);
     ratecell_limiter_free(limiter);

@@ -42,7 +42,7 @@ static void on_alarm(int number) {
     wrong_in_handler += ratecell_limiter_now(limiter, &now) != 0;
     wrong_in_handler += ratecell_limiter_check(limiter, "of the handler", 14, 0, NULL) != RATECELL_ALLOWED;
     wrong_in_handler += ratecell_limiter_forget(limiter, "of the handler", 14) < 0;
-    wrong_in_handler += ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats) != 0;
+    wrong_in_handler += ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats) != 0;
     wrong_in_handler += ratecell_limiter_policy(limiter, text, sizeof text) <= 0;
     wrong_in_handler += ratecell_limiter_header(limiter, RATECELL_HEADER_RATELIMIT, "n", &decision, text,
                                                 sizeof text) <= 0;

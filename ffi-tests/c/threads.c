@@ -75,7 +75,7 @@ static void one_key(const char *policy, int threads, uint32_t cost) {
         check_case("%d threads at cost %u on %s, round %d", threads, (unsigned)cost, policy, round);
         CHECK_U64(admitted, CAPACITY);
     }
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, ROUNDS);
     CHECK_U64(stats.evicted + stats.exhausted, 0);
     ratecell_limiter_free(limiter);
@@ -110,7 +110,7 @@ static void *on_many_keys(void *argument) {
             work->wrong += seen.remaining >= CAPACITY || seen.limit != CAPACITY;
             work->wrong += ratecell_limiter_check(own, &key, sizeof key, 1, NULL) < 0;
         }
-        work->wrong += ratecell_limiter_stats_at(work->limiter, 0, &stats, sizeof stats) != 0;
+        work->wrong += ratecell_limiter_stats(work->limiter, RATECELL_AT, 0, &stats, sizeof stats) != 0;
         work->wrong += ratecell_limiter_policy(work->limiter, text, sizeof text) <= 0;
         ratecell_limiter_free(own);
     }
@@ -140,7 +140,7 @@ static void many_keys(const char *policy) {
         CHECK_U64(works[i].wrong, 0);
     }
     ratecell_stats stats;
-    CHECK_STATUS(ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, KEYS);
     ratecell_limiter_free(limiter);
 }

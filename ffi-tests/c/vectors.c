@@ -133,7 +133,7 @@ static int resolved_so(const ratecell_limiter *limiter, json_object *resolved) {
                   ratecell_limiter_peek_at(limiter, "resolved", 8, last + 1, NULL) == RATECELL_CLOCK_RANGE);
 }
 
-static int32_t status_of(const char *error, const char *policy) {
+static int32_t status_of(const char *error) {
     static const struct {
         const char *error;
         int32_t status;
@@ -147,11 +147,8 @@ static int32_t status_of(const char *error, const char *policy) {
         { "precision", RATECELL_EPOLICY_PRECISION },
         { "unknown_algorithm", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
         { "bad_layers", RATECELL_EPOLICY_BAD_LAYERS },
+        { "syntax", RATECELL_EPOLICY_SYNTAX },
     };
-    if (*policy == '\0') {
-        replay.unsaid += 1;
-        return RATECELL_EPOLICY_SYNTAX;
-    }
     for (size_t i = 0; i < CHECK_COUNT(errors); i++) {
         if (strcmp(errors[i].error, error) == 0) {
             return errors[i].status;
@@ -168,10 +165,35 @@ static void construct(json_object *object, const char *line) {
     json_object *error = field(object, "error");
     char policy[2048] = "";
     append_policy(policy, sizeof policy, field(object, "policy"));
+    /* No text at all. */
+    int unsaid = *policy == '\0';
+    replay.unsaid += (unsigned long)unsaid;
+    const char *expected = unsaid ? "syntax" : json_object_get_string(error);
     stated(error == NULL ? status == 0 && resolved_so(limiter, field(object, "resolved"))
-                         : status == status_of(json_object_get_string(error), policy) && limiter == NULL,
+                         : status == status_of(expected) && limiter == NULL,
            line, ratecell_strerror(status));
     ratecell_limiter_free(limiter);
+}
+
+/* A line of grammar.jsonl: a text, with the policy that it is read as or with its error. */
+static void grammar(json_object *object, const char *line) {
+    const char *text = json_object_get_string(field(object, "text"));
+    json_object *error = field(object, "error");
+    char got[1024] = "", meant[1024] = "", policy[2048] = "", expected[1024];
+    int32_t status = ratecell_policy_format(text, got, sizeof got);
+    if (error != NULL) {
+        ratecell_policy_explain(text, got, sizeof got);
+        snprintf(expected, sizeof expected, "%s at column %llu: %s", json_object_get_string(error),
+                 (unsigned long long)json_object_get_uint64(field(object, "column")),
+                 json_object_get_string(field(object, "message")));
+        stated(status == status_of(json_object_get_string(error)) && strcmp(got, expected) == 0, line, got);
+        return;
+    }
+    append_policy(policy, sizeof policy, field(object, "policy"));
+    ratecell_policy_format(policy, meant, sizeof meant);
+    stated(status == (int32_t)strlen(got) && strcmp(got, meant) == 0 &&
+               strcmp(got, json_object_get_string(field(object, "canonical"))) == 0,
+           line, status < 0 ? ratecell_strerror(status) : got);
 }
 
 /* Column `at` of a row; one that is not there is 0, and null is never. */
@@ -213,7 +235,7 @@ static void end_section(ratecell_limiter *limiter) {
     if (limiter == NULL) {
         return;
     }
-    if (ratecell_limiter_stats_at(limiter, 0, &stats, sizeof stats) != 0 ||
+    if (ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats) != 0 ||
         stats.evicted + stats.shared + stats.denied_full + stats.allowed_full > 0) {
         die("the section that ends here had keys without room");
     }
@@ -238,6 +260,7 @@ static void replay_file(const char *path) {
     char *line = NULL;
     size_t size = 0;
     ratecell_limiter *limiter = NULL;
+    int is_grammar = 0;
     replay.file = path;
     replay.line = 0;
     if (file == NULL) {
@@ -247,9 +270,13 @@ static void replay_file(const char *path) {
         json_object *value = parse(line);
         replay.line += 1;
         if (replay.line == 1) {
-            if (json_object_get_uint64(field(value, "ratecell_vectors")) != 1) {
-                die("not a file of vectors of version 1");
+            const char *kind = json_object_get_string(field(value, "kind"));
+            is_grammar = kind != NULL && strcmp(kind, "grammar") == 0;
+            if (json_object_get_uint64(field(value, "ratecell_vectors")) != (is_grammar ? 3 : 1)) {
+                die("not a file of vectors of its version");
             }
+        } else if (is_grammar) {
+            grammar(value, line);
         } else if (json_object_is_type(value, json_type_array)) {
             request(limiter, value, line);
         } else if (field(value, "section") != NULL) {

@@ -15,7 +15,7 @@ struct Refusal {
 
 const Refusal refusals[] = {
     {"", RATECELL_EPOLICY_SYNTAX},
-    {"100 per second", RATECELL_EPOLICY_SYNTAX},
+    {"100 a second", RATECELL_EPOLICY_SYNTAX},
     {"\xff/s", RATECELL_EPOLICY_SYNTAX},
     {"0/s", RATECELL_EPOLICY_ZERO_LIMIT},
     {"10/0s", RATECELL_EPOLICY_ZERO_PERIOD},

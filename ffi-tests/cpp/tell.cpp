@@ -71,11 +71,13 @@ void numbers_are_those_of_c() {
     CHECK(limiter.check_at("a", 1, 0s));
     CHECK(limiter.check_at("b", 1, 0s));
     ratecell_stats stats;
-    CHECK_EQUAL(ratecell_limiter_stats_at(limiter.get(), 0, &stats, sizeof stats), 0);
+    CHECK_EQUAL(ratecell_limiter_stats(limiter.get(), RATECELL_AT, 0, &stats, sizeof stats), 0);
     const ratecell::Stats told = *limiter.stats_at(0s);
     CHECK_EQUAL(told.live, 2u);
     CHECK_EQUAL(told.slots, stats.slots);
     CHECK_EQUAL(told.bytes, stats.bytes);
+    CHECK_EQUAL(limiter.stats_at(0s, RATECELL_EXACT)->live, stats.live);
+    CHECK_EQUAL(limiter.stats(RATECELL_EXACT)->live_error, 0u);
     CHECK_EQUAL(limiter.stats_at(30 * 24h)->live, 0u);
     CHECK_EQUAL(limiter.stats()->slots, stats.slots);
 }

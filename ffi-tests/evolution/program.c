@@ -57,7 +57,7 @@ int main(void)
         expect("check", i < 3 ? RATECELL_ALLOWED : RATECELL_DENIED,
                ratecell_limiter_check_at(limiter, "key", 3, 1, 0, &decision));
     expect("retry_after_ns", 333333334, (long long)decision.retry_after_ns);
-    expect("stats", 0, ratecell_limiter_stats_at(limiter, 0, &out.stats, sizeof out.stats));
+    expect("stats", 0, ratecell_limiter_stats(limiter, RATECELL_AT, 0, &out.stats, sizeof out.stats));
     expect("slots of max_keys", 800, (long long)out.stats.slots);
     expect("live", 1, (long long)out.stats.live);
     expect("exhausted", 0, (long long)out.stats.exhausted);

@@ -67,6 +67,7 @@ pub(crate) fn assert_lawful(policy: &Policy, cost: u32, now: u64, decision: &rat
 pub(crate) fn assert_possible(stats: &Stats, when_full: WhenFull) {
     let only = |count: u64, choice: WhenFull| count == 0 || when_full == choice;
     assert!(stats.live <= stats.slots, "{stats:?}: expected no more keys than places");
+    assert_eq!(stats.live_error, 0, "{stats:?}: expected every key of a small table to be counted");
     assert!(only(stats.evicted, WhenFull::Evict), "{stats:?}: expected no eviction under {when_full:?}");
     assert!(stats.forgiven >= stats.evicted, "{stats:?}: expected each evicted key to have held a unit");
     assert!(stats.evicted > 0 || stats.forgiven == 0, "{stats:?}: expected nothing to be forgiven");

@@ -28,29 +28,80 @@ fn accepted(text: &str, policy: &Policy) {
         printed.parse().unwrap_or_else(|error| panic!("{text:?}, printed {printed:?}: {error}"));
     assert_eq!(&again, policy, "{text:?}, printed {printed:?}: expected the same policy");
     assert_eq!(again.to_string(), printed, "{text:?}: expected to be printed the same again");
-    assert_eq!(words(&printed), words(text), "{text:?}, printed {printed:?}: expected the same words");
+    assert_eq!(meaning(&printed), meaning(text), "{text:?}, printed {printed:?}: expected the same meaning");
+    assert_eq!(
+        printed.split(' ').collect::<Vec<_>>(),
+        printed.split_ascii_whitespace().collect::<Vec<_>>(),
+        "{text:?}"
+    );
     assert!(policy.capacity() > 0, "{text:?}: expected a capacity above 0");
     assert!((1..=8).contains(&policy.resolved().count()), "{text:?}: expected 1 to 8 layers");
 }
 
-/// The words of each layer, in one order, as far as a word can be said in one way only.
-fn words(text: &str) -> Vec<Vec<String>> {
+/// What a layer's text means, read without the parser: only texts that are accepted come here.
+#[derive(Debug, PartialEq)]
+struct Meaning {
+    /// The limit and the nanoseconds that it is for, in lowest terms if it was said with a point.
+    quota: (u128, u128),
+    /// The algorithm, if it is not gcra, and the options, in one order. A time is nothing but its option's name.
+    words: Vec<String>,
+}
+
+fn meaning(text: &str) -> Vec<Meaning> {
     let layer = |layer: &str| {
-        let words = layer.split_ascii_whitespace().filter(|word| *word != "gcra");
-        let mut words: Vec<_> = words.map(word).collect();
+        let is_option = |word: &&str| word.contains('=');
+        let (options, others): (Vec<_>, Vec<_>) = layer.split_ascii_whitespace().partition(is_option);
+        let named = others[0].starts_with(|c: char| c.is_ascii_alphabetic());
+        let (names, quota) = others.split_at(usize::from(named));
+        let names = names.iter().filter(|name| **name != "gcra").map(|name| (*name).to_owned());
+        let mut words: Vec<_> = names.chain(options.into_iter().map(option)).collect();
         words.sort();
-        words
+        Meaning { quota: ratio(&quota.concat()), words }
     };
     text.split('&').map(layer).collect()
 }
 
-/// Numbers without leading zeros, and nothing of times: these have many forms.
-fn word(word: &str) -> String {
-    let number = |text: &str| text.parse::<u64>().map(|number| number.to_string());
-    match (word.split_once('/'), word.split_once('=')) {
-        (Some((limit, _)), _) => number(limit).unwrap_or_default(),
-        (None, Some((name, value))) if value.starts_with(|c: char| c.is_ascii_digit()) => {
-            format!("{name}={}", number(value).unwrap_or_default())
+/// A quota without its white space.
+fn ratio(quota: &str) -> (u128, u128) {
+    let (limit, period) =
+        quota.split_once('/').or_else(|| quota.split_once("per")).expect("a limit and a period");
+    let limit = limit.trim_end_matches('r').replace('_', "");
+    let (whole, fraction) = limit.split_once('.').unwrap_or((&limit, ""));
+    let (mut limit, mut times) = (number(&format!("{whole}{fraction}")), 1);
+    for _ in fraction.bytes() {
+        times *= 10;
+    }
+    // Ten has no other factors.
+    for factor in [2, 5] {
+        while times % factor == 0 && limit % factor == 0 {
+            (times, limit) = (times / factor, limit / factor);
+        }
+    }
+    let unit = period.find(|c: char| c.is_ascii_alphabetic()).expect("a unit");
+    let (count, unit) = period.split_at(unit);
+    let ns: u128 = match unit.as_bytes() {
+        [b'n', ..] => 1,
+        [b'u', ..] | [b'm', b'i', b'c', ..] => 1_000,
+        [b'm', b's'] | [b'm', b'i', b'l', ..] => 1_000_000,
+        [b's', ..] => 1_000_000_000,
+        [b'm', ..] => 60_000_000_000,
+        [b'h', ..] => 3_600_000_000_000,
+        [b'd', ..] => 86_400_000_000_000,
+        _ => 604_800_000_000_000,
+    };
+    let count = if count.is_empty() { 1 } else { number(&count.replace('_', "")) };
+    (limit, count * ns * times)
+}
+
+fn number(digits: &str) -> u128 {
+    digits.parse().expect("digits")
+}
+
+fn option(word: &str) -> String {
+    match word.split_once('=') {
+        Some((name, value)) if value.starts_with(|c: char| c.is_ascii_digit()) => {
+            let value = value.replace('_', "").parse::<u64>().map(|units| units.to_string());
+            format!("{name}={}", value.unwrap_or_default())
         }
         _ => word.to_owned(),
     }

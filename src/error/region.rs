@@ -75,7 +75,8 @@ pub enum RegionError {
         kind: io::ErrorKind,
         /// The system's number for it.
         errno: Option<i32>,
-        /// What cannot be done, and the system's own words.
+        /// What cannot be done, and the system's own words. Where a permission is missing, what of owner, mode,
+        /// directory and settings of the kernel was found, and what was expected.
         reason: String,
     },
 }
@@ -84,6 +85,14 @@ impl RegionError {
     pub(crate) fn io(action: &str, error: &io::Error) -> Self {
         let reason = format!("cannot {action}: {error}");
         Self::Io { kind: error.kind(), errno: error.raw_os_error(), reason }
+    }
+
+    /// The same, with what was found and what was expected.
+    pub(crate) fn because(self, why: &str) -> Self {
+        match self {
+            Self::Io { kind, errno, reason } => Self::Io { kind, errno, reason: format!("{reason}: {why}") },
+            other => other,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::region::{self, Header, TABLES_AT, Terms};
+use crate::region::{self, Header, Medium, TABLES_AT, Terms};
 use crate::table::{Memory, Table, keys_in};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
@@ -86,7 +86,7 @@ impl LimiterBuilder {
     /// [`BuildError::Region`] says what the memory is or what differs; [`BuildError::Policy`], that the
     /// policy does not fit the region's words.
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
-        let header = region::attach(memory)?;
+        let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;
         limiter(policy, memory, header)
     }
@@ -97,7 +97,8 @@ impl LimiterBuilder {
     /// All of the file's blocks are allocated when it is made, and it is as long as the region. A new file can
     /// be read and written by its owner alone; an empty one that is there beforehand keeps its owner and mode.
     /// The region outlives its processes, and the machine's restart, after which its clock goes on from the
-    /// epoch by the wall clock. Nobody may shorten the file while it is used: the system would end the process.
+    /// epoch by the wall clock. A restart is seen by the boot id; where /proc/sys is hidden, by the clocks, of which
+    /// each opening notes one in the file. Nobody may shorten the file while it is used: the system would end the process.
     ///
     /// # Errors
     /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
@@ -107,7 +108,9 @@ impl LimiterBuilder {
         let (_, terms) = self.wide()?;
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
             let policy = self.fitted(&header)?;
-            limiter(policy, &memory, header)
+            let limiter = limiter(policy, &memory, header)?;
+            region::note(&memory)?;
+            Ok(limiter)
         });
         opened.map_err(|error| match error {
             BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },
@@ -118,7 +121,7 @@ impl LimiterBuilder {
     /// Whether [`attach`](Self::attach) would succeed, which changes nothing either.
     #[cfg(feature = "capi")]
     pub(crate) fn would_attach(&self, memory: &Memory) -> Result<(), BuildError> {
-        self.fitted(&region::attach(memory)?).map(|_| ())
+        self.fitted(&region::attach(memory, Medium::Memory)?).map(|_| ())
     }
 
     /// Whether [`open`](Self::open) would find in the file what it needs; nothing is made of a file without.

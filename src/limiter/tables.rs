@@ -5,7 +5,7 @@ use core::ops::Deref;
 use super::layers::Layer;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::Decision;
 use ratecell_core::algorithm::SlidingLog;
 use ratecell_core::algorithm::{Asked, Filling, Within};
@@ -118,9 +118,12 @@ impl LayerTable {
         }
     }
 
-    pub(super) fn stats(&self, now: u64) -> Stats {
+    pub(super) fn stats(&self, now: u64, extent: Extent) -> Stats {
         match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.stats(algorithm, now)),
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.stats(algorithm, now, extent))
+            }
+            // A log takes no memory before it is used.
             Self::Logs(log, table) => table.stats(log, now),
         }
     }

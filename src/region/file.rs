@@ -1,6 +1,6 @@
 //! A region in a file: found or made, by whichever process comes first.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
+#[cfg(feature = "capi")]
+use super::access::can_be_made;
+use super::access::refusal;
 use super::header::{Header, WORDS, Words};
-use super::{Terms, attach, init_zeroed, size};
+use super::{Medium, Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::table::Memory;
 
@@ -26,9 +29,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildError> {
     // Before there is a file: of terms that no file can be made on, none is left.
     let len = size(&terms)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let file = regular(options.open(path)).map_err(|error| RegionError::io("be opened", &error))?;
+    let file = regular(found_or_made(path)).map_err(|error| refusal(path, &error))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
@@ -52,11 +53,14 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
 }
 
 /// What the file at `path` holds, without changing it. Opened as [`open`] opens it, so that what the system
-/// refuses is refused here.
+/// refuses is refused here; of a file that is absent it is looked at whether one could be made.
 #[cfg(feature = "capi")]
 pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
-    let file = regular(OpenOptions::new().read(true).write(true).open(path));
-    let file = file.map_err(|error| RegionError::io("be opened", &error))?;
+    let opened = OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => can_be_made(path).err().unwrap_or(error),
+        _ => error,
+    });
+    let file = regular(opened).map_err(|error| refusal(path, &error))?;
     let words = words(&file);
     let header = match whole(&file, &words) {
         // Nothing is wrong with it: what can be is that no region can be made of it.
@@ -71,11 +75,36 @@ pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
         }
         header => header?,
     };
-    match header.in_this_time(&words) {
+    match header.in_this_time(&words, Medium::File) {
         // To be carried over.
         Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
         header => header,
     }
+}
+
+/// How often a file that others make and remove at the same time is looked for.
+const ATTEMPTS: usize = 100;
+
+/// Opens the file at `path`, or makes it. O_CREAT is asked for only where nothing is there: on a file of another user
+/// in a sticky directory the kernel refuses it, whatever the file's mode (fs.protected_regular).
+fn found_or_made(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for _ in 0..ATTEMPTS {
+        match options.clone().open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        // Where a link leads to nothing, O_EXCL would find the link, each time.
+        let link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        match options.clone().create(link).create_new(!link).open(path) {
+            // Another has made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            made => return made,
+        }
+    }
+    Err(last)
 }
 
 /// What is opened, if it is a file: a device may have no end, and a pipe no beginning.
@@ -88,7 +117,7 @@ fn regular(opened: io::Result<File>) -> io::Result<File> {
 fn find(file: &File) -> Result<(Memory, Header), BuildError> {
     // Before anything of the file is mapped: a file that is no region is not touched.
     let memory = Memory::of_file(file, read(file)?.bytes)?;
-    let header = attach(&memory)?;
+    let header = attach(&memory, Medium::File)?;
     Ok((memory, header))
 }
 

@@ -5,16 +5,18 @@
 //! | 0 | `RATECELL`, written last |
 //! | 1 to 15 | layout, sizes, epoch, secret, and a checksum over 1 to 47 |
 //! | 16 to 47 | the packing of each layer |
-//! | 48 to 54 | the clock: which of two copies counts, and the copies |
+//! | 48 to 56 | the clock: which of two copies counts, and the copies |
+//! | 57 to 60 | what was last seen of the boot of each copy; zeros where that is unknown |
 //!
 //! All but the clock is written once. The clock changes when the machine has started anew: the copy that does
-//! not count is written, and then counts, so that no moment is without a clock.
+//! not count is written, and then counts, so that no moment is without a clock. Each opening of a file notes the
+//! time that it saw.
 
 use siphasher::sip::SipHasher13;
 
-use super::boot::Boot;
+use super::boot::{Boot, Medium, Relation, Sight};
 use super::{TABLES_AT, bytes};
-use crate::clock::Clock;
+use crate::clock::{Clock, Reading};
 use crate::error::{RegionError, RegionField};
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{Array, Memory, Secret, WhenFull};
@@ -33,6 +35,9 @@ const MAX_LAYERS: usize = 8;
 const CLOCK: usize = 48;
 /// A copy: what to add to the monotonic clock, and the boot and the namespace in which.
 const CLOCK_WORDS: usize = 4;
+/// Of each copy: the latest CLOCK_MONOTONIC that was seen in its boot, and by the wall clock the start of that boot.
+const SIGHTS: usize = CLOCK + 1 + 2 * CLOCK_WORDS;
+const SIGHT_WORDS: usize = 2;
 
 /// What a header says.
 pub(crate) struct Header {
@@ -69,7 +74,9 @@ impl Header {
             words.copy_from_slice(&[word, packing.unit, packing.grain, packing.count_bits.into()]);
         }
         words[CHECKSUM] = checksum(&words);
-        words[CLOCK + 1..][..CLOCK_WORDS].copy_from_slice(&clock_words(&self.clock));
+        let (clock, sight) = clock_words(&self.clock);
+        words[CLOCK + 1..][..CLOCK_WORDS].copy_from_slice(&clock);
+        words[SIGHTS..][..SIGHT_WORDS].copy_from_slice(&sight);
         words
     }
 
@@ -87,7 +94,7 @@ impl Header {
     }
 
     /// The header at the start of a region.
-    pub(super) fn read(memory: &Memory) -> Result<Self, RegionError> {
+    pub(super) fn read(memory: &Memory, medium: Medium) -> Result<Self, RegionError> {
         let places = places(memory)?;
         let mut words: Words = [0; WORDS];
         for (word, place) in words.iter_mut().zip(places.all()) {
@@ -100,7 +107,7 @@ impl Header {
             // Relaxed: ordered by the load of that word.
             *word = place.load(Ordering::Relaxed);
         }
-        Self::of_words(&words)?.in_this_time(&words)
+        Self::of_words(&words)?.in_this_time(&words, medium)
     }
 
     /// What a header's words say, but for its clock, which may be of another boot.
@@ -147,25 +154,31 @@ impl Header {
     }
 
     /// The header with the clock that its words tell, if that is a clock of this boot.
-    pub(super) fn in_this_time(self, words: &Words) -> Result<Self, RegionError> {
-        let here = Boot::here();
-        let [offset, id, more_id, namespace] = *current_clock(words) else {
+    pub(super) fn in_this_time(self, words: &Words, medium: Medium) -> Result<Self, RegionError> {
+        let copy = (words[CLOCK] & 1) as usize;
+        let [offset, id, more_id, namespace] = words[CLOCK + 1 + copy * CLOCK_WORDS..][..CLOCK_WORDS] else {
             return Err(RegionError::Corrupt);
         };
-        let held = Boot { id: [id, more_id], namespace };
-        let differs = |field, held, asked| Err(RegionError::Differs { field, held, asked });
-        if held.id != here.id {
-            let [held, here] = [held, here].map(|boot| format!("{:016x}{:016x}", boot.id[0], boot.id[1]));
-            return differs(RegionField::Boot, held, here);
-        }
+        let [monotonic, started] = words[SIGHTS + copy * SIGHT_WORDS..][..SIGHT_WORDS] else {
+            return Err(RegionError::Corrupt);
+        };
         let clock = Clock::of(self.clock.epoch_wall(), offset);
-        // Another namespace may run the same clock. By the wall clock a region's own cannot be judged: that
-        // may have been set since.
-        if held.namespace != here.namespace && clock.distance_from_wall() > 1_000_000_000 {
-            let [held, here] = [held, here].map(|boot| boot.namespace.to_string());
-            return differs(RegionField::TimeNamespace, held, here);
+        let boot = Boot { id: [id, more_id], namespace };
+        let held = Sight { boot, monotonic, monotonic_zero: clock.monotonic_zero(), started };
+        let here = Sight::here();
+        // A copy that was never written is of no boot.
+        let written = [offset, id, more_id, namespace] != [0; CLOCK_WORDS];
+        match if written { held.relation(&here, medium) } else { Relation::OtherBoot } {
+            Relation::Same => Ok(Self { clock, ..self }),
+            Relation::OtherBoot => {
+                let [held, asked] = [held, here].map(|sight| sight.to_string());
+                Err(RegionError::Differs { field: RegionField::Boot, held, asked })
+            }
+            Relation::OtherNamespace => {
+                let [held, asked] = [held, here].map(|sight| sight.boot.namespace.to_string());
+                Err(RegionError::Differs { field: RegionField::TimeNamespace, held, asked })
+            }
         }
-        Ok(Self { clock, ..self })
     }
 
     /// Has the region's clock go on in this boot, from its epoch by the wall clock.
@@ -174,10 +187,13 @@ impl Header {
         // Acquire: as when a header is read.
         let current = places.around(CLOCK).load(Ordering::Acquire);
         let next = current.wrapping_add(1);
-        let copy = CLOCK + 1 + (next & 1) as usize * CLOCK_WORDS;
-        for (place, word) in places.all().iter().skip(copy).zip(clock_words(&self.clock)) {
+        let copy = (next & 1) as usize;
+        let (clock, sight) = clock_words(&self.clock);
+        let clock = (CLOCK + 1 + copy * CLOCK_WORDS..).zip(clock);
+        let sight = (SIGHTS + copy * SIGHT_WORDS..).zip(sight);
+        for (number, word) in clock.chain(sight) {
             // Relaxed: it counts only after what follows.
-            place.store(word, Ordering::Relaxed);
+            places.around(number).store(word, Ordering::Relaxed);
         }
         // Release: whoever sees that the copy counts sees the copy.
         places.around(CLOCK).store(next, Ordering::Release);
@@ -189,12 +205,19 @@ fn places(memory: &Memory) -> Result<Array<AtomicU64>, RegionError> {
     memory.array(0, WORDS).ok_or(RegionError::TooSmall { needed: TABLES_AT, len: memory.len() })
 }
 
-fn clock_words(clock: &Clock) -> [u64; CLOCK_WORDS] {
-    let Boot { id: [id, more_id], namespace } = Boot::here();
-    [clock.monotonic_to_epoch(), id, more_id, namespace]
+/// Notes in the region that its clock was seen now.
+pub(super) fn note(memory: &Memory) -> Result<(), RegionError> {
+    let places = places(memory)?;
+    // Acquire: as when a header is read.
+    let copy = (places.around(CLOCK).load(Ordering::Acquire) & 1) as usize;
+    // Relaxed: it orders nothing, and any process of this boot may note less or more at the same time. A process
+    // that has read which copy counts before another boot began is not there any more.
+    places.around(SIGHTS + copy * SIGHT_WORDS).fetch_max(Reading::now().monotonic, Ordering::Relaxed);
+    Ok(())
 }
 
-fn current_clock(words: &Words) -> &[u64] {
-    let copy = CLOCK + 1 + (words[CLOCK] & 1) as usize * CLOCK_WORDS;
-    &words[copy..][..CLOCK_WORDS]
+/// The copy of a clock that is set here and now, and what is seen of this boot.
+fn clock_words(clock: &Clock) -> ([u64; CLOCK_WORDS], [u64; SIGHT_WORDS]) {
+    let Sight { boot: Boot { id: [id, more_id], namespace }, monotonic, started, .. } = Sight::here();
+    ([clock.monotonic_to_epoch(), id, more_id, namespace], [monotonic, started])
 }

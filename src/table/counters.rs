@@ -11,8 +11,11 @@ use crate::sync::{AtomicU64, Ordering};
 pub struct Stats {
     /// Places for keys. The table is advertised for three quarters of them.
     pub slots: usize,
-    /// Keys that are not as good as never used at the time asked for. Exact while nothing else runs.
+    /// Keys that are not as good as never used at the time asked for.
     pub live: usize,
+    /// How many more or fewer than `live` there may be: 0 where all were counted, which is exact while nothing else
+    /// runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+    pub live_error: usize,
     /// Bytes of memory, fixed at construction; a log's entries come on top.
     pub bytes: usize,
     /// Live keys that were erased for newcomers.
@@ -35,6 +38,7 @@ impl Stats {
         Self {
             slots: self.slots.max(other.slots),
             live: self.live.max(other.live),
+            live_error: self.live_error.max(other.live_error),
             bytes: self.bytes + other.bytes,
             evicted: self.evicted.saturating_add(other.evicted),
             forgiven: self.forgiven.saturating_add(other.forgiven),

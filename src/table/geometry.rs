@@ -53,8 +53,9 @@ impl Geometry {
         self.buckets.get()
     }
 
-    pub(super) fn indices(self) -> impl Iterator<Item = Index> {
-        (0..self.buckets()).map(Index)
+    /// From a bucket's number to the last.
+    pub(super) fn indices_from(self, number: usize) -> impl Iterator<Item = Index> {
+        (number..self.buckets()).map(Index)
     }
 
     /// The address of a key with hash `h`: the fp from its low bits, the home from its high bits.

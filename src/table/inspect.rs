@@ -14,7 +14,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let cells = self.geometry.indices().map(|index| {
+        let cells = self.geometry.indices_from(0).map(|index| {
             let slots = self.buckets.get(index).slots.iter().map(|slot| slot.cell.load());
             let overflow = self.ledger.get(index).overflow.load();
             slots.chain([overflow]).map(|word| algorithm.level(word, now)).sum::<u64>()

@@ -12,7 +12,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::kernels::{FIFTY_EACH, kernel};
 use crate::limiter::Limiter;
-use crate::table::{Sought, Stats, Table, WhenFull};
+use crate::table::{Extent, Sought, Stats, Table, WhenFull};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::with_kernel;
@@ -110,7 +110,7 @@ fn one_key<A: Algorithm + Sync>(policy: &str, algorithm: &A, threads: usize) {
             );
             word = after;
         }
-        assert_eq!(table.stats(algorithm, NOW).live, 1);
+        assert_eq!(table.stats(algorithm, NOW, Extent::All).live, 1);
     }
 }
 
@@ -131,7 +131,7 @@ fn overfull(when_full: WhenFull, within: impl Fn(u64, Stats) -> bool) {
             with_kernel!(kernel(policy), algorithm => {
                 let table = Table::alone(50, when_full);
                 let admissions = race(&table, &algorithm, threads, |thread| too_many_keys(&table, thread));
-                let stats = table.stats(&algorithm, NOW);
+                let stats = table.stats(&algorithm, NOW, Extent::All);
                 report(&format!("{policy}, {when_full:?}"), threads, &admissions, stats);
                 assert!(within(excess(&admissions), stats), "{policy}, {when_full:?}, {threads} threads");
                 let held = table.held(&algorithm, NOW);
@@ -192,7 +192,7 @@ fn reclaiming_under_many_clocks_never_exceeds() {
                     assert!(step.decision.is_allowed(), "{admission:?} exceeds {policy}");
                     *word = step.charged.unwrap_or(*word);
                 }
-                assert_eq!(table.stats(&algorithm, NOW).forgiven, 0);
+                assert_eq!(table.stats(&algorithm, NOW, Extent::All).forgiven, 0);
                 assert!(words.len() > table.slots(), "the test reclaims");
             });
         }

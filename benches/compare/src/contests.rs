@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Pace};
 use crate::measure::{Series, one_thread, two_processors, two_threads};
-use crate::results::{Column, Results};
+use crate::results::{Column, HugePages, Results};
 use crate::stores::floor::{self, Floor, Memory, Word};
 use crate::stores::{
     Answer, CallerHasher, governor, maps, maps::Map, pingora, ratecell, ratelimit, throttlecrab,
@@ -18,6 +18,7 @@ pub(crate) const TWO: &str = "Uniform keys, two threads";
 pub(crate) const ZIPF_TWO: &str = "Zipf keys, two threads";
 pub(crate) const ALGORITHMS: &str = "Each algorithm, 100,000 keys";
 pub(crate) const FILLS: &str = "A table as full as that";
+pub(crate) const FULLNESS: &str = "1,000 keys by the caller's clock and hash, in a table as full as that";
 pub(crate) const NEWCOMERS: &str = "A full table and every request of a new key";
 /// What the threads of the tables of two threads take by themselves.
 pub(crate) const ALONE: &str = ", one of them alone";
@@ -70,6 +71,7 @@ pub(crate) fn direct(extent: Extent, only: &Only, results: &mut Results) {
             word.load(),
             word.fetch_add(),
             word.exchange(),
+            word.own_clock(ours.clock()),
             ours.own_clock(),
             ours.caller_clock(),
             theirs.own_clock(),
@@ -116,11 +118,12 @@ pub(crate) fn keyed(extent: Extent, only: &Only, keys: u32, results: &mut Result
             let ours = ours.join().expect("filling does not panic");
             (ours, ((theirs, papaya, scc), (sharded, locked, sketch, crab)))
         });
-        let mut memory = [(); 2].map(|()| Memory::of(ours.bytes()));
-        let [load, fetch_add]: [Floor<'_>; 2] = memory.each_mut().map(Memory::floor);
+        let mut memory = [(); 3].map(|()| Memory::of(ours.bytes()));
+        let [load, fetch_add, buckets]: [Floor<'_>; 3] = memory.each_mut().map(Memory::floor);
+        results.huge_pages.extend(HugePages::of_this_process(keys, answer));
 
         let own = floor::own_hash_and_clock(ours.clock());
-        let mut cases = vec![load.hash(), load.load(), fetch_add.fetch_add(), own];
+        let mut cases = vec![load.hash(), load.load(), fetch_add.fetch_add(), buckets.buckets(), own];
         cases.extend(ours.lone());
         cases.extend(ours.batches());
         cases.extend([theirs.own_clock(), theirs.caller_clock(), theirs.caller_hash()]);
@@ -178,6 +181,33 @@ pub(crate) fn fills(extent: Extent, only: &Only, max_keys: u32, results: &mut Re
             one(&format!("{name}, alone"), Pace::Lone);
             one(&name, Pace::BackToBack);
         }
+    }
+}
+
+/// The same few keys in tables of several sizes, beside a lock around a map.
+pub(crate) fn fullness(extent: Extent, only: &Only, results: &mut Results) {
+    const KEYS: u32 = 1_000;
+    for answer in Answer::BOTH {
+        let table = table(FULLNESS, answer);
+        if !only.wants(&table) {
+            continue;
+        }
+        let (limit, hasher) = (answer.of_keys(), CallerHasher::default());
+        let built = |times| ratecell::by_hash(ratecell::policy(limit), &hasher, times * KEYS, KEYS);
+        let tables = [
+            (ratecell::AS_FULL_AS_ADVERTISED, built(1)),
+            (ratecell::HALF_FULL, built(2)),
+            (ratecell::EIGHTH_FULL, built(8)),
+        ];
+        let locked = charged(maps::Locked::new(limit, KEYS), KEYS);
+        let ours = tables.iter().map(|(name, limiter)| ratecell::by_caller_hash(name, limiter, &hasher));
+        let cases = ours.chain([maps::case(maps::MUTEX, &locked)]).collect();
+        let contest = Contest { cases, answer, baseline: maps::MUTEX };
+        let mut order = uniform(KEYS);
+        let mut one =
+            |name, pace| results.columns.push(contest.one(&table, name, &mut order, extent.rounds, pace));
+        one("alone", Pace::Lone);
+        one("back to back", Pace::BackToBack);
     }
 }
 

@@ -112,6 +112,7 @@ fn compare(extent: Extent, only: &Only) -> Result<Results, String> {
         contests::keyed(extent, only, *keys, &mut results);
     }
     told("tables as full as that");
+    contests::fullness(extent, only, &mut results);
     contests::fills(extent, only, extent.filled, &mut results);
     contests::newcomers(extent, only, extent.filled, &mut results);
     told("each algorithm");

@@ -51,7 +51,7 @@ pub(crate) fn all(
     docs: Option<&Path>,
 ) -> Result<(), String> {
     let parts = [
-        ("machine", machine.to_owned()),
+        ("machine", format!("{machine}{}", tables::huge_pages(results))),
         ("figures", figures::table_of(results)),
         ("tables", tables::all(results)),
         ("instructions", tables::instructions(results)),

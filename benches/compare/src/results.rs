@@ -46,11 +46,58 @@ pub(crate) struct Memory {
     pub(crate) bytes_per_key: f64,
 }
 
+/// Bytes of the tables and the floors, of those that asked for huge pages, and how many of them have such.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HugePages {
+    pub(crate) keys: u32,
+    pub(crate) answer: Answer,
+    pub(crate) resident: u64,
+    pub(crate) huge: u64,
+}
+
+impl HugePages {
+    pub(crate) fn percent(&self) -> f64 {
+        100.0 * self.huge as f64 / self.resident as f64
+    }
+
+    /// Less memory than this is the ends of mappings for the most part.
+    const LEAST: u64 = 64 << 20;
+
+    /// By what the system says of this process's memory, filled for so many keys; `None` where it says nothing, or the
+    /// memory is little.
+    pub(crate) fn of_this_process(keys: u32, answer: Answer) -> Option<Self> {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let (resident, huge) = sums(&smaps);
+        (resident >= Self::LEAST).then_some(Self { keys, answer, resident, huge })
+    }
+}
+
+/// Resident bytes and bytes on huge pages of the mappings that asked for these.
+fn sums(smaps: &str) -> (u64, u64) {
+    let (mut of_all, mut mapping) = ((0, 0), (0, 0));
+    for line in smaps.lines() {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let mut bytes = || words.next().and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) * 1024;
+        match name {
+            "Rss:" => mapping.0 = bytes(),
+            "AnonHugePages:" => mapping.1 = bytes(),
+            // The last line of a mapping: `hg` is the advice.
+            "VmFlags:" if words.any(|flag| flag == "hg") => {
+                of_all = (of_all.0 + mapping.0, of_all.1 + mapping.1);
+            }
+            _ => {}
+        }
+    }
+    of_all
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results {
     pub(crate) columns: Vec<Column>,
     pub(crate) storms: Vec<Storm>,
     pub(crate) memory: Vec<Memory>,
+    pub(crate) huge_pages: Vec<HugePages>,
     /// Cases and their instructions a decision.
     pub(crate) instructions: Vec<(String, f64)>,
 }
@@ -98,5 +145,19 @@ impl Column {
     /// Row `of` over row `to`, round by round.
     pub(crate) fn ratio(&self, of: &str, to: &str) -> Option<Spread> {
         Some(self.row(of)?.over(self.row(to)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sums;
+
+    #[test]
+    fn only_mappings_that_asked_for_huge_pages_count() {
+        let mapping = |rss, huge, flags| {
+            format!("7f00-7f20 rw-p 0 00:00 0\nRss: {rss} kB\nAnonHugePages: {huge} kB\nVmFlags: {flags}\n")
+        };
+        let smaps = [mapping(10, 0, "rd wr"), mapping(4096, 2048, "rd wr hg"), mapping(6, 6, "hg")].concat();
+        assert_eq!(sums(&smaps), (4102 * 1024, 2054 * 1024));
     }
 }

@@ -46,6 +46,13 @@ fn callers_hash(answer: Answer, requests: &Requests) -> usize {
     each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
 }
 
+/// With room for as many again.
+fn half_full(answer: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(answer, &hasher, 2 * KEYS);
+    each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+}
+
 /// Of the decision all is kept, not the answer alone: a compiler leaves out what nobody reads.
 fn whole_decision(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
@@ -95,6 +102,7 @@ fn direct(answer: Answer, requests: &Requests) -> usize {
 pub(crate) fn cases() -> Vec<Case> {
     let pairs = [
         both("ratecell, caller's hash", callers_hash),
+        both("ratecell, caller's hash, half full", half_full),
         both("ratecell, caller's hash, all of the decision kept", whole_decision),
         both("ratecell, own hash", own_hash),
         both("ratecell, caller's hash, batch of 32", batch_callers_hash),

@@ -260,7 +260,6 @@ ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_log_handler(ngx_http_request_t *r);
 
 ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
-void ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;

@@ -83,15 +83,6 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
         return NGX_OK;
     }
 
-    /* what the system refused; of a file half made nothing is to be read */
-
-    if (rc == RATECELL_EFILE && err) {
-        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, err,
-                      "ratecell zone \"%V\" cannot use the file \"%V\"",
-                      &shm_zone->shm.name, &zone->file);
-        return NGX_ERROR;
-    }
-
     if (ratecell_file_explain((char *) zone->file.data,
                               (char *) zone->policy.data, &config,
                               why, sizeof(why))
@@ -99,6 +90,18 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
     {
         (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
                            sizeof(why));
+    }
+
+    /*
+     * what the system refused: by its number, unless it is said which
+     * permission is missing; of a file half made nothing is to be read
+     */
+
+    if (rc == RATECELL_EFILE && err && ngx_strstr(why, "; expected") == NULL) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, err,
+                      "ratecell zone \"%V\" cannot use the file \"%V\"",
+                      &shm_zone->shm.name, &zone->file);
+        return NGX_ERROR;
     }
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,

@@ -1,12 +1,14 @@
 
 /*
- * The header filter: RateLimit, RateLimit-Policy, Retry-After.
+ * The header filter: RateLimit, RateLimit-Policy, Retry-After.  A module of
+ * its own, because nginx orders handlers and filters by modules.
  */
 
 
 #include "ngx_http_ratecell.h"
 
 
+static ngx_int_t ngx_http_ratecell_headers_init(ngx_conf_t *cf);
 static ngx_int_t ngx_http_ratecell_header_filter(ngx_http_request_t *r);
 static ngx_int_t ngx_http_ratecell_add_header(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx, int32_t header);
@@ -21,6 +23,37 @@ static int32_t ngx_http_ratecell_print_header(
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 
 
+static ngx_http_module_t  ngx_http_ratecell_headers_filter_module_ctx = {
+    NULL,                                  /* preconfiguration */
+    ngx_http_ratecell_headers_init,        /* postconfiguration */
+
+    NULL,                                  /* create main configuration */
+    NULL,                                  /* init main configuration */
+
+    NULL,                                  /* create server configuration */
+    NULL,                                  /* merge server configuration */
+
+    NULL,                                  /* create location configuration */
+    NULL                                   /* merge location configuration */
+};
+
+
+ngx_module_t  ngx_http_ratecell_headers_filter_module = {
+    NGX_MODULE_V1,
+    &ngx_http_ratecell_headers_filter_module_ctx, /* module context */
+    NULL,                                  /* module directives */
+    NGX_HTTP_MODULE,                       /* module type */
+    NULL,                                  /* init master */
+    NULL,                                  /* init module */
+    NULL,                                  /* init process */
+    NULL,                                  /* init thread */
+    NULL,                                  /* exit thread */
+    NULL,                                  /* exit process */
+    NULL,                                  /* exit master */
+    NGX_MODULE_V1_PADDING
+};
+
+
 /*
  * Where no configuration asked for fields yet, the filter is left out.  The
  * chain of filters is the process's, not the configuration's: when a new one
@@ -28,19 +61,24 @@ static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
  * configuration and the new chain.  So what was asked for once stays.
  */
 
-void
-ngx_http_ratecell_init_headers(ngx_http_ratecell_main_conf_t *rmcf)
+static ngx_int_t
+ngx_http_ratecell_headers_init(ngx_conf_t *cf)
 {
+    ngx_http_ratecell_main_conf_t  *rmcf;
+
     static ngx_uint_t  asked;
 
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
     asked |= rmcf->headers;
 
     if (!asked) {
-        return;
+        return NGX_OK;
     }
 
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_ratecell_header_filter;
+
+    return NGX_OK;
 }
 
 

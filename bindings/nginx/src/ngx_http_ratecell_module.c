@@ -210,8 +210,6 @@ ngx_http_ratecell_init(ngx_conf_t *cf)
 
     rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
 
-    ngx_http_ratecell_init_headers(rmcf);
-
     if (rmcf->limits.nelts == 0) {
         return NGX_OK;
     }

@@ -8,7 +8,7 @@
 #include "ngx_http_ratecell.h"
 
 
-#define NGX_HTTP_RATECELL_METRICS     11
+#define NGX_HTTP_RATECELL_METRICS     12
 
 /* The most that a byte becomes: \u00ff. */
 #define NGX_HTTP_RATECELL_ESCAPED     6
@@ -52,6 +52,8 @@ static ngx_http_ratecell_metric_t
     { "rejected_dry_run", "requests_total{status=\"rejected_dry_run\",",
       NULL, NULL },
     { "live", "live_keys{", "Keys that have something to remember.", "gauge" },
+    { "live_error", "live_keys_error{",
+      "How many more or fewer live keys there may be.", "gauge" },
     { "capacity", "capacity_keys{", "Places for keys.", "gauge" },
     { "bytes", "bytes{", "Bytes of the table.", "gauge" },
     { "evicted", "evicted_keys_total{",
@@ -206,7 +208,7 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     ngx_uint_t      i, k;
     ratecell_stats  stats;
 
-    if (ratecell_limiter_stats(zone->limiter, &stats, sizeof(stats)) != 0) {
+    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats)) != 0) {
         return NGX_ERROR;
     }
 
@@ -223,6 +225,7 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     }
 
     *values++ = stats.live;
+    *values++ = stats.live_error;
     *values++ = stats.slots;
     *values++ = stats.bytes;
     *values++ = stats.evicted;

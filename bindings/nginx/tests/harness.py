@@ -13,9 +13,11 @@ import unittest
 
 MODULE = os.environ["RATECELL_NGINX_MODULE"]
 NGINX = os.environ.get("RATECELL_NGINX", shutil.which("nginx") or "/usr/sbin/nginx")
+# One that has the module built in. There is none where nginx's sources cannot be had.
+STATIC_NGINX = os.environ.get("RATECELL_NGINX_STATIC")
 
 CONFIGURATION = """
-load_module {module};
+{load_module}
 {user}
 daemon off;
 worker_processes {workers};
@@ -71,10 +73,11 @@ class Response:
 
 
 class Connection:
-    """A client that keeps its connection, and can send many requests before it reads."""
+    """A client that keeps its connection, and can send many requests before it reads. A proxy's sends a line first."""
 
-    def __init__(self, port):
+    def __init__(self, port, first=b""):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket.sendall(first)
         self.data = b""
 
     def close(self):
@@ -131,9 +134,10 @@ class Connection:
 
 
 class Nginx:
-    def __init__(self, http, workers=1, ports=1, folder=None):
+    def __init__(self, http, workers=1, ports=1, folder=None, static=False):
         self.folder = folder or tempfile.mkdtemp(prefix="ratecell-nginx-")
         self.workers = workers
+        self.static = static
         self.ports = [free_port() for _ in range(ports)]
         self.port = self.ports[0]
         self.process = None
@@ -162,12 +166,14 @@ class Nginx:
         for number, port in reversed(list(enumerate(self.ports, 1))):
             http = http.replace(f"$PORT{number if number > 1 else ''}", str(port))
         self.write("nginx.conf", CONFIGURATION.format(
-            module=MODULE, folder=self.folder, workers=self.workers, http=http,
+            load_module="" if self.static else f"load_module {MODULE};",
+            folder=self.folder, workers=self.workers, http=http,
             access_log="" if "access_log" in http else "access_log off;",
             user="user root;" if os.getuid() == 0 else ""))
 
     def command(self, *arguments):
-        return [NGINX, "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", *arguments]
+        nginx = STATIC_NGINX if self.static else NGINX
+        return [nginx, "-p", self.folder, "-c", "nginx.conf", "-e", "error.log", *arguments]
 
     def test(self, **options):
         """nginx -t: whether it likes the configuration, and what it says."""

@@ -92,9 +92,9 @@ class Resident(NginxTest):
     def zone(self, size):
         return f"ratecell_zone $http_k zone=m:{size} rate=1r/s;" + server_block(GIF % "")
 
-    def shared(self, nginx):
-        """How many KB of shared memory the master has touched."""
-        with open(f"/proc/{nginx.process.pid}/status", encoding="ascii") as status:
+    def shared(self, nginx, process=None):
+        """How many KB of shared memory a process has touched, by default the master."""
+        with open(f"/proc/{process or nginx.process.pid}/status", encoding="ascii") as status:
             (shared,) = (line.split()[1] for line in status if line.startswith("RssShmem:"))
         return int(shared)
 
@@ -105,6 +105,14 @@ class Resident(NginxTest):
         self.assertEqual(nginx.reload(self.zone("513m")), "served")
         self.assertLess(self.shared(nginx), 32 << 10)
         self.assertEqual([nginx.status("/", {"K": "1"}) for _ in range(2)], [200, 503])
+
+    def test_the_stats_of_a_zone_take_none(self):
+        nginx = self.serve(self.zone("512m"))
+        for _ in range(3):
+            zone = json.loads(nginx.get("/stats").body)["zones"][0]
+            self.assertLessEqual(zone["live"], zone["live_error"])
+        for process in nginx.process.pid, *nginx.worker_pids():
+            self.assertLess(self.shared(nginx, process), 24 << 10)
 
     def test_a_test_of_the_configuration_takes_none(self):
         code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
@@ -193,6 +201,22 @@ class File(NginxTest):
         good, said = self.prepare(self.configuration().replace("$FOLDER", "/nowhere")).test()
         self.assertFalse(good)
         self.assertIn('cannot use the file "/nowhere/table" (2: No such file or directory)', said)
+
+    @unittest.skipIf(os.geteuid() != 0, "only the super-user can be another")
+    def test_which_permission_is_missing_is_said(self):
+        nginx = self.prepare(self.configuration())
+        self.assertEqual(self.other_process(nginx.path("table"), 1), 1)
+        os.chmod(os.path.dirname(nginx.path("table")), 0o777)
+
+        def nobody():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+        good, said = nginx.test(preexec_fn=nobody)
+        self.assertFalse(good)
+        self.assertRegex(said, r'cannot use the file "\S+": cannot be opened: Permission denied \(os error 13\): '
+                         r"the file is of user 0, group 0, mode 0600; expected one that user 65534 may read and write")
 
     def test_a_file_that_is_none_is_refused(self):
         good, said = self.prepare(self.configuration().replace("$FOLDER/table", "/dev/null")).test()

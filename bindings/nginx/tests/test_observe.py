@@ -129,7 +129,7 @@ class Statistics(NginxTest):
         one, two = json.loads(response.body)["zones"]
         self.assertEqual([one[name] for name in (
             "zone", "key", "policy", "passed", "delayed", "rejected", "delayed_dry_run", "rejected_dry_run", "live",
-            "evicted", "forgiven")], ["one", "$arg_k", "1/m", 3, 1, 1, 1, 1, 2, 0, 0])
+            "live_error", "evicted", "forgiven")], ["one", "$arg_k", "1/m", 3, 1, 1, 1, 1, 2, 0, 0, 0])
         self.assertEqual([two[name] for name in ("zone", "key", "policy", "passed", "rejected", "live")],
                          ["two", "$arg_j", "fixed_window 5/d start=first", 2, 0, 2])
         self.assertGreater(one["capacity"], 32000)

@@ -39,6 +39,6 @@ fn of_file(path: &Path, errno: Option<i32>, reason: &str) -> PyErr {
     // What the system would not refuse: a file that is not regular.
     let errno = errno.unwrap_or(libc::EINVAL);
     let number = format!(" (os error {errno})");
-    let reason = reason.strip_suffix(&number).unwrap_or(reason).to_owned();
+    let reason = reason.replacen(&number, "", 1);
     PyOSError::new_err((errno, reason, path.as_os_str().to_owned()))
 }

@@ -207,15 +207,19 @@ impl Limiter {
         Ok(self.here(py)?.forget(key))
     }
 
-    /// What the limiter holds now and what has happened to it. Walks the whole table: tens of milliseconds for
-    /// ten million keys, in which other threads run.
-    fn stats(&self, py: Python<'_>) -> Stats {
-        Stats(py.detach(|| self.core.stats()))
+    /// What the limiter holds now and what has happened to it. Above 196,608 keys `live` is estimated, within
+    /// `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in which other threads
+    /// run.
+    #[pyo3(signature = (*, exact=false))]
+    fn stats(&self, py: Python<'_>, exact: bool) -> Stats {
+        Stats(py.detach(|| if exact { self.core.stats_exact() } else { self.core.stats() }))
     }
 
     /// `stats` at `now_ns`.
-    fn stats_at(&self, py: Python<'_>, now_ns: Now) -> Stats {
-        Stats(py.detach(|| self.core.stats_at(now_ns.0)))
+    #[pyo3(signature = (now_ns, *, exact=false))]
+    fn stats_at(&self, py: Python<'_>, now_ns: Now, exact: bool) -> Stats {
+        let now_ns = now_ns.0;
+        Stats(py.detach(|| if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) }))
     }
 
     /// The HTTP fields that tell a client this decision, as (name, value): RateLimit-Policy, RateLimit and, of a

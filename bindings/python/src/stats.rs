@@ -16,10 +16,17 @@ impl Stats {
         self.0.slots
     }
 
-    /// Keys that are not as good as never used. Exact while nothing else runs.
+    /// Keys that are not as good as never used.
     #[getter]
     fn live(&self) -> usize {
         self.0.live
+    }
+
+    /// How many more or fewer than `live` there may be: 0 where all were counted, which is exact while nothing else
+    /// runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+    #[getter]
+    fn live_error(&self) -> usize {
+        self.0.live_error
     }
 
     /// Bytes of memory, fixed at construction; a `sliding_log`'s entries come on top.
@@ -68,8 +75,8 @@ impl Stats {
         let ratecell::Stats { slots, live, bytes, evicted, forgiven, .. } = self.0;
         format!(
             "<Stats: live={live} slots={slots} bytes={bytes} evicted={evicted} forgiven={forgiven} shared={} \
-             denied_full={} allowed_full={} exhausted={}>",
-            self.0.shared, self.0.denied_full, self.0.allowed_full, self.0.exhausted
+             denied_full={} allowed_full={} exhausted={} live_error={}>",
+            self.0.shared, self.0.denied_full, self.0.allowed_full, self.0.exhausted, self.0.live_error
         )
     }
 }

@@ -201,10 +201,23 @@ def test_stats_count() -> None:
     assert (stats.shared, stats.denied_full, stats.allowed_full) == (0, 0, 0)
     assert stats.slots >= 1000
     assert stats.bytes >= 16 * stats.slots
-    assert stats == limiter.stats_at(0)
+    assert stats == limiter.stats_at(0) == limiter.stats_at(0, exact=True)
+    assert stats.live_error == 0
     assert limiter.stats_at(10**13).live == 0
     assert limiter.stats().live <= 100
+    assert limiter.stats(exact=True).live <= 100
     assert repr(stats).startswith("<Stats: live=100 slots=")
+
+
+def test_the_stats_of_a_large_table_are_estimated() -> None:
+    limiter = Limiter("2/h", max_keys=1_000_000)
+    for number in range(1000):
+        assert limiter.check_at(f"user:{number}", 1, 0)
+    exact = limiter.stats_at(0, exact=True)
+    assert (exact.live, exact.live_error) == (1000, 0)
+    stats = limiter.stats_at(0)
+    assert 0 < stats.live_error < 1000
+    assert abs(stats.live - 1000) <= stats.live_error
 
 
 @pytest.mark.parametrize(

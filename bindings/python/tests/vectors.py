@@ -36,11 +36,14 @@ class Replay:
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
-        _, header = next(lines)
-        if json.loads(header)["ratecell_vectors"] != 1:
-            raise ValueError(f"{path}: expected vectors of version 1")
+        _, first = next(lines)
+        header = json.loads(first)
+        is_grammar = header["kind"] == "grammar"
+        if header["ratecell_vectors"] != (version := 3 if is_grammar else 1):
+            raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:
-            got = self.line(json.loads(line))
+            value = json.loads(line)
+            got = grammar(value) if is_grammar else self.line(value)
             if got is None:
                 continue
             if got == "":
@@ -86,6 +89,18 @@ def construct(line: dict[str, Any]) -> str:
     except PolicyError as refused:
         return "" if refused.code == error else str(refused)
     return f"a limiter of {text!r}" if error else resolved(limiter, line["resolved"])
+
+
+def grammar(line: dict[str, Any]) -> str:
+    """Empty where a text is read and printed, or refused, as stated."""
+    try:
+        got = Limiter(line["text"], max_keys=1).policy
+    except PolicyError as refused:
+        expected = f"{line['error']} at column {line['column']}: {line['message']}" if "error" in line else ""
+        held = (refused.code, str(refused)) == (line.get("error"), expected)
+        return "" if held and refused.column == line["column"] else str(refused)
+    meant = Limiter(policy_text(line["policy"]), max_keys=1).policy if "policy" in line else ""
+    return "" if got == line.get("canonical") == meant else got
 
 
 def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:

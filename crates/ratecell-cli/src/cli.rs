@@ -12,8 +12,8 @@ use crate::replay::{KeySource, Selector, TimeFormat};
 
 /// Rate limits: replay a log through them, try one, check that they decide as published.
 ///
-/// A POLICY is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as `10/s burst=20` or
-/// `sliding_window 600/1m & fixed_window 10000/1d`.
+/// A POLICY is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as `10/s burst=20`,
+/// `100 per minute` or `sliding_window 600/1m & fixed_window 10000/1d`.
 #[derive(Debug, Parser)]
 #[command(name = "ratecell", version, max_term_width = 100)]
 pub(crate) struct Cli {

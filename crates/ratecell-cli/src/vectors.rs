@@ -12,6 +12,7 @@ use crate::output::{print, table};
 
 mod file;
 mod format;
+mod grammar;
 mod policy;
 mod resolved;
 mod section;

@@ -12,6 +12,8 @@ mod divide;
 mod manner;
 mod packing;
 pub(crate) mod params;
+pub(crate) mod quota;
+pub(crate) mod words;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
 pub(crate) mod sliding_window;
@@ -23,6 +25,7 @@ pub use gcra::Gcra;
 pub use manner::{Asked, Filling, Manner, Within};
 pub use packing::{Pack, Packing};
 use params::Params;
+use quota::Quota;
 pub use sliding_log::{Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
 pub use token_bucket::{BucketInterval, BucketIntervalFirst};
@@ -152,7 +155,8 @@ type Resolve = fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>;
 /// How an algorithm is called and which options it takes: its line in the registry.
 #[derive(Debug)]
 pub(crate) struct Form {
-    pub name: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) quota: Quota,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
     pub options: &'static [params::Key],
     pub resolve: Resolve,

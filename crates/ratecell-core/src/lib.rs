@@ -24,10 +24,10 @@ mod policy;
 pub mod headers;
 
 pub use algorithm::params::{Mode, Start};
+pub use algorithm::words::{WholeUnits, whole_units};
 pub use algorithm::{Emission, Resolved};
 pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
-pub use policy::print::{WholeUnits, whole_units};
 pub use policy::{Layer, Policy, PolicyBuilder};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
@@ -36,3 +36,6 @@ pub mod builder {
         FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
     };
 }
+
+#[cfg(test)]
+mod tests;

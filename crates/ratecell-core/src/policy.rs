@@ -17,7 +17,7 @@ use crate::algorithm::{
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 mod parse;
-pub(crate) mod print;
+mod print;
 
 const MAX_LAYERS: usize = 8;
 
@@ -31,6 +31,8 @@ const MAX_LAYERS: usize = 8;
 ///
 /// The algorithm is `gcra` where it is not said. LIMIT is a whole number from 1 to 2^32-1. PERIOD is a
 /// unit, `ns us ms s m h d w`, with an optional whole number before it (`/s` is `/1s`), up to 2^62 ns.
+/// What people write elsewhere is read too: `100/minute`, `100 per 2 hours`, `10r/s`, `1_000 / s`, and for a
+/// rate `0.5/s`, which is exactly `1/2s`. `Display` prints one canonical form. The [definition] has all of it.
 ///
 /// | algorithm | options |
 /// | --- | --- |
@@ -56,12 +58,17 @@ const MAX_LAYERS: usize = 8;
 /// let layers: Policy = "10/s burst=20 & sliding_window 1000/1h & fixed_window 10000/1d".parse()?;
 /// assert_eq!(layers.resolved().count(), 3);
 ///
+/// let words: Policy = "10 per 2 hours".parse()?;
+/// assert_eq!(words.to_string(), "10/2h");
+///
 /// let error = "10/s brust=20".parse::<Policy>().unwrap_err();
 /// assert_eq!(error.to_string(), "syntax at column 6: gcra has no option `brust`: expected burst, heal, horizon");
 /// # Ok::<(), ratecell::PolicyError>(())
 /// ```
 ///
-/// Policies are equal whose text is: `3/s` and `3/s burst=3` decide alike, and are two.
+/// Policies are equal whose canonical form is: `3/s` and `3/s burst=3` decide alike, and are two.
+///
+/// [definition]: https://github.com/ratecell/ratecell/blob/main/vectors/README.md#grammar
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// At least one, at most [`MAX_LAYERS`].

@@ -106,11 +106,8 @@ static int32_t limiter_check_batch(const struct call *call) {
 }
 
 static int32_t limiter_stats(const struct call *call) {
-    return ratecell_limiter_stats(call->with.limiter, call->with.stats, call->with.size);
-}
-
-static int32_t limiter_stats_at(const struct call *call) {
-    return ratecell_limiter_stats_at(call->with.limiter, call->now_ns, call->with.stats, call->with.size);
+    return ratecell_limiter_stats(call->with.limiter, RATECELL_AT, call->now_ns, call->with.stats,
+                                  call->with.size);
 }
 
 static int32_t policy_format(const struct call *call) {
@@ -199,7 +196,6 @@ const struct function call_functions[] = {
     [LIMITER_FORGET] = FUNCTION(limiter_forget),
     [LIMITER_CHECK_BATCH] = FUNCTION(limiter_check_batch),
     [LIMITER_STATS] = FUNCTION(limiter_stats),
-    [LIMITER_STATS_AT] = FUNCTION(limiter_stats_at),
     [POLICY_FORMAT] = FUNCTION(policy_format),
     [POLICY_EXPLAIN] = FUNCTION(policy_explain),
     [LIMITER_HEADER] = FUNCTION(limiter_header),

@@ -5,9 +5,9 @@ use core::ptr;
 
 use ratecell::ffi::ratecell_status::{RATECELL_ALLOWED, RATECELL_DENIED};
 use ratecell::ffi::{
-    ratecell_config, ratecell_decision, ratecell_limiter_check_at, ratecell_limiter_check_batch,
+    RATECELL_AT, ratecell_config, ratecell_decision, ratecell_limiter_check_at, ratecell_limiter_check_batch,
     ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek_at,
-    ratecell_limiter_policy, ratecell_limiter_stats_at, ratecell_request,
+    ratecell_limiter_policy, ratecell_limiter_stats, ratecell_request,
 };
 use ratecell::{Limiter, Policy, WhenFull};
 
@@ -230,10 +230,10 @@ impl World {
         let place = Memory::new(size, fault.shift());
         let (limiter, output) = (fault.limiter(self.limiter.get()), fault.output(place.pointer()));
         // SAFETY: a limiter, room for so many bytes of stats; or what must be refused.
-        let status = unsafe { ratecell_limiter_stats_at(limiter, self.now, output, fault.len(size)) };
+        let status = unsafe { ratecell_limiter_stats(limiter, RATECELL_AT, self.now, output, fault.len(size)) };
         assert_eq!(status, fault.status().unwrap_or(0), "stats of {size} bytes with {fault:?}");
         if fault.status().is_some() {
-            place.assert_untouched("ratecell_limiter_stats_at");
+            place.assert_untouched("ratecell_limiter_stats");
             return;
         }
         let stats = self.twin.stats_at(self.now);
@@ -246,6 +246,7 @@ impl World {
             stats.denied_full,
             stats.allowed_full,
             stats.exhausted,
+            stats.live_error as u64,
         ];
         let bytes = held.into_iter().chain(events).flat_map(u64::to_ne_bytes).chain(core::iter::repeat(0));
         assert!(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
-use crate::table::{Table, WhenFull};
+use crate::table::{Extent, Table, WhenFull};
 use ratecell_core::algorithm::{Algorithm, Kernel};
 
 /// Keys, by the hash that puts them where a model wants them: A to E at home in the first bucket.
@@ -135,7 +135,7 @@ impl<const SLOTS: usize> World<SLOTS> {
         let admissions = self.admissions.lock().expect("no panic");
         let admitted = admissions.iter().filter(|admission| admission.now == now).count() as u64;
         let held = self.table.held(&self.gcra(), now);
-        let forgiven = self.table.stats(&self.gcra(), now).forgiven;
+        let forgiven = self.table.stats(&self.gcra(), now, Extent::All).forgiven;
         assert!(admitted <= held + forgiven, "admitted {admitted}, held {held}, forgiven {forgiven}");
     }
 

@@ -1,6 +1,6 @@
 //! The figures aimed at, and whether this run met them.
 
-use crate::contests::{ALONE, BACK_TO_BACK, DIRECT, LONE, TWO, table};
+use crate::contests::{ALONE, BACK_TO_BACK, DIRECT, FULLNESS, LONE, TWO, table};
 use crate::measure::Spread;
 use crate::results::Results;
 use crate::stores::{Answer, floor, governor, maps, ratecell};
@@ -36,6 +36,10 @@ fn worst(bound: Bound, found: impl IntoIterator<Item = Option<Found>>) -> Option
     found.into_iter().flatten().max_by(by)
 }
 
+fn highest(found: impl IntoIterator<Item = Option<Found>>) -> Option<Found> {
+    found.into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
 /// One demand: what the number is, the bound, and what was found.
 struct Demand {
     what: &'static str,
@@ -51,6 +55,19 @@ struct Figure {
     path: &'static str,
     figure: &'static str,
     demands: Vec<Demand>,
+    /// What bounds it, by this run: said where it is not met.
+    causes: Vec<Cause>,
+}
+
+/// What takes the time, with `{}` for the number of this run that shows it.
+struct Cause(&'static str, Option<Found>);
+
+impl Cause {
+    fn text(&self) -> Option<String> {
+        let (value, place) = self.1.as_ref()?;
+        let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+        Some(self.0.replace("{}", &format!("{value:.2}")) + &place)
+    }
 }
 
 impl Figure {
@@ -60,9 +77,14 @@ impl Figure {
             self.demands.iter().map(|demand| demand.found.as_ref().map(|(v, _)| demand.bound.holds(*v)));
         let met = met.collect::<Option<Vec<bool>>>().map(|met| !met.contains(&false));
         let met = match met {
-            Some(true) => "met",
-            Some(false) => "**not met**",
-            None => "not measured",
+            Some(true) => "met".to_owned(),
+            Some(false) => {
+                let causes: Vec<String> = self.causes.iter().filter_map(Cause::text).collect();
+                let causes =
+                    if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
+                format!("**not met**{causes}")
+            }
+            None => "not measured".to_owned(),
         };
         format!("| {} | {} | {} | {met} |\n", self.path, self.figure, values.join("; "))
     }
@@ -179,11 +201,23 @@ fn hot(results: &Results) -> [Figure; 3] {
         results.of_two(DIRECT, denied, "2 threads", ours).map(|ratio| (ratio, "DirectLimiter".to_owned())),
         results.of_two(TWO, denied, "1", ratecell::CALLER_HASH).map(|ratio| (ratio, "of a table".to_owned())),
     ];
+    let one = |row| {
+        let found = results.over(DIRECT, allowed, "1 thread", row, floor::WORD_FETCH_ADD);
+        found.map(|(ratio, _)| (ratio, String::new()))
+    };
+    let of_one = || {
+        let alone = results.column(&format!("{}{ALONE}", table(TWO, allowed)), "1")?;
+        Some((alone.ratio(ratecell::CALLER_HASH, floor::FETCH_ADD)?.median, String::new()))
+    };
     [
         Figure {
             path: "`DirectLimiter`, allowed, caller's clock, 1 thread",
             figure: "at most 1.5 times a bare fetch_add",
             demands: vec![demand("", AtMost(1.5), [direct("1 thread", floor::WORD_FETCH_ADD)])],
+            causes: vec![
+                Cause("a load and a compare_exchange alone take {}", one(floor::WORD_EXCHANGE)),
+                Cause("governor takes {}", one(theirs)),
+            ],
         },
         Figure {
             path: "one hot key, allowed, 2 threads",
@@ -200,11 +234,16 @@ fn hot(results: &Results) -> [Figure; 3] {
                     [direct("2 threads", theirs), keyed(governor::CALLER_HASH)],
                 ),
             ],
+            causes: vec![Cause(
+                "threads on one line take turns, and alone a check of a table takes {} of a fetch_add",
+                of_one(),
+            )],
         },
         Figure {
             path: "one hot key, denied, 2 threads",
             figure: "per-thread cost at most 1.1 times that of 1 thread; no store, no read-modify-write",
             demands: vec![demand(" of one thread", AtMost(1.1), of_two)],
+            causes: vec![],
         },
     ]
 }
@@ -214,13 +253,20 @@ fn keyed(results: &Results) -> [Figure; 6] {
     let in_cache = |of, to| results.over_all(&[LONE, BACK_TO_BACK], &IN_CACHE, of, to);
     let lone = |columns, of, to| results.over_all(&[LONE], columns, of, to);
     let large = [MILLION, TEN_MILLION];
-    let scaling =
-        large.iter().flat_map(|keys| Answer::BOTH.map(|answer| results.scaling(answer, keys, ours)));
+    let emptier = Answer::BOTH
+        .map(|answer| results.over(FULLNESS, answer, "back to back", ratecell::EIGHTH_FULL, maps::MUTEX));
+    let scaling = |row| {
+        large.into_iter().flat_map(move |keys| Answer::BOTH.map(|answer| results.scaling(answer, keys, row)))
+    };
     [
         Figure {
             path: "keyed in cache (1k to 100k), default keyed hash, own clock",
             figure: "at most 0.8 of governor's default",
             demands: vec![demand("", AtMost(0.8), in_cache(ratecell::OWN_CLOCK, governor))],
+            causes: vec![Cause(
+                "the hash and the clock alone take {}",
+                highest(in_cache(floor::OWN, governor)),
+            )],
         },
         Figure {
             path: "keyed in cache, the caller's hash and clock",
@@ -229,11 +275,22 @@ fn keyed(results: &Results) -> [Figure; 6] {
                 demand(" of governor", AtMost(0.45), in_cache(ratecell::CALLER_HASH, governor)),
                 demand(" of the Mutex", AtMost(1.0), in_cache(ratecell::CALLER_HASH, maps::MUTEX)),
             ],
+            causes: vec![
+                Cause(
+                    "the hash and one line's load alone take {} of governor",
+                    highest(in_cache(floor::LOAD, governor)),
+                ),
+                Cause("in a table an eighth full a check takes {} of the Mutex", highest(emptier)),
+            ],
         },
         Figure {
             path: "keyed, 1M uniform, lone check, fenced, caller's clock",
             figure: "at most 0.55 of governor's default",
             demands: vec![demand("", AtMost(0.55), lone(&[MILLION], ours, governor))],
+            causes: vec![Cause(
+                "the hash and one line's load alone take {} of governor",
+                highest(lone(&[MILLION], floor::LOAD, governor)),
+            )],
         },
         Figure {
             path: "keyed, 10M uniform, lone check, fenced, caller's clock",
@@ -241,6 +298,16 @@ fn keyed(results: &Results) -> [Figure; 6] {
             demands: vec![
                 demand(" of the read", AtMost(1.3), lone(&[TEN_MILLION], ours, floor::LOAD)),
                 demand(" of governor", AtMost(0.45), lone(&[TEN_MILLION], ours, governor)),
+            ],
+            causes: vec![
+                Cause(
+                    "the hash and one line's load alone take {} of governor",
+                    highest(lone(&[TEN_MILLION], floor::LOAD, governor)),
+                ),
+                Cause(
+                    "with all the lines of two buckets {}",
+                    highest(lone(&[TEN_MILLION], floor::BUCKETS, governor)),
+                ),
             ],
         },
         Figure {
@@ -250,11 +317,16 @@ fn keyed(results: &Results) -> [Figure; 6] {
                 demand(" of governor", AtMost(0.15), lone(&large, ratecell::BATCH_32, governor)),
                 demand(" of the read", AtMost(0.35), lone(&large, ratecell::BATCH_32, floor::LOAD)),
             ],
+            causes: vec![],
         },
         Figure {
             path: "2 threads, uniform keys",
             figure: "scales at least 0.9 of how bare random line reads scale in the same run",
-            demands: vec![demand("", AtLeast(0.9), scaling)],
+            demands: vec![demand("", AtLeast(0.9), scaling(ours))],
+            causes: vec![Cause(
+                "bare reads of the four lines that a check asks for scale by {}",
+                worst(AtLeast(0.9), scaling(floor::BUCKETS)),
+            )],
         },
     ]
 }
@@ -268,6 +340,7 @@ fn memory_and_instructions(results: &Results) -> [Figure; 3] {
                 demand(" at 16 bytes", AtMost(26.0), results.bytes(16)),
                 demand(" at 1 kB", AtMost(26.0), results.bytes(1024)),
             ],
+            causes: vec![],
         },
         Figure {
             path: "insert storm, any fill",
@@ -276,6 +349,7 @@ fn memory_and_instructions(results: &Results) -> [Figure; 3] {
                 demand(" µs", AtMost(10.0), results.worst_insertion()),
                 demand(" of governor", AtMost(1.0), results.insertion()),
             ],
+            causes: vec![],
         },
         Figure {
             path: "instructions per keyed decision (callgrind, 16-byte keys, caller's hash)",
@@ -283,6 +357,13 @@ fn memory_and_instructions(results: &Results) -> [Figure; 3] {
             demands: vec![
                 demand(" allowed", AtMost(90.0), results.count("ratecell, caller's hash, allowed")),
                 demand(" denied", AtMost(80.0), results.count("ratecell, caller's hash, denied")),
+            ],
+            causes: vec![
+                Cause("the hash takes {}", highest(results.count("the caller's hash alone"))),
+                Cause(
+                    "in a half full table all takes {}",
+                    highest(results.count("ratecell, caller's hash, half full, allowed")),
+                ),
             ],
         },
     ]
@@ -302,11 +383,12 @@ mod tests {
     fn a_figure_is_met_by_its_worst_place_or_not_at_all() {
         let found = |value: f64| Some((value, String::new()));
         let line = |bound, found: Vec<Option<Found>>| {
-            Figure { path: "p", figure: "f", demands: vec![demand(" x", bound, found)] }.line()
+            let causes = vec![Cause("y takes {}", Some((2.0, "there".to_owned()))), Cause("{}", None)];
+            Figure { path: "p", figure: "f", demands: vec![demand(" x", bound, found)], causes }.line()
         };
         assert_eq!(
             line(AtMost(0.5), vec![found(0.4), None, found(0.6)]),
-            "| p | f | 0.60 x | **not met** |\n"
+            "| p | f | 0.60 x | **not met**: y takes 2.00 (there) |\n"
         );
         assert_eq!(line(AtLeast(0.5), vec![found(0.6), found(0.9)]), "| p | f | 0.60 x | met |\n");
         assert_eq!(line(AtMost(0.5), vec![None]), "| p | f | – x | not measured |\n");

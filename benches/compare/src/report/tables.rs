@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{MEMORY, STORMS};
 use crate::grouped;
 use crate::measure::{Series, Spread};
-use crate::results::{Column, Results};
+use crate::results::{Column, HugePages, Results};
 use crate::stores::Answer;
 
 /// Three digits, or as many as there are.
@@ -120,6 +120,19 @@ pub(super) fn all(results: &Results) -> String {
     if !results.storms.is_empty() {
         storms(&mut text, results);
         memory(&mut text, results);
+    }
+    text
+}
+
+/// How much of the tables has the pages that they asked for.
+pub(super) fn huge_pages(results: &Results) -> String {
+    let mut text = String::new();
+    for pages in &results.huge_pages {
+        let HugePages { keys, answer, resident, .. } = *pages;
+        let (keys, answer, megabytes) = (grouped(keys), answer.name(), resident >> 20);
+        let percent = pages.percent();
+        writeln!(text, "- on huge pages, {keys} keys, {answer}: {percent:.0} % of {megabytes} MB")
+            .expect("a string");
     }
     text
 }

@@ -16,6 +16,9 @@ pub(crate) const BATCH_128: &str = "**ratecell**, caller's clock, own hash, batc
 pub(crate) const HASH_BATCH_8: &str = "**ratecell**, caller's clock and hash, batch of 8";
 pub(crate) const HASH_BATCH_32: &str = "**ratecell**, caller's clock and hash, batch of 32";
 pub(crate) const HASH_BATCH_128: &str = "**ratecell**, caller's clock and hash, batch of 128";
+pub(crate) const AS_FULL_AS_ADVERTISED: &str = "**ratecell**, as full as advertised";
+pub(crate) const HALF_FULL: &str = "**ratecell**, half full";
+pub(crate) const EIGHTH_FULL: &str = "**ratecell**, an eighth full";
 pub(crate) const DIRECT_OWN_CLOCK: &str = "**ratecell**, own clock";
 pub(crate) const DIRECT_CALLER_CLOCK: &str = "**ratecell**, caller's clock";
 
@@ -180,6 +183,11 @@ impl Direct {
         let limiter = DirectLimiter::new(policy(limit)).expect("a direct limiter takes no memory");
         let _ = limiter.check();
         Self(limiter)
+    }
+
+    /// Its clock.
+    pub(crate) fn clock(&self) -> &DirectLimiter {
+        &self.0
     }
 
     pub(crate) fn own_clock(&self) -> Case<'_> {

@@ -213,11 +213,12 @@ class Limiter:
         """`charge` at `now_ns`."""
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
-    def stats(self) -> Stats:
-        """What the limiter holds now and what has happened to it. Walks the whole table: tens of
-        milliseconds for ten million keys, in which other threads run.
+    def stats(self, *, exact: bool = False) -> Stats:
+        """What the limiter holds now and what has happened to it. Above 196,608 keys `live` is
+        estimated, within `live_error`; if `exact`, it is counted: tens of milliseconds for ten
+        million keys, in which other threads run.
         """
-    def stats_at(self, now_ns: int) -> Stats:
+    def stats_at(self, now_ns: int, *, exact: bool = False) -> Stats:
         """`stats` at `now_ns`."""
     def headers(
         self, decision: Decision, name: str | None = None, *, legacy: bool = False

@@ -11,13 +11,16 @@ use super::format::{Line, Row, header};
 use super::policy::policy;
 use super::resolved::differences;
 use super::section::Section;
-use super::{Failures, Tally};
+use super::{Failures, Tally, grammar};
 
 pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
     let name = path.display().to_string();
     let text = fs::read(path).with_context(|| name.clone())?;
     let mut lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let (_, first) = lines.next().unwrap_or_default();
+    if grammar::is_header(first).with_context(|| format!("{name}:1"))? {
+        return grammar::replay(&name, lines, failures);
+    }
     header(first).with_context(|| format!("{name}:1"))?;
 
     let mut replay = Replay { name: &name, line: 1, section: None, tally: Tally::default(), failures };

@@ -97,6 +97,68 @@ fn a_changed_figure_fails_and_is_named() {
     }
 }
 
+/// The first line of a file of policies as text.
+const GRAMMAR: &str = r#"{"ratecell_vectors":3,"kind":"grammar","columns":["text"]}"#;
+
+#[test]
+fn a_policy_that_is_read_otherwise_fails_and_is_named() {
+    let right = [
+        GRAMMAR,
+        r#"{"text":"2 per min","canonical":"2/m","policy":{"algorithm":"gcra","limit":2,"period_ns":60000000000}}"#,
+        r#"{"text":"1k/s","error":"syntax","column":1,"message":"limit is `1k`: write 1000"}"#,
+    ];
+    let run = |lines: &[&str]| {
+        let files = Files::new(&[("grammar.jsonl", lines.join("\n").as_bytes())]);
+        (ratecell(&["vectors", arg(files.dir())]), files.path("grammar.jsonl").display().to_string())
+    };
+    let out = run(&right).0.quiet_success();
+    assert!(out.ends_with("\n2 passed, 0 failed\n"), "{out}");
+
+    let explained = "syntax at column 1: limit is `1k`: write 1000";
+    for (line, changed, expected) in [
+        (
+            2,
+            r#"{"text":"2 per min","canonical":"2/1m","policy":{"algorithm":"gcra","limit":2,"period_ns":60000000000}}"#,
+            "\"2 per min\": expected 2/1m, got 2/m".to_owned(),
+        ),
+        (
+            2,
+            r#"{"text":"2 per min","canonical":"2/m","policy":{"algorithm":"gcra","limit":2,"period_ns":60000000001}}"#,
+            "\"2 per min\": expected 2/60000000001ns, got 2/m".to_owned(),
+        ),
+        (
+            2,
+            r#"{"text":"1k/s","canonical":"1000/s","policy":{"algorithm":"gcra","limit":1000,"period_ns":1000000000}}"#,
+            format!("\"1k/s\": expected 1000/s, got {explained}"),
+        ),
+        (
+            3,
+            r#"{"text":"1k/s","error":"range","column":1,"message":"limit is `1k`: write 1000"}"#,
+            format!("\"1k/s\": expected range at column 1: limit is `1k`: write 1000, got {explained}"),
+        ),
+        (
+            3,
+            r#"{"text":"2/m","error":"syntax","column":1,"message":"no"}"#,
+            "\"2/m\": expected syntax at column 1: no, got 2/m".to_owned(),
+        ),
+    ] {
+        let mut lines = right;
+        lines[line - 1] = changed;
+        let (run, path) = run(&lines);
+        assert_eq!((run.status, &*run.stderr), (Some(1), ""), "{changed}");
+        assert_eq!(run.stdout.lines().next(), Some(&*format!("{path}:{line}: {expected}")));
+        assert!(run.stdout.ends_with("\n1 passed, 1 failed\n"), "{}", run.stdout);
+    }
+
+    let (wrong, path) = run(&[GRAMMAR, r#"{"text":"2/m"}"#]);
+    let error = wrong.error();
+    let expected = format!("ratecell: {path}:2: expected a text and what it is read as, or its error: ");
+    assert!(error.starts_with(&expected), "{error}");
+    let (wrong, path) = run(&[&GRAMMAR.replace('3', "4"), right[1]]);
+    let expected = format!("ratecell: {path}:1: ratecell_vectors is 4, expected 3 for the kind grammar");
+    assert_eq!(wrong.error(), expected);
+}
+
 #[test]
 fn many_failures_are_counted() {
     let mut text = GOOD[..2].join("\n");

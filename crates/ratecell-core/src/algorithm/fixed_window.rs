@@ -9,12 +9,13 @@ use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::packing::{Pack, Packing};
 use super::params::{Key, Start};
-use super::{Form, Kernel, Plan};
+use super::{Form, Kernel, Plan, quota};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
 pub(crate) static FIXED_WINDOW: Form = Form {
     name: "fixed_window",
+    quota: quota::WINDOW,
     options: &[Key::Start, Key::Offset],
     resolve: |params, pack| {
         let limit = params.limit("limit")?;

@@ -13,12 +13,13 @@ use core::num::NonZeroU32;
 use super::divide::Divider;
 use super::packing::{self, Pack, Packing};
 use super::params::{Key, Params};
-use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
+use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
 use crate::decision::{Decision, Outcome};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 pub(crate) static GCRA: Form = Form {
     name: "gcra",
+    quota: quota::RATE,
     options: &[Key::Burst],
     resolve: |params, pack| {
         let limit = params.limit("limit")?;
@@ -30,6 +31,7 @@ pub(crate) static GCRA: Form = Form {
 
 pub(crate) static LEAKY_METER: Form = Form {
     name: "leaky_meter",
+    quota: quota::RATE,
     options: &[Key::Capacity],
     resolve: |params, pack| {
         let leak = params.limit("leak")?;
@@ -41,6 +43,7 @@ pub(crate) static LEAKY_METER: Form = Form {
 
 pub(crate) static LEAKY_QUEUE: Form = Form {
     name: "leaky_queue",
+    quota: quota::RATE,
     options: &[Key::Queue, Key::Burst],
     resolve: |params, pack| {
         let leak = params.limit("leak")?;

@@ -6,7 +6,7 @@ use alloc::format;
 /// How long after its epoch a word serves by default: 9 Julian years.
 pub(crate) const DEFAULT_HORIZON_NS: u64 = 9 * 31_557_600 * 1_000_000_000;
 
-const MAX_PERIOD_NS: u64 = 1 << 62;
+pub(crate) const MAX_PERIOD_NS: u64 = 1 << 62;
 
 /// An option of the policy's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::packing::Pack;
 use super::params::{LIMIT, Params};
-use super::{Form, Plan, Resolved};
+use super::{Form, Plan, Resolved, quota};
 use crate::decision::{Decision, Outcome};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
@@ -12,6 +12,7 @@ mod ring;
 
 pub(crate) static SLIDING_LOG: Form = Form {
     name: "sliding_log",
+    quota: quota::WINDOW,
     options: &[],
     resolve: |params: &Params, _: Pack| {
         let limit = params.limit("limit")?;

@@ -9,11 +9,12 @@
 use super::divide::Divider;
 use super::packing::Packing;
 use super::params::Key;
-use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT};
+use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
 use crate::decision::{Decision, Outcome};
 
 pub(crate) static SLIDING_WINDOW: Form = Form {
     name: "sliding_window",
+    quota: quota::WINDOW,
     options: &[Key::Strict],
     resolve: |params, pack| {
         let limit = params.limit("limit")?;

@@ -11,12 +11,14 @@ use super::divide::Divider;
 use super::gcra::Gcra;
 use super::packing::{Pack, Packing};
 use super::params::{Key, Mode, Params};
+use super::quota::{self, Quota};
 use super::{Form, Kernel, Plan, Resolved};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
 pub(crate) static TOKEN_BUCKET: Form = Form {
     name: "token_bucket",
+    quota: Quota { is_rate: |params| params.mode.unwrap_or_default() == Mode::Continuous, ..quota::RATE },
     options: &[Key::Capacity, Key::Mode],
     resolve: |params, pack| {
         let refill = params.limit("refill")?;

@@ -1,14 +1,15 @@
 //! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
 
+mod restarts;
+mod users;
+
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
-use std::time::{Duration, SystemTime};
 
-use ratecell::{BuildError, Limiter, LimiterBuilder, Policy, RegionError, RegionField};
+use ratecell::{BuildError, Limiter, LimiterBuilder, Policy, RegionError};
 use rustix::fs::{FlockOperation, flock};
 
 fn builder() -> LimiterBuilder {
@@ -123,6 +124,16 @@ fn what_the_system_refuses_is_told_in_its_words() {
     }
 }
 
+#[test]
+fn a_link_to_nothing_is_followed() {
+    let (scratch, target) = (Scratch::new("link"), Scratch::new("target"));
+    symlink(&target.0, &scratch.0).expect("a link");
+    let limiter = builder().open(&scratch.0).expect("made");
+    assert_eq!(target.mode(), 0o600);
+    assert!(limiter.check_at("key", 3, 0).is_allowed());
+    assert!(!builder().open(&target.0).expect("found").check_at("key", 1, 0).is_allowed());
+}
+
 /// More than any file may be long, and no keys at all: of neither a file is left, nor of what is there a byte lost.
 #[test]
 fn a_file_that_cannot_be_made_is_as_before() {
@@ -164,88 +175,4 @@ fn who_has_made_a_file_does_not_keep_its_lock() {
     flock(scratch.file(), FlockOperation::NonBlockingLockExclusive)
         .expect("whoever came second waits for it");
     drop(made);
-}
-
-const CLOCK: u64 = 48 * 8;
-
-/// The words of the clock that counts, as the header has them: offset, boot, namespace.
-fn clock(file: &File) -> (u64, [u64; 4]) {
-    let word = |at: u64| {
-        let mut bytes = [0; 8];
-        file.read_exact_at(&mut bytes, at).expect("a word");
-        u64::from_ne_bytes(bytes)
-    };
-    let copy = CLOCK + 8 + (word(CLOCK) & 1) * 32;
-    (copy, [0, 1, 2, 3].map(|number| word(copy + number * 8)))
-}
-
-fn forge(file: &File, word: u64, value: u64) {
-    let (copy, _) = clock(file);
-    file.write_all_at(&value.to_ne_bytes(), copy + word * 8).expect("written");
-}
-
-#[test]
-fn after_the_machine_has_started_anew_the_clock_goes_on_by_the_wall() {
-    let scratch = Scratch::new("boot");
-    let before = builder().open(&scratch.0).expect("made");
-    assert!(before.check("key").is_allowed());
-    let (epoch, here) = (before.epoch(), clock(&scratch.file()).1);
-    drop(before);
-    // As another boot left it: its monotonic clock had run for another time.
-    forge(&scratch.file(), 1, !here[1]);
-    forge(&scratch.file(), 0, here[0].wrapping_add(1 << 50));
-    let after = builder().open(&scratch.0).expect("carried over");
-    assert_eq!(after.epoch(), epoch);
-    let wall = SystemTime::now().duration_since(epoch).expect("past");
-    let now = Duration::from_nanos(after.now_ns());
-    assert!(wall.abs_diff(now) < Duration::from_secs(5), "{wall:?} {now:?}");
-    assert_eq!(after.peek("key").remaining(), 2, "keys are kept");
-    // Whoever comes next finds it as it is now.
-    let carried = clock(&scratch.file());
-    assert_eq!(carried.1[1..], here[1..]);
-    assert!(builder().open(&scratch.0).is_ok());
-    assert_eq!(clock(&scratch.file()), carried);
-}
-
-#[test]
-fn a_clock_of_another_time_namespace_is_refused_where_it_tells_another_time() {
-    let scratch = Scratch::new("namespace");
-    drop(builder().open(&scratch.0).expect("made"));
-    let here = clock(&scratch.file()).1;
-    forge(&scratch.file(), 3, here[3] + 1);
-    assert!(builder().open(&scratch.0).is_ok(), "another namespace with the same clock");
-    forge(&scratch.file(), 0, here[0].wrapping_add(100_000_000_000_000));
-    let error = refusal(&scratch.0);
-    assert!(matches!(error, RegionError::Differs { field: RegionField::TimeNamespace, .. }), "{error}");
-    // In one namespace the wall clock may have been set: that is no reason.
-    forge(&scratch.file(), 3, here[3]);
-    assert!(builder().open(&scratch.0).is_ok());
-}
-
-const PATH: &str = "RATECELL_PATH";
-
-/// What [`a_real_time_namespace`] runs in one.
-#[test]
-fn opened_elsewhere() {
-    if let Some(path) = std::env::var_os(PATH) {
-        let error = refusal(Path::new(&path));
-        assert!(matches!(error, RegionError::Differs { field: RegionField::TimeNamespace, .. }), "{error}");
-    }
-}
-
-/// Where the system lets this process make one.
-#[test]
-fn a_real_time_namespace() {
-    let scratch = Scratch::new("unshare");
-    drop(builder().open(&scratch.0).expect("made"));
-    let program = std::env::current_exe().expect("this program");
-    let mut command = Command::new("unshare");
-    command.args(["--time", "--monotonic=100000", "--fork"]);
-    if !command.arg("true").status().is_ok_and(|status| status.success()) {
-        return println!("no time namespace can be made here");
-    }
-    let mut command = Command::new("unshare");
-    command.args(["--time", "--monotonic=100000", "--fork"]).arg(program);
-    let status = command.args(["--exact", "opened_elsewhere"]).env(PATH, &scratch.0).status();
-    assert!(status.expect("unshare runs").success());
 }

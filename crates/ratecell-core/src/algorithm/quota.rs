@@ -1,0 +1,157 @@
+//! How much is allowed in which time, as text: what stands between the name of an algorithm and its options.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+use super::params::{MAX_PERIOD_NS, Params};
+use super::words::{Decimal, Duration, Word, Words, whole_units};
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+
+/// The form of an algorithm's quota.
+#[derive(Debug)]
+pub(crate) struct Quota {
+    /// The form, with examples, as errors name it.
+    pub(crate) expected: &'static str,
+    pub(crate) read: for<'a> fn(&mut Words<'a>, &mut Params) -> Result<Places<'a>, PolicyError>,
+    pub(crate) print: fn(&Params, &mut fmt::Formatter<'_>) -> fmt::Result,
+    /// Whether the algorithm knows its quota as a rate alone, so that a decimal may say it. Where a window or an
+    /// interval has the period's length, a decimal would change that length.
+    pub(crate) is_rate: fn(&Params) -> bool,
+}
+
+/// Where a quota's parts stand, for errors that only the whole layer shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'a> {
+    pub(crate) limit: Word<'a>,
+    /// Where the period begins; the limit, where there is no period.
+    pub(crate) period: usize,
+    /// Whether the limit was said with a point.
+    pub(crate) decimal: bool,
+}
+
+/// A rate, which is the same in any unit of time: `100/s`, `0.5/s`.
+pub(crate) const RATE: Quota =
+    Quota { expected: "LIMIT/PERIOD, such as 100/s or 5000/1h", read, print, is_rate: |_| true };
+
+/// A whole number of units in each window.
+pub(crate) const WINDOW: Quota = Quota { is_rate: |_| false, ..RATE };
+
+impl Quota {
+    /// Refuses a decimal where the parameters, of which all are read, want a whole number.
+    pub(crate) fn check_decimal(&self, places: &Places<'_>, params: &Params) -> Result<(), PolicyError> {
+        if !places.decimal || (self.is_rate)(params) {
+            return Ok(());
+        }
+        let Word { text, .. } = places.limit;
+        let whole = Printed(self, params);
+        Err(places.limit.refused(format!("limit is `{text}`: expected a whole number, such as {whole}")))
+    }
+}
+
+/// A quota as it is printed.
+struct Printed<'a>(&'a Quota, &'a Params);
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.0.print)(self.1, f)
+    }
+}
+
+fn print(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let period = whole_units(params.period_ns);
+    write!(f, "{}/", params.limit)?;
+    if period.count != 1 {
+        write!(f, "{}", period.count)?;
+    }
+    f.write_str(period.unit)
+}
+
+fn read<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, PolicyError> {
+    let first = words.next_before_slash();
+    if first.is_empty() || first.text == "per" || first.text.contains('=') {
+        let before = if first.is_empty() { "/" } else { first.text };
+        return Err(first.refused(format!("nothing before `{before}`: expected {}", RATE.expected)));
+    }
+    let limit = without_r(first);
+    if let Some(instead) = joined(limit.text) {
+        return Err(limit.refused(format!("`{}`: write {instead}", limit.text)));
+    }
+    let amount = Decimal::read(limit, "limit")?;
+    let separator = separator(words, limit)?;
+    let next = words.peek();
+    if next.is_empty() || next.text.contains('=') {
+        let message = format!("nothing after `{separator}`: expected a period, such as s, 5m or day");
+        return Err(next.refused(message));
+    }
+    let period_ns = Duration::next(words).ns("period", true)?;
+    (params.limit, params.period_ns) = in_whole_numbers(limit, amount, period_ns)?;
+    Ok(Places { limit, period: next.offset, decimal: amount.has_point() })
+}
+
+/// The number of `10r`, as nginx has it.
+fn without_r(word: Word<'_>) -> Word<'_> {
+    match word.text.strip_suffix('r') {
+        Some(text) if text.ends_with(|c: char| c.is_ascii_digit()) => Word { text, ..word },
+        _ => word,
+    }
+}
+
+/// What is meant by a number with `rps` or `per` at its end.
+fn joined(text: &str) -> Option<String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match text.split_at(digits) {
+        ("", _) => None,
+        (count, "per") => Some(format!("{count} per")),
+        (count, word) => Some(format!("{count}/{}", letter(word)?)),
+    }
+}
+
+/// The unit of `rps`, `RPM`, `qps` and the like.
+fn letter(word: &str) -> Option<char> {
+    match *word.to_ascii_lowercase().as_bytes() {
+        [b'r' | b'q' | b't', b'p', unit @ (b's' | b'm' | b'h' | b'd')] => Some(char::from(unit)),
+        _ => None,
+    }
+}
+
+/// Reads what stands between a limit and its period.
+fn separator(words: &mut Words<'_>, limit: Word<'_>) -> Result<&'static str, PolicyError> {
+    let mut word = words.next_before_slash();
+    if word.text == "r" {
+        word = words.next_before_slash();
+    }
+    match (word.text, words.slash()) {
+        ("", true) => Ok("/"),
+        ("per", false) => Ok("per"),
+        ("", false) => Err(limit.refused(format!("`{}`: expected {}", limit.text, RATE.expected))),
+        ("per", true) => Err(word.refused("`per` and `/`: expected one of them".to_owned())),
+        (text, _) => {
+            let instead = letter(text).map(|unit| format!("{}/{unit}", limit.text));
+            let instead = instead.or_else(|| text.eq_ignore_ascii_case("per").then(|| "per".to_owned()));
+            Err(word.refused(match instead {
+                Some(instead) => format!("`{text}`: write {instead}"),
+                None => format!("`{text}` after `{}`: expected {}", limit.text, RATE.expected),
+            }))
+        }
+    }
+}
+
+/// The limit and the period, in nanoseconds, of a limit that may be a decimal.
+fn in_whole_numbers(word: Word<'_>, limit: Decimal, period_ns: u64) -> Result<(u64, u64), PolicyError> {
+    let (num, den) = limit.ratio();
+    let period = u128::from(period_ns) * den;
+    match (u64::try_from(num), u64::try_from(period)) {
+        // What a whole number may be, its own check says by its own name.
+        (Ok(num), _) if den == 1 => Ok((num, period_ns)),
+        (Ok(num), Ok(period)) if num <= u64::from(u32::MAX) && period <= MAX_PERIOD_NS => Ok((num, period)),
+        _ => {
+            let message = format!(
+                "limit is `{}`: {num} in {den} periods is out of range, expected fewer digits",
+                word.text
+            );
+            Err(word.error(Kind::Range, message))
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What needs more than the public API.
+
+mod grammar;
