@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! error · decision → algorithm → policy → headers
+//! error · decision → algorithm → policy → headers · client_key
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -22,6 +22,7 @@ mod decision;
 pub mod algorithm;
 mod policy;
 pub mod headers;
+pub mod client_key;
 
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::{Emission, Resolved};

@@ -1,0 +1,4 @@
+//! The edges that all languages share, against their published vectors and their laws.
+
+mod client_keys;
+mod replay;
