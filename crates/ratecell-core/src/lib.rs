@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! error · decision → algorithm → policy → headers · client_key
+//! error · decision → algorithm → policy → headers · client_key · waiting
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -23,6 +23,7 @@ pub mod algorithm;
 mod policy;
 pub mod headers;
 pub mod client_key;
+pub mod waiting;
 
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::{Emission, Resolved};

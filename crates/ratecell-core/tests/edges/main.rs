@@ -2,3 +2,4 @@
 
 mod client_keys;
 mod replay;
+mod waiting;
