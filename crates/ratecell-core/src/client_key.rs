@@ -9,12 +9,14 @@
 //! | `unix` | all peers on Unix sockets, as long as no trusted proxy says more |
 //! | `unknown` | all peers whose address cannot be read |
 //!
-//! There is always a key, of at most 43 ASCII characters, and it is never text that a client has written. IPv4-mapped
-//! addresses are IPv4, for trust and for the key; those behind NAT64 (`64:ff9b::/96`) are IPv4 in the key alone.
+//! There is always a key, of at most 43 ASCII characters, and it is never text that a client has written.
+//! IPv4-mapped addresses are IPv4, for trust and for the key; those behind NAT64 (`64:ff9b::/96`) are IPv4 in
+//! the key alone.
 //!
-//! The client is looked for from the right: the peer is hop 0, hop *i* the *i*-th address from the right in the
-//! field, and each hop is read as long as the one before it is trusted. Where that ends early, at a malformed element
-//! for instance, the key is that of the last good hop: what stands further left anybody can have written.
+//! The client is looked for from the right: the peer is hop 0, hop *i* the *i*-th address from the right in
+//! the field, and each hop is read as long as the one before it is trusted. Where that ends early, at a
+//! malformed element for instance, the key is that of the last good hop: anybody can have written the text
+//! further left.
 //!
 //! ```
 //! use ratecell_core::client_key::{ClientField, Clients, FieldKind, Width};
@@ -29,7 +31,8 @@
 //! ```
 
 use core::fmt::{self, Write as _};
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::ops::Range;
 use core::str;
 
 mod address;
@@ -41,7 +44,7 @@ mod forwarded;
 pub use configuration::{ClientField, FieldKind, Trust, Width};
 pub use error::{ClientsError, ClientsErrorKind};
 
-use address::{canonical, node};
+use address::node;
 use elements::{Element, Elements};
 use forwarded::forwarded_for;
 
@@ -109,9 +112,9 @@ impl Clients {
 
     /// The key of the client of a request.
     ///
-    /// `lines` are the lines of the request's header, name and value, in their order; those of other fields than the
-    /// configured one are passed over. The work is bounded: at most 65 elements of at most 257 bytes are read, and
-    /// the white space around each line.
+    /// `lines` are the lines of the request's header, name and value, in their order; those of other fields
+    /// than the configured one are passed over. The work is bounded: at most 65 elements of at most 257 bytes
+    /// are read, and the white space around each line.
     pub fn key<N, V, L>(&self, peer: impl Into<Peer>, lines: L) -> ClientKey
     where
         N: AsRef<[u8]>,
@@ -191,8 +194,8 @@ fn walk<V: AsRef<[u8]>>(
 }
 
 impl From<&[u8]> for Peer {
-    /// An address that may have a port. Without one: a Unix socket where the text is empty or begins with `@`, `/` or
-    /// `unix:`, as servers give it; otherwise unknown.
+    /// An address that may have a port. Without one: a Unix socket where the text is empty or begins with
+    /// `@`, `/` or `unix:`, as servers give it; otherwise unknown.
     fn from(text: &[u8]) -> Self {
         Self(match text {
             [] | [b'@' | b'/', ..] | [b'u', b'n', b'i', b'x', b':', ..] => Hop::Unix,
@@ -209,7 +212,7 @@ impl From<&str> for Peer {
 
 impl From<IpAddr> for Peer {
     fn from(address: IpAddr) -> Self {
-        Self(Hop::Address(canonical(address)))
+        Self(Hop::Address(address.to_canonical()))
     }
 }
 
@@ -250,12 +253,12 @@ impl ClientKey {
         let (bits, whole) = match address {
             IpAddr::V4(v4) => {
                 let mask = u32::MAX << (32 - width.v4());
-                write!(self, "{}", core::net::Ipv4Addr::from_bits(v4.to_bits() & mask))?;
+                write!(self, "{}", Ipv4Addr::from_bits(v4.to_bits() & mask))?;
                 (width.v4(), 32)
             }
             IpAddr::V6(v6) => {
                 let mask = u128::MAX << (128 - width.v6());
-                write!(self, "{}", core::net::Ipv6Addr::from_bits(v6.to_bits() & mask))?;
+                write!(self, "{}", Ipv6Addr::from_bits(v6.to_bits() & mask))?;
                 (width.v6(), 128)
             }
         };
@@ -268,7 +271,7 @@ impl ClientKey {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// The key's text as bytes: what a limiter takes.
+    /// The key's text as bytes, as a limiter takes a key.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.text.get(..usize::from(self.length)).unwrap_or_default()
@@ -321,9 +324,12 @@ fn is_token_byte(byte: u8) -> bool {
 
 /// Without the white space around it.
 fn trimmed(text: &[u8]) -> &[u8] {
+    &text[trimmed_range(text)]
+}
+
+fn trimmed_range(text: &[u8]) -> Range<usize> {
     let is_text = |byte: &u8| !is_blank(*byte);
-    match (text.iter().position(is_text), text.iter().rposition(is_text)) {
-        (Some(first), Some(last)) => &text[first..=last],
-        _ => &[],
-    }
+    let start = text.iter().position(is_text).unwrap_or(text.len());
+    let end = text.iter().rposition(is_text).map_or(start, |last| last + 1);
+    start..end
 }

@@ -1,9 +1,9 @@
 //! The HTTP fields that tell a client its limits, written without allocation.
 //!
-//! They are a function of plain data: the styles to write, an [`Answer`] for each limiter that has decided the request,
-//! and the wall clock for the styles that give an instant. Times are whole seconds, rounded up: a client that waits as long
-//! as a field says is not refused for coming too early. Field values depend on the client, so a response that carries
-//! them must not be cached.
+//! They are a function of plain data: the styles to write, an [`Answer`] for each limiter that has decided
+//! the request, and the wall clock for the styles that give an instant. Times are whole seconds, rounded up,
+//! so that a client that waits for as long as a field says does not come too early. Field values depend on
+//! the client, so a response that carries them must not be cached.
 //!
 //! ```
 //! use ratecell_core::fields::{Answer, Fields, Label, Style};
@@ -46,7 +46,7 @@ use value::old_rates;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What a limiter has decided, and what its policy is called.
+/// A limiter's decision, with the names of its policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     layers: Layers<'a>,
@@ -58,9 +58,9 @@ pub struct Answer<'a> {
 impl<'a> Answer<'a> {
     /// A decision by the policy of these layers.
     ///
-    /// `next_ns` is the time until one more unit than `remaining` would be admitted, at least 1 ns, with no other traffic;
-    /// `None` where there is no such time or it is not known, see [`next_ns`]: then a time is written that is
-    /// never too early.
+    /// `next_ns` is the time until one more unit than `remaining` would be admitted, at least 1 ns, with no
+    /// other traffic; `None` where there is no such time or it is not known, see [`next_ns`]: then a time is
+    /// written that is never too early.
     #[must_use]
     pub fn new(
         layers: impl Into<Layers<'a>>,
@@ -71,8 +71,8 @@ impl<'a> Answer<'a> {
         Self { layers: layers.into(), label, decision, next_ns }
     }
 
-    /// The layer that the decision names; `None` where nothing is known, as the clock is out of range, and of a decision
-    /// that this policy has not made.
+    /// The layer that the decision names. `None` where the clock is out of range, for nothing is known then,
+    /// and where the policy has no such layer.
     fn layer(&self) -> Option<layers::LayerFields<'a>> {
         match self.decision.outcome() {
             Outcome::ClockRange => None,
@@ -114,9 +114,9 @@ const fn seconds(ns: u64) -> u64 {
 /// The fields of one style, in order.
 type Row<'a> = [Option<(&'static str, Value<'a>)>; 5];
 
-/// The fields of one response: an iterator over names and values, or as text, a line `Name: value` and a line feed for
-/// each. `RateLimit-Policy`, `RateLimit` and the limits of the older drafts are lists: a field that is there
-/// already is added to. `Retry-After` is the last; of two the greater is right.
+/// The fields of one response: an iterator over names and values, or as text, a line `Name: value` and a line
+/// feed for each. `RateLimit-Policy`, `RateLimit` and the limits of the older drafts are lists: a field that
+/// is there already is added to. `Retry-After` is the last; of two the greater is right.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     styles: Styles,
@@ -125,8 +125,9 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields in these styles for the answers of all limiters that have decided the request. `now_unix_ns` is the time
-    /// of the decisions in nanoseconds since 1970; it is read only where a style gives an instant.
+    /// The fields in these styles for the answers of all limiters that have decided the request.
+    /// `now_unix_ns` is the time of the decisions in nanoseconds since 1970; it is read only where a style
+    /// gives an instant.
     pub fn new(styles: impl Into<Styles>, answers: &'a [Answer<'a>], now_unix_ns: u64) -> Self {
         Self { styles: styles.into(), answers, now_unix_ns }
     }
@@ -237,7 +238,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What Kong calls limit and remaining of a period that it has.
+/// Kong's names of limit and remaining, for the periods that it has.
 fn kong_names(answer: &Answer<'_>) -> Option<(&'static str, &'static str)> {
     let period_ns = answer.layer()?.period_ns?.get();
     if !period_ns.is_multiple_of(NS_PER_SECOND) {

@@ -1,13 +1,13 @@
 //! When to ask a limiter again, and which waiter is first: one state machine, without I/O, clock or threads.
 //!
-//! A *driver* gives [`Waiting`] events, performs the actions that come out in their order, and decides nothing. There is one
-//! clock, the limiter's: the driver reads it once for an event, asks at that instant, and returns the answer with the
-//! same instant. Instants and durations are whole nanoseconds; sums saturate; a `now` before that of an earlier event
-//! counts as that one.
+//! A *driver* gives [`Waiting`] events, performs the actions that come out in their order, and decides
+//! nothing. There is one clock, the limiter's: the driver reads it once for an event, asks at that instant,
+//! and returns the answer with the same instant. Instants and durations are whole nanoseconds; sums saturate;
+//! a `now` before that of an earlier event counts as that one.
 //!
-//! The waiters of a key stand in a *line*, in order of arrival. Only the first asks: it is *asked* for, or *asleep*
-//! until it asks again; those *behind* it wait for it. One that is charged with a delay is *held* until it goes.
-//! A key without waiters takes no memory.
+//! The waiters of a key stand in a *line*, in order of arrival. Only the first asks: it is *asked* for, or
+//! *asleep* until it asks again; those *behind* it wait for it. One that is charged with a delay is *held*
+//! until it goes. A key without waiters takes no memory.
 //!
 //! - Those of one key that are admitted are admitted in the order in which they came.
 //! - A first is not asked again before the instant that it was given, but once in `max_pause_ns`, and when the driver
@@ -54,7 +54,7 @@ pub struct Waiting {
     /// The latest `now` of all events.
     now: u64,
     is_closed: bool,
-    /// What the driver has not taken yet.
+    /// Those that the driver has not taken yet.
     actions: VecDeque<Action>,
 }
 
@@ -84,10 +84,11 @@ impl Waiting {
         Self { parameters, waiters: Waiters::default(), now: 0, is_closed: false, actions: VecDeque::new() }
     }
 
-    /// Takes in what has happened at `now_ns`, and hands out what is to be done.
+    /// Takes in an event at `now_ns`, and hands out the actions that follow.
     ///
     /// # Errors
-    /// An arrival whose id a waiter has, and an answer that nobody has asked for; they change nothing.
+    /// An arrival with the id of a waiter that stands, and an answer without an ask under way; they change
+    /// nothing.
     pub fn event(&mut self, now_ns: u64, event: Event<'_>) -> Result<Actions<'_>, EventError> {
         match event {
             Event::Arrive { id, .. } if self.waiters.find(id).is_some() => {
@@ -124,8 +125,9 @@ impl Waiting {
         self.waiters.next_due()
     }
 
-    /// The instant at which [`Event::Timer`] is due for this waiter, for a driver in which each sleeps by itself:
-    /// [`next_ns`](Self::next_ns) is the least of all. `None`: not by time, or the waiter is finished.
+    /// The instant at which [`Event::Timer`] is due for this waiter, for a driver in which each sleeps by
+    /// itself: [`next_ns`](Self::next_ns) is the least of all. `None`: not by time, or the waiter is
+    /// finished.
     #[must_use]
     pub fn due_ns(&self, id: u64) -> Option<u64> {
         let (_, waiter) = self.waiters.find(id)?;
@@ -263,8 +265,8 @@ impl Waiting {
         }
     }
 
-    /// No instant before this can a waiter go while those before it stay: `units` are the costs from behind the first
-    /// up to its own. `None` while nothing is known.
+    /// No instant before this can a waiter go while those before it stay: `units` are the costs from behind
+    /// the first up to its own. `None` while nothing is known.
     fn bound(&self, first: State, units: u128) -> Option<u64> {
         match (first, self.parameters.pace) {
             (State::Asleep { go, is_saturated: true, .. }, Some(pace)) => {
@@ -285,8 +287,8 @@ impl Waiting {
             line.into_iter().for_each(|line| self.advance(line));
         }
         for arrival in self.waiters.behind_until(self.now) {
-            // Its bound was at most its deadline when it was last judged, and has only become less since: a first that
-            // is asleep keeps its `go`, and a change of the pace wakes it.
+            // Its bound was at most its deadline when it was last judged, and has only become less since: a
+            // first that is asleep keeps its `go`, and a change of the pace wakes it.
             self.finish(arrival, WaitOutcome::Late, Some(self.now));
         }
     }
@@ -337,8 +339,8 @@ impl Waiting {
         }
     }
 
-    /// There may be more units than the first of a line was told of: one that is asleep asks at once, one that
-    /// is being asked for once more.
+    /// There may be more units than at the last answer: a first that is asleep asks at once, one whose ask is
+    /// under way asks once more.
     fn ask_again(&mut self, line: LineNumber) {
         let Some((arrival, first)) = self.waiters.first(line) else {
             return;
@@ -385,7 +387,7 @@ impl Waiting {
     }
 }
 
-/// What a first was told.
+/// A refusal of a first.
 struct Refusal {
     /// Before it no ask can pass.
     ready: u64,

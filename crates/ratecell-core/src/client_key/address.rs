@@ -1,4 +1,4 @@
-//! Addresses as peers and proxies write them. What is not in the grammar is malformed; nothing is repaired.
+//! Addresses as peers and proxies write them. Any text outside the grammar is malformed; nothing is repaired.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::str;
@@ -31,25 +31,20 @@ fn address(text: &[u8]) -> Option<IpAddr> {
         Some((text, zone)) => is_zone(zone).then_some(text)?,
         None => text,
     };
-    ipv6(text).map(|address| canonical(IpAddr::V6(address)))
+    ipv6(text).map(|address| IpAddr::V6(address).to_canonical())
 }
 
-/// The same address, as IPv4 where it is IPv4-mapped.
-pub(super) fn canonical(address: IpAddr) -> IpAddr {
-    address.to_canonical()
-}
-
-/// Four decimals without leading zeros: exactly what the standard library reads.
+/// Four decimals without leading zeros: the standard library reads exactly these.
 pub(super) fn ipv4(text: &[u8]) -> Option<Ipv4Addr> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// RFC 4291, section 2.2, without a zone: exactly what the standard library reads.
+/// RFC 4291, section 2.2, without a zone: the standard library reads exactly these.
 pub(super) fn ipv6(text: &[u8]) -> Option<Ipv6Addr> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// What stands before and after the first such byte.
+/// The text before and behind the first such byte.
 pub(super) fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|found| *found == byte)?;
     Some((&text[..at], &text[at + 1..]))

@@ -1,4 +1,4 @@
-//! What a program knows of its own proxies: checked once, when it is made.
+//! The configuration: widths, and the proxies that are trusted. Checked once, when it is made.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -156,8 +156,8 @@ impl ClientField {
     /// Trusts by position or by address, for a caller whose configuration has a place for either.
     ///
     /// # Errors
-    /// [`BadTrust`](Kind::BadTrust) where both are given or neither, otherwise those of [`hops`](Self::hops) and
-    /// [`networks`](Self::networks).
+    /// [`BadTrust`](Kind::BadTrust) where both are given or neither, otherwise those of [`hops`](Self::hops)
+    /// and [`networks`](Self::networks).
     pub fn trusting<N: AsRef<[u8]>>(
         self,
         hops: Option<u32>,

@@ -1,8 +1,9 @@
 //! The elements of a list from the right, over all lines of its field, without allocation.
 
 use core::iter::{Fuse, Peekable};
+use core::ops::Range;
 
-use super::{is_blank, trimmed};
+use super::{trimmed, trimmed_range};
 
 /// The longest element, with the white space around it.
 pub(super) const MAX_ELEMENT: usize = 256;
@@ -28,7 +29,7 @@ pub(super) struct Elements<I: Iterator<Item: AsRef<[u8]>>> {
 impl<V: AsRef<[u8]>, I: Iterator<Item = V>> Elements<I> {
     /// Of the field's lines, the last one first.
     pub(super) fn new(lines: I, is_quoted: bool) -> Self {
-        let bytes = JoinedBytes { lines: lines.fuse(), line: None, start: 0, end: 0 }.peekable();
+        let bytes = JoinedBytes { lines: lines.fuse(), line: None, left: 0..0 }.peekable();
         Self { bytes, is_quoted, is_ended: false, buffer: [0; MAX_ELEMENT] }
     }
 
@@ -67,9 +68,8 @@ struct JoinedBytes<I: Iterator> {
     lines: Fuse<I>,
     /// The line that is being read.
     line: Option<I::Item>,
-    /// Where what is left of it begins and ends; the white space around it is skipped.
-    start: usize,
-    end: usize,
+    /// Its bytes that are left, without the white space around it.
+    left: Range<usize>,
 }
 
 impl<V: AsRef<[u8]>, I: Iterator<Item = V>> Iterator for JoinedBytes<I> {
@@ -77,16 +77,12 @@ impl<V: AsRef<[u8]>, I: Iterator<Item = V>> Iterator for JoinedBytes<I> {
 
     fn next(&mut self) -> Option<u8> {
         loop {
-            if self.start < self.end {
-                self.end -= 1;
-                return self.line.as_ref()?.as_ref().get(self.end).copied();
+            if let Some(at) = self.left.next_back() {
+                return self.line.as_ref()?.as_ref().get(at).copied();
             }
             let line = self.lines.next()?;
             let is_joined = self.line.is_some();
-            let text = line.as_ref();
-            let is_text = |byte: &u8| !is_blank(*byte);
-            self.start = text.iter().position(is_text).unwrap_or(0);
-            self.end = text.iter().rposition(is_text).map_or(0, |last| last + 1);
+            self.left = trimmed_range(line.as_ref());
             self.line = Some(line);
             if is_joined {
                 return Some(b',');

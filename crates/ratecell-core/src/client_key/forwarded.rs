@@ -55,12 +55,12 @@ pub(super) fn forwarded_for(element: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// What a bare value may hold: a token's bytes, and those of an address with a port.
+/// A byte of a bare value: a token's bytes, and those of an address with a port.
 fn is_bare_byte(byte: u8) -> bool {
     is_token_byte(byte) || b":[]".contains(&byte)
 }
 
-/// Reads a quoted string from behind its opening quote: how long its value is, and what follows it.
+/// Reads a quoted string from behind its opening quote: the length of its value, and the text behind it.
 fn unquote<'t>(text: &'t [u8], value: &mut [u8; MAX_ELEMENT]) -> Option<(usize, &'t [u8])> {
     let mut length = 0;
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What a policy is called in fields: checked once, when it is made.
+//! A policy's name, unit and partition in fields: checked once, when it is made.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,11 +8,11 @@ use core::str::FromStr;
 /// The longest name, and the longest partition, in bytes.
 const MAX_LENGTH: usize = 256;
 
-/// What is counted.
+/// The unit that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Requests: what fields mean that name no unit.
+    /// Requests: the unit of fields that name none.
     #[default]
     Requests,
     /// Bytes of content.
@@ -79,14 +79,14 @@ impl<'a> Label<'a> {
         Ok(Self { name: Some(name), ..self })
     }
 
-    /// Says what is counted.
+    /// Gives the unit that is counted.
     #[must_use]
     pub const fn unit(self, unit: Unit) -> Self {
         Self { unit, ..self }
     }
 
-    /// Says which partition of the clients the limit is for. Every client that asks reads it: it must hold no address,
-    /// nor a hash of one without a key.
+    /// Gives the partition of the clients that the limit is for. Every client that asks reads it: it must
+    /// hold no address, nor a hash of one without a key.
     ///
     /// # Errors
     /// [`BadPartition`](LabelErrorKind::BadPartition) where it has more than 256 bytes.

@@ -10,7 +10,7 @@ use crate::policy::{Layer, Policy};
 /// One layer by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerNumbers<'a> {
-    /// What it is called where the policy has no name: printable ASCII.
+    /// Its name, where the policy has none: printable ASCII.
     pub text: &'a str,
     /// Units in each period.
     pub limit: u64,

@@ -4,9 +4,9 @@ use crate::algorithm::{Kernel, Plan};
 use crate::decision::{Decision, Outcome};
 use crate::policy::Policy;
 
-/// How long until one more unit than `remaining` would be admitted, in nanoseconds, with no other traffic: what follows
-/// from `decision`, where `policy` has one layer that allows it. `None` where there is no such time, and where the
-/// word would be needed: of several layers, a `sliding_window` and a `sliding_log`.
+/// The time until one more unit than `remaining` would be admitted, in nanoseconds, with no other traffic. It
+/// is derived from the decision of a policy of one layer. `None` where there is no such time, and where the
+/// word would be needed: for several layers, a `sliding_window` and a `sliding_log`.
 ///
 /// Exact but for a rate whose unit takes no whole number of nanoseconds, where it is up to 1 ns too long.
 #[must_use]

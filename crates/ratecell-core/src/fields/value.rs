@@ -112,8 +112,8 @@ fn limits(f: &mut fmt::Formatter<'_>, answers: &[Answer<'_>]) -> fmt::Result {
     Ok(())
 }
 
-/// The layers whose rate the older drafts can say, each with its quota and window. Two of one quota are an error in
-/// these drafts: the first stands for all.
+/// The layers whose rate the older drafts can say, each with its quota and window. Two of one quota are an
+/// error in these drafts: the first stands for all.
 pub(super) fn old_rates<'a>(answers: &'a [Answer<'a>]) -> impl Iterator<Item = (LayerFields<'a>, u64, u64)> {
     let layers = || answers.iter().flat_map(|answer| answer.layers.iter());
     layers().enumerate().filter_map(move |(number, layer)| {

@@ -1,18 +1,18 @@
-//! What goes into the machine and what comes out of it.
+//! The events that go into the machine, and the actions that come out.
 
 use core::fmt;
 
 use crate::decision::{Decision, Outcome};
 use crate::policy::Policy;
 
-/// What has happened. Instants are nanoseconds by the limiter's clock.
+/// Something that has happened. Instants are nanoseconds by the limiter's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'k> {
     /// A new waiter.
     Arrive {
         /// The driver's name for it: no other that stands has it.
         id: u64,
-        /// What it waits for; the empty key is valid.
+        /// Its line; the empty key is valid.
         key: &'k [u8],
         /// Units; of 0 it goes at once.
         cost: u32,
@@ -23,7 +23,7 @@ pub enum Event<'k> {
     Answer {
         /// The waiter.
         id: u64,
-        /// What the limiter said.
+        /// The limiter's answer.
         answer: Answer,
     },
     /// Some time has passed; early and late are both allowed.
@@ -49,7 +49,7 @@ pub enum Event<'k> {
     Close,
 }
 
-/// What the limiter said to a waiting ask: a request that is charged only if it can go by an instant.
+/// The limiter's answer to a waiting ask: a request that is charged only if it can go by an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Charged: the request is to be held for so long, and then goes.
@@ -59,8 +59,8 @@ pub enum Answer {
     },
     /// Not charged.
     Denied {
-        /// Nanoseconds until the policy would admit this cost, whatever the instant was by which it had to go; 0 if
-        /// only that is in the way.
+        /// Nanoseconds until the policy would admit this cost, whatever the instant was by which it had to
+        /// go; 0 if only that is in the way.
         retry_ns: u64,
         /// The delay that it would be given then, in nanoseconds.
         delay_ns: u64,
@@ -80,8 +80,9 @@ impl Answer {
     /// A decision as an answer: of one request within `within_ns` (`None`: without such a limit), which is
     /// the ask's `by` less `now`. `no_place` says that the full table denied, not the policy.
     ///
-    /// A refusal's `retry_after_ns` is that of the same request within the same delay, and its `delay_ns` the delay that
-    /// it would be given when the policy alone admits it: the policy's own wait is what is left without the rest.
+    /// A refusal's `retry_after_ns` is that of the same request within the same delay, and its `delay_ns` the
+    /// delay that it would be given when the policy alone admits it. The answer has the policy's own wait,
+    /// without the time by which that delay is too long.
     #[must_use]
     pub fn of(decision: &Decision, within_ns: Option<u64>, no_place: bool) -> Self {
         let delay_ns = decision.delay_ns();
@@ -103,7 +104,7 @@ impl Answer {
     }
 }
 
-/// What the driver is to do.
+/// Something that the driver is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Ask the limiter for the waiter's cost, and return its [`Event::Answer`].
@@ -117,7 +118,7 @@ pub enum Action {
     Finish {
         /// The waiter.
         id: u64,
-        /// Whether it goes, or why not.
+        /// It goes, or the reason why not.
         outcome: WaitOutcome,
         /// Of [`WaitOutcome::Late`], an instant before which it could not have gone, where one is known.
         at: Option<u64>,
@@ -129,8 +130,8 @@ pub enum Action {
     },
 }
 
-/// How a waiter ends. Nothing but [`Go`](Self::Go) is charged, and one that was held when it ended, as far as its
-/// units were not given back.
+/// How a waiter ends. Nothing but [`Go`](Self::Go) is charged, and one that was held when it ended, as far as
+/// its units were not given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitOutcome {
@@ -187,7 +188,7 @@ impl fmt::Display for EventError {
 
 impl core::error::Error for EventError {}
 
-/// What one unit takes: `num / den` nanoseconds.
+/// The time that one unit takes: `num / den` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     num: u64,
@@ -202,7 +203,8 @@ impl Pace {
         if den == 0 { None } else { Some(Self { num, den }) }
     }
 
-    /// The pace of a policy of the GCRA family: of several layers the least. `None` where a layer is of another kind.
+    /// The pace of a policy of the GCRA family: of several layers the least. `None` where a layer is of
+    /// another kind.
     #[must_use]
     pub fn of(policy: &Policy) -> Option<Self> {
         let mut least: Option<Self> = None;
@@ -218,7 +220,7 @@ impl Pace {
         u128::from(self.num) * u128::from(other.den) < u128::from(other.num) * u128::from(self.den)
     }
 
-    /// What so many units take at least, in whole nanoseconds, rounded down.
+    /// The time that so many units take at least, in whole nanoseconds, rounded down.
     pub(super) fn units_ns(self, units: u128) -> u64 {
         let ns = units.saturating_mul(u128::from(self.num)) / u128::from(self.den);
         u64::try_from(ns).unwrap_or(u64::MAX)
@@ -230,9 +232,10 @@ impl Pace {
 pub struct Parameters {
     /// The largest cost that the policy admits; `None` where it is not known. Default: `None`.
     pub capacity: Option<u64>,
-    /// What one unit takes, where the policy has a pace; see [`Pace::of`]. Default: `None`.
+    /// The time that one unit takes, where the policy has a pace; see [`Pace::of`]. Default: `None`.
     pub pace: Option<Pace>,
-    /// The most waiters of one key, those that are held included. With 0 nobody waits: each is one try. Default: 1000.
+    /// The most waiters of one key, those that are held included. With 0 nobody waits: each is one try.
+    /// Default: 1000.
     pub max_waiting: usize,
     /// The most waiters of all keys. Default: 100,000.
     pub max_total: usize,
@@ -240,7 +243,8 @@ pub struct Parameters {
     pub min_pause_ns: u64,
     /// Nanoseconds, at least 1, after which a first asks again, however long it was to wait. Default: 10 s.
     pub max_pause_ns: u64,
-    /// Nanoseconds, at least 1, between asks while the table is full and does not say until when. Default: 100 ms.
+    /// Nanoseconds, at least 1, between asks while the table is full and does not say until when. Default:
+    /// 100 ms.
     pub full_pause_ns: u64,
 }
 

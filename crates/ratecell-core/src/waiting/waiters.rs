@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-/// Where a waiter came in the order of arrival, over all keys.
+/// A waiter's place in the order of arrival, over all keys.
 pub(super) type Arrival = u64;
 
-/// What a line is known by: no other has had it.
+/// A line's number, which is never given again.
 pub(super) type LineNumber = u64;
 
 /// A deadline in order: none comes after every other, and counts as 2^64 - 1.
