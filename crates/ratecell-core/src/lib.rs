@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! error · decision → algorithm → policy → headers
+//! error · decision → algorithm → policy → headers · client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -22,6 +22,9 @@ mod decision;
 pub mod algorithm;
 mod policy;
 pub mod headers;
+pub mod client_key;
+pub mod waiting;
+pub mod fields;
 
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::words::{WholeUnits, whole_units};

@@ -1,0 +1,6 @@
+//! The edges that all languages share, against their published vectors and their laws.
+
+mod client_keys;
+mod fields;
+mod replay;
+mod waiting;
