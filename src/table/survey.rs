@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use crate::table::{Sought, WhenFull};
     use crate::tests::kernels::kernel;
+    use ratecell_core::algorithm::Gcra;
     use ratecell_core::algorithm::Kernel;
-    use ratecell_core::algorithm::gcra::Gcra;
     use ratecell_core::with_kernel;
 
     fn gcra() -> Gcra {
