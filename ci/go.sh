@@ -15,10 +15,7 @@ install -D -m 644 -t "$here/lib" "$work/capi/libratecell.a" include/ratecell.h
 [ "${1:-}" != --library ] || exit 0
 
 command -v go >/dev/null || { echo "missing: go (Debian: golang)" >&2; exit 1; }
-# What Go has built it builds again when its own sources change, but not when the library does: a flag that tells
-# the library's sum does that.
-sum="$(cat "$here"/lib/* | sha256sum | cut -c1-16)"
-export CGO_CFLAGS="-O2 -g -DRATECELL_LIBRARY_SUM=$sum" GOFLAGS="-buildvcs=false"
+go_settings
 cd "$here"
 echo -n "-- "
 go version

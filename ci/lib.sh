@@ -40,6 +40,14 @@ host() {
     rustc -vV | sed -n 's/^host: //p'
 }
 
+# What Go is told where it builds the binding. What it has built it builds again when its own sources change, but not when
+# the library does: a flag that has the library's sum does that.
+go_settings() {
+    local sum
+    sum="$(cat bindings/go/lib/* | sha256sum | cut -c1-16)"
+    export CGO_CFLAGS="-O2 -g -DRATECELL_LIBRARY_SUM=$sum" GOFLAGS="-buildvcs=false"
+}
+
 # Applies the patch $2 to the copy of the sources in the folder $1.
 patched() {
     local patch="$PWD/$2"
