@@ -6,6 +6,7 @@
 # Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
 # counts, less the loop's, is what the decisions took. The caller's clock everywhere.
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v valgrind >/dev/null || { echo 'missing: valgrind (Debian: valgrind)' >&2; exit 1; }
@@ -36,6 +37,7 @@ loop="$(measure loop)"
 echo '| case | instructions |'
 echo '| --- | --- |'
 "$program" | grep -vx loop | grep -F -- "${1:-}" | while IFS= read -r name; do
-    awk -v name="$name" -v all="$(measure "$name")" -v loop="$loop" \
+    all="$(measure "$name")"
+    awk -v name="$name" -v all="$all" -v loop="$loop" \
         'BEGIN { printf "| %s | %.1f |\n", name, all - loop }'
 done

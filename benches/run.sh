@@ -5,6 +5,7 @@
 #   benches/run.sh --quick            fewer keys and rounds, about a minute: prints, and writes nothing
 #   benches/run.sh --only PATTERN     the tables whose title contains PATTERN: prints, and writes nothing
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 compare=(cargo run --release --quiet --manifest-path benches/compare/Cargo.toml --)

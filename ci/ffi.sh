@@ -18,7 +18,8 @@ needs g++ g++
 needs make make
 needs valgrind valgrind
 needs pkg-config pkg-config
-[ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src" ] ||
+sysroot="$(rustc +nightly --print sysroot || true)"
+[ -d "$sysroot/lib/rustlib/src" ] ||
     missing+=("rust-src (rustup component add rust-src --toolchain nightly)")
 pkg-config --exists json-c 2>/dev/null || missing+=("json-c (Debian: libjson-c-dev)")
 if [ ${#missing[@]} -gt 0 ]; then
@@ -76,7 +77,7 @@ for part in "${parts[@]}"; do
     static | shared | memcheck) ;;
     address) timed "library for address" ci/capi.sh "$out/lib-address" --sanitize address ;;
     thread) timed "library for thread" ci/capi.sh "$out/lib-thread" --sanitize thread ;;
-    *) sed -n '2,6p' "$0" >&2 && exit 2 ;;
+    *) usage ;;
     esac
     timed "$part" "${part}_part"
 done

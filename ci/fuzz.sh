@@ -15,7 +15,7 @@ seconds=""
 case "${1:-}" in
 --seconds) seconds="$2" && shift 2 ;;
 --minutes) seconds=$(($2 * 60)) && shift 2 ;;
--*) sed -n '2,8p' "$0" >&2 && exit 2 ;;
+-*) usage ;;
 esac
 names=("$@")
 if [ $# -eq 0 ]; then
@@ -49,7 +49,7 @@ figure() {
 
 # Runs a target over its seeds and then on, and prints a line of figures; what crashed is named.
 fuzz() {
-    local name="$1" log="$build/$1.log" crashed=0
+    local name="$1" log="$build/$1.log" crashed=0 executed took covered
     local seeds="fuzz/seeds/$name" artifacts="fuzz/artifacts/$name/" corpus extent
     # An input takes far less than a second: only one that hangs runs out of such a time, on however busy a machine.
     local options=(-artifact_prefix="$artifacts" -timeout=120 -max_len=1024 -print_final_stats=1)
@@ -64,10 +64,11 @@ fuzz() {
         "$programs/$name" "${options[@]}" -runs=0 "$seeds" &&
             "$programs/$name" "${options[@]}" "${extent[@]}" "$corpus" "$seeds"
     } >"$log" 2>&1 || crashed=1
-    printf '%-10s %9d executions, %4d s, cov: %5d, %d crashes\n' "$name" \
-        "$(figure stat::number_of_executed_units: "$log")" "$(figure 'runs in' "$log")" \
-        "$(figure cov: "$log")" "$crashed"
-    [ "$crashed" -eq 0 ] && return
+    executed="$(figure stat::number_of_executed_units: "$log")"
+    took="$(figure 'runs in' "$log")"
+    covered="$(figure cov: "$log")"
+    printf '%-10s %9d executions, %4d s, cov: %5d, %d crashes\n' "$name" "$executed" "$took" "$covered" "$crashed"
+    if [ "$crashed" -eq 0 ]; then return; fi
     grep -aE -A 3 'panicked at|ERROR: (AddressSanitizer|libFuzzer: [^d])' "$log" >&2 || tail -n 20 "$log" >&2
     local artifact
     artifact="$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"

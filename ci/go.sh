@@ -15,19 +15,19 @@ install -D -m 644 -t "$here/lib" "$work/capi/libratecell.a" include/ratecell.h
 [ "${1:-}" != --library ] || exit 0
 
 command -v go >/dev/null || { echo "missing: go (Debian: golang)" >&2; exit 1; }
-# What Go has built it builds again when its own sources change, but not when the library does: a flag that tells
-# the library's sum does that.
-sum="$(cat "$here"/lib/* | sha256sum | cut -c1-16)"
-export CGO_CFLAGS="-O2 -g -DRATECELL_LIBRARY_SUM=$sum" GOFLAGS="-buildvcs=false"
+go_settings
 cd "$here"
-echo "-- $(go version)"
+echo -n "-- "
+go version
 unformatted="$(gofmt -l .)"
 [ -z "$unformatted" ] || { printf 'gofmt would change: %s\n' "$unformatted" >&2; exit 1; }
 go vet ./...
 
 echo "-- tests"
 go test -count 1 -v ./... >"$work/tests" 2>&1 || { grep -v '^=== \|^--- PASS' "$work/tests" >&2; exit 1; }
-echo "$(grep -c '^--- PASS' "$work/tests") passed, $(grep -c '^--- SKIP' "$work/tests" || true) skipped"
+passed="$(grep -c '^--- PASS' "$work/tests")"
+skipped="$(grep -c '^--- SKIP' "$work/tests" || true)"
+echo "$passed passed, $skipped skipped"
 grep -E ' [0-9]{6,} passed, 0 failed$' "$work/tests" || { echo "the vectors were not replayed" >&2; exit 1; }
 echo "-- race detector"
 go test -count 1 -race ./...
@@ -46,7 +46,7 @@ if readelf -d "$work/server" | grep ratecell; then
 fi
 go build -o "$work/static" -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' ./examples/server
 readelf -d "$work/static" | grep -q 'no dynamic section' || { readelf -d "$work/static" >&2; exit 1; }
-if "$work/static" -policy '2 a day' 2>"$work/refused"; then exit 1; fi
+if "$work/static" -policy '2 a day' 2>"$work/refused"; then echo "the server takes the policy '2 a day'" >&2 && exit 1; fi
 grep 'expected LIMIT/PERIOD' "$work/refused"
 
 echo "-- the README's program, with the library where make install puts it"
@@ -76,7 +76,12 @@ if CGO_ENABLED=0 go build -o program . 2>"$work/no-cgo"; then
     echo "it was built without cgo" >&2
     exit 1
 fi
-[ "$(grep -c undefined "$work/no-cgo")" = 1 ] && grep -q CGO_ENABLED_1 "$work/no-cgo" || { cat "$work/no-cgo" >&2; exit 1; }
+undefined="$(grep undefined "$work/no-cgo" || true)"
+case "$undefined" in
+*$'\n'* | '') cat "$work/no-cgo" >&2 && exit 1 ;;
+*CGO_ENABLED_1*) ;;
+*) cat "$work/no-cgo" >&2 && exit 1 ;;
+esac
 CGO_CFLAGS="-I$work/prefix/include" CGO_LDFLAGS="-L$work/prefix/lib" go build -o program .
 ./program >"$work/printed"
 sed -n '/^```text$/,/^```$/p' "$here/README.md" | sed '1d; /^```$/,$d' | diff - "$work/printed"

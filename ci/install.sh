@@ -56,11 +56,13 @@ install -m 644 "$built/libratecell.a" "$dest$libdir"
 install -m 755 "$built/libratecell.so.$version" "$dest$libdir"
 ln -sf "libratecell.so.$version" "$dest$libdir/libratecell.so.$so_version"
 ln -sf "libratecell.so.$so_version" "$dest$libdir/libratecell.so"
+description="$(manifest description)"
+url="$(manifest repository)"
 pc="$(mktemp)"
 trap 'rm -f "$pc"' EXIT
 # In terms of the prefix, so that pkg-config can move them with it.
 sed -e "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" \
     -e "s|@LIBDIR@|${libdir/#$prefix\//\${prefix\}/}|; s|@INCLUDEDIR@|${includedir/#$prefix\//\${prefix\}/}|" \
-    -e "s|@DESCRIPTION@|$(manifest description)|; s|@URL@|$(manifest repository)|" \
+    -e "s|@DESCRIPTION@|$description|; s|@URL@|$url|" \
     ratecell.pc.in >"$pc"
 install -m 644 "$pc" "$dest$libdir/pkgconfig/ratecell.pc"

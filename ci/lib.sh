@@ -1,5 +1,13 @@
+# shellcheck shell=bash
 # Shared by the scripts in this folder: they run at home as in CI, from any folder.
+#
+# A command that fails ends its script, also within a pipe and within $(…). Bash forgets both where it is asked whether
+# a function succeeds (`f && …`, `if f`) and where $(…) is an argument: `ci/lint.sh` refuses these.
 set -euo pipefail
+shopt -s inherit_errexit
+# How far the checks go whose extent is a choice: short, or long, which is other counts and nothing else.
+export DEPTH="${DEPTH:-short}"
+case "$DEPTH" in short | long) ;; *) echo "DEPTH is $DEPTH: expected short or long" >&2 && exit 2 ;; esac
 # Where cargo builds: from there the scripts take what it built. A relative folder is one of who calls.
 target="${CARGO_TARGET_DIR:-}"
 case "$target" in '' | /*) ;; *) target="$PWD/$target" ;; esac
@@ -20,10 +28,24 @@ for folder in "$PWD" "$target" "${TMPDIR:-/tmp}"; do
 done
 unset folder
 
+# The comment at the head of the script, and the end of it: it was called in another way.
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
 # The compiler's name for this machine. Cargo is told it wherever what it builds is used afterwards: a target that the
 # user's configuration of cargo names would be built into another folder.
 host() {
     rustc -vV | sed -n 's/^host: //p'
+}
+
+# What Go is told where it builds the binding. What it has built it builds again when its own sources change, but not when
+# the library does: a flag that has the library's sum does that.
+go_settings() {
+    local sum
+    sum="$(cat bindings/go/lib/* | sha256sum | cut -c1-16)"
+    export CGO_CFLAGS="-O2 -g -DRATECELL_LIBRARY_SUM=$sum" GOFLAGS="-buildvcs=false"
 }
 
 # Applies the patch $2 to the copy of the sources in the folder $1.
@@ -35,7 +57,9 @@ patched() {
 # The flag by which warnings are errors, with the compiler that they were last looked through with. Another may warn of
 # what was right before: that is told, and fails nothing.
 deny_warnings() {
-    if [ "$(rustc --version | cut -d' ' -f2)" = 1.95.0 ]; then echo -Dwarnings; fi
+    local version
+    version="$(rustc --version | cut -d' ' -f2)"
+    if [ "$version" = 1.95.0 ]; then echo -Dwarnings; fi
 }
 
 # Tells that a check is left out here, and why; ci/all.sh tells it again at its end.
@@ -46,7 +70,10 @@ left_out() {
 
 # The first value of this name in Cargo.toml.
 manifest() {
-    sed -n "0,/^$1 = \"\(.*\)\"\$/s//\1/p" Cargo.toml
+    local value
+    value="$(sed -n "0,/^$1 = \"\(.*\)\"\$/s//\1/p" Cargo.toml)"
+    [ -n "$value" ] || { echo "Cargo.toml: expected a line $1 = \"…\"" >&2; exit 1; }
+    echo "$value"
 }
 
 # The crate's version, from Cargo.toml alone.

@@ -3,16 +3,20 @@
 source "$(dirname "$0")/lib.sh"
 
 deny="$(deny_warnings)"
-[ -n "$deny" ] || echo "$(rustc --version): its warnings are told, and are no errors"
+if [ -z "$deny" ]; then
+    rustc --version
+    echo "the warnings of this compiler are told, and are no errors"
+fi
+# No step of a script or of a recipe may fail unseen: .shellcheckrc names the checks that see to it.
+shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh .ci/run
 # One of the benches links the C library.
 ci/capi.sh target/capi-dist
 cargo fmt --all --check
-# shellcheck disable=SC2086 # no flag is no word
-cargo clippy --workspace --all-targets --quiet -- $deny
-cargo clippy --workspace --all-targets --features ratecell/capi --quiet -- $deny
+cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
+cargo clippy --workspace --all-targets --features ratecell/capi --quiet -- ${deny:+"$deny"}
 for crate in benches/compare benches/ffi benches/instructions bindings/python fuzz; do
     cargo fmt --manifest-path "$crate/Cargo.toml" --check
     RUSTFLAGS='--cfg getrandom_backend="custom"' cargo clippy --manifest-path "$crate/Cargo.toml" --target-dir "$target/lint" \
-        --all-targets --quiet -- $deny
+        --all-targets --quiet -- ${deny:+"$deny"}
 done
 RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/capi --quiet

@@ -24,7 +24,10 @@ fi
 
 # The value of one of the arguments with which nginx was configured.
 configured() {
-    nginx -V 2>&1 | tr ' ' '\n' | sed -n "s/^--$1=//p"
+    local value
+    value="$(nginx -V 2>&1 | tr ' ' '\n' | sed -n "s/^--$1=//p")"
+    [ -n "$value" ] || { echo "nginx -V: expected --$1=…" >&2; exit 1; }
+    echo "$value"
 }
 
 # Which nginx is built for: how it was configured, and which package of its sources there is.
@@ -96,9 +99,10 @@ no_global_names() {
 build() {
     ci/capi.sh "$out/lib" >&2
     export RATECELL_LIBRARY="$out/lib/libratecell.a"
-    if ! diff -q <(nginx_here) "$out/nginx.txt" >/dev/null 2>&1; then
+    nginx_here >"$out/nginx.now"
+    if ! cmp -s "$out/nginx.now" "$out/nginx.txt"; then
         rm -rf "$out/objs"
-        nginx_here >"$out/nginx.txt"
+        mv "$out/nginx.now" "$out/nginx.txt"
     fi
     if [ ! -f "$out/objs/Makefile" ] || [ bindings/nginx/config -nt "$out/objs/Makefile" ]; then
         (cd "$sources" && ./configure --with-compat --builddir="$out/objs" \
@@ -123,9 +127,15 @@ install_module() {
 }
 
 case "${1:-}" in
---build) build && echo "$out/objs/$name.so" ;;
---install) build && install_module ;;
--*) sed -n '2,7p' "$0" >&2 && exit 2 ;;
+--build)
+    build
+    echo "$out/objs/$name.so"
+    ;;
+--install)
+    build
+    install_module
+    ;;
+-*) usage ;;
 *)
     build
     build_static

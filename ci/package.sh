@@ -10,8 +10,9 @@ work="$target/installed"
 rm -rf "$work"
 mkdir -p "$work"
 
+# Lists the files in the folder $1.
 files() {
-    (cd "$1" && find . ! -type d | LC_ALL=C sort)
+    find "$1" ! -type d -printf '%P\n' | LC_ALL=C sort
 }
 
 # What it is not given, it refuses by name.
@@ -28,45 +29,55 @@ make --no-print-directory lib
 (
     umask 077
     mkdir "$work/tools"
-    for tool in bash cat cut dirname find install ln make mktemp rm sed; do ln -s "$(command -v "$tool")" "$work/tools"; done
+    for tool in bash cat cut dirname find install ln make mktemp rm sed; do
+        found="$(command -v "$tool")"
+        ln -s "$found" "$work/tools"
+    done
     PATH="$work/tools" make --no-print-directory install PREFIX=/usr DESTDIR="$work/made"
 )
 unreadable="$(find "$work/made" -type f ! -perm -444)"
 [ -z "$unreadable" ] || { echo "not everybody can read $unreadable" >&2; exit 1; }
 cargo cinstall --profile capi --prefix /usr --libdir /usr/lib --destdir "$work/cargo-c" \
     --target-dir "$target/cargo-c" >"$work/cargo-c.log" 2>&1 || { cat "$work/cargo-c.log" >&2; exit 1; }
-diff <(files "$work/made") <(files "$work/cargo-c") || { echo "make install and cargo cinstall differ" >&2; exit 1; }
+for way in made cargo-c; do
+    files "$work/$way" >"$work/$way.txt"
+    [ -s "$work/$way.txt" ] || { echo "nothing is installed in $work/$way" >&2; exit 1; }
+done
+diff "$work/made.txt" "$work/cargo-c.txt" || { echo "make install and cargo cinstall differ" >&2; exit 1; }
 
-# Compiles and runs the user's program with what is installed in $1, linked as $2 says.
+# Compiles and runs the user's program with what is installed in $1, linked as $2 says. `needed` is what it needs.
 try() {
-    local installed="$1" name="$2" out
+    local installed="$1" name="$2" out size flags
     shift 2
     export PKG_CONFIG_SYSROOT_DIR="$installed" PKG_CONFIG_LIBDIR="$installed/usr/lib/pkgconfig"
-    # shellcheck disable=SC2046 # flags are words
-    cc -Wall -Wextra -Werror ffi-tests/user/program.c -o "$work/program" "$@" $(pkg-config --cflags "${static[@]}" --libs ratecell)
+    flags="$(pkg-config --cflags "${static[@]}" --libs ratecell)"
+    # shellcheck disable=SC2086 # flags are words
+    cc -Wall -Wextra -Werror ffi-tests/user/program.c -o "$work/program" "$@" $flags
     out="$(LD_LIBRARY_PATH="$installed/usr/lib" "$work/program")"
-    [ "$(grep -c ALLOWED <<<"$out")" -eq 2 ] || { echo "$name: $out" >&2; exit 1; }
-    echo "$(basename "$installed"), $name: runs; $(stat -c %s "$work/program") bytes, needs $(needed)"
+    [[ "$out" == *ALLOWED*ALLOWED* ]] || { echo "$name: $out" >&2; exit 1; }
+    needed="$(objdump -p "$work/program" | sed -n 's/ *NEEDED *//p' | paste -sd' ' | sed 's/^$/nothing/')"
+    size="$(stat -c %s "$work/program")"
+    echo "${installed##*/}, $name: runs; $size bytes, needs $needed"
 }
 
-needed() {
-    objdump -p "$work/program" | sed -n 's/ *NEEDED *//p' | paste -sd' ' | sed 's/^$/nothing/'
-}
+version="$(crate_version)"
+so_version="$(so_version "$version")"
 
 for installed in "$work/made" "$work/cargo-c"; do
     static=()
     try "$installed" shared
-    [[ "$(needed)" == *"libratecell.so.$(so_version "$(crate_version)")"* ]]
+    [[ "$needed" == *"libratecell.so.$so_version"* ]]
     static=(--static)
     # Where there is no shared one beside it, the linker takes the static.
     rm "$installed"/usr/lib/libratecell.so*
     try "$installed" static
-    [[ "$(needed)" != *ratecell* ]]
+    [[ "$needed" != *ratecell* ]]
 done
 # cargo-c's file also names libgcc_s, of which there is no static form.
 try "$work/made" "all static" -static
 make --no-print-directory uninstall PREFIX=/usr DESTDIR="$work/made" >/dev/null
-[ -z "$(files "$work/made")" ] || { echo "make uninstall leaves: $(files "$work/made")" >&2; exit 1; }
+left="$(files "$work/made")"
+[ -z "$left" ] || { echo "make uninstall leaves: $left" >&2; exit 1; }
 
 # A Rust program has no C names in it, and cbindgen is not built for it.
 mkdir -p "$work/user/src"
@@ -85,7 +96,10 @@ fn main() {
 }
 RUST
 cp Cargo.lock "$work/user"
-cargo run --quiet --target "$(host)" --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
-! nm "$work/user/target/$(host)/debug/user" | grep ' T ratecell_' || { echo "a Rust program has C names" >&2; exit 1; }
-! cargo tree --quiet --manifest-path "$work/user/Cargo.toml" | grep cbindgen || { echo "a Rust program builds cbindgen" >&2; exit 1; }
+host="$(host)"
+cargo run --quiet --target "$host" --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
+names="$(nm "$work/user/target/$host/debug/user")"
+if grep ' T ratecell_' <<<"$names"; then echo "a Rust program has C names" >&2 && exit 1; fi
+crates="$(cargo tree --quiet --manifest-path "$work/user/Cargo.toml")"
+if grep cbindgen <<<"$crates"; then echo "a Rust program builds cbindgen" >&2 && exit 1; fi
 echo "a Rust program has no C names, and builds no cbindgen"

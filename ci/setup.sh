@@ -23,32 +23,34 @@ done
 cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
-# What only the tests need: C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Python.
+# What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Python.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
 }
-for package in g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
+for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
     nginx nginx-dev python3 python3-venv; do needs "$package"; done
 # Any Go since Debian's.
 command -v go >/dev/null || needs golang
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
-    [ "$(id -u)" -eq 0 ] || root=(sudo)
+    [ "$EUID" -eq 0 ] || root=(sudo)
     # The run level keeps Debian from starting what it installs. Another that is installing is waited for.
     apt=("${root[@]}" env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-    "${apt[@]}" update && "${apt[@]}" install -y "${packages[@]}" >/dev/null || {
+    if ! { "${apt[@]}" update && "${apt[@]}" install -y "${packages[@]}" >/dev/null; }; then
         echo "missing: Debian's ${packages[*]}" >&2
         exit 1
-    }
+    fi
 fi
 # The oldest compiler that is promised.
 oldest="$(manifest rust-version)"
-rustup toolchain list | grep -q "^$oldest-" || rustup toolchain install "$oldest" --profile minimal
+toolchains="$(rustup toolchain list)"
+grep -q "^$oldest-" <<<"$toolchains" || rustup toolchain install "$oldest" --profile minimal
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 # Rust's own library, to be instrumented with ours.
-[ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly
+sysroot="$(rustc +nightly --print sysroot)"
+[ -d "$sysroot/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz --version 0.13.2
 # The newest that this project's compilers build.
 command -v cargo-cinstall >/dev/null || cargo install --quiet --locked --debug cargo-c --version 0.10.24+cargo-0.98.0

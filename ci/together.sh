@@ -9,5 +9,6 @@ for built in "$python" bindings/go/lib/libratecell.a; do
 done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-(cd bindings/go && GOFLAGS=-buildvcs=false go build -a -o "$work/server" ./examples/server)
+go_settings
+(cd bindings/go && go build -o "$work/server" ./examples/server)
 "$python" -B ci/together.py "$work"

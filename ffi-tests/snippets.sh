@@ -8,7 +8,7 @@
 # limiter if it makes none.
 source "$(dirname "$0")/../ci/lib.sh"
 
-[ $# -eq 1 ] || { sed -n '2,8p' "$0" >&2; exit 2; }
+[ $# -eq 1 ] || usage
 mkdir -p "$1"
 
 awk -v dir="$1" '

@@ -45,6 +45,25 @@ class Rates(NginxTest):
                            + server_block("location / { empty_gif; ratecell zone=t burst=9 nodelay; }"))
         self.assertEqual(passes(nginx, "/?k=1", 20), 10)
 
+    def test_a_rate_is_the_policy_of_its_text_without_the_burst(self):
+        """As limit_req has it, a rate alone has no burst; a policy of the same text lets its limit pass at once."""
+        rates = {"s": ("7r/10s", 7), "m": ("5r/m", 5), "h": ("3r/2h", 3), "d": ("4/d", 4), "w": ("2r/w", 2)}
+        nginx = self.serve(
+            "".join(f'ratecell_zone $arg_k zone=rate_{n}:1m rate={rate}; ratecell_zone $arg_k zone=policy_{n}:1m '
+                    f'policy={rate}; ratecell_zone $arg_k zone=one_{n}:1m policy="{rate} burst=1";'
+                    for n, (rate, _) in rates.items())
+            + server_block("ratecell_headers on;" + "".join(
+                f"location /{zone}_{n} {{ empty_gif; ratecell zone={zone}_{n}; }}"
+                for n in rates for zone in ("rate", "policy", "one"))))
+        for n, (rate, limit) in rates.items():
+            self.assertEqual(passes(nginx, f"/policy_{n}?k=1", 12), limit, rate)
+            told = []
+            for zone in ("rate", "one"):
+                allowed, refused = nginx.get_all([f"/{zone}_{n}?k=1"] * 2)
+                self.assertEqual((allowed.status, refused.status), (200, 503), rate)
+                told.append((refused.header("Retry-After"), refused.header("RateLimit-Policy").split(";", 1)[1]))
+            self.assertEqual(told[0], told[1], rate)
+
     def test_a_rate_of_its_own_in_a_location(self):
         nginx = self.serve("ratecell_zone $arg_k zone=t:1m rate=1r/s;" + server_block(
             "ratecell_headers on; location /a { empty_gif; ratecell zone=t rate=1r/h; }"

@@ -14,7 +14,7 @@ fn full_until_ten() -> World<1> {
 /// overflow charge without commit, insertion ignores overflow.
 #[test]
 fn overflow() {
-    explore("overflow", Bound::Preemptions(4), || {
+    explore("overflow", Bound::Preemptions(3), || {
         let world = full_until_ten().race(vec![asks(&[(A, 8)]), asks(&[(A, 10)])]);
         world.settle(&[A], 10);
     });
@@ -22,7 +22,7 @@ fn overflow() {
 
 #[test]
 fn overflow_of_two_keys() {
-    explore("overflow_of_two_keys", Bound::Preemptions(1), || {
+    explore("overflow_of_two_keys", Bound::Preemptions(0), || {
         let world = full_until_ten().race(vec![asks(&[(A, 8)]), asks(&[(A, 10)]), asks(&[(B, 9)])]);
         world.settle(&[A, B], 10);
     });

@@ -92,7 +92,7 @@ fn tenure() {
 /// by a store.
 #[test]
 fn evict() {
-    explore("evict", Bound::Preemptions(3), || {
+    explore("evict", Bound::Preemptions(2), || {
         let world = World::<1>::new(unit_a_tick(2), 1, WhenFull::Evict);
         assert!(world.ask(X, 0));
         let world = world.race(vec![asks(&[(X, 0)]), asks(&[(Y, 0)])]);

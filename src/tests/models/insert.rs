@@ -25,7 +25,7 @@ fn same_key_home_and_alternate() {
 
 #[test]
 fn same_key_three_threads() {
-    explore("same_key_three_threads", Bound::Preemptions(2), || same_key::<2>(1, 3));
+    explore("same_key_three_threads", Bound::Preemptions(1), || same_key::<2>(1, 3));
 }
 
 /// The same from two slots: C is fresh only for the later request, which takes C's slot; the earlier
@@ -33,7 +33,7 @@ fn same_key_three_threads() {
 /// Relaxed version.
 #[test]
 fn same_key_in_two_slots() {
-    explore("same_key_in_two_slots", Bound::Preemptions(4), || {
+    explore("same_key_in_two_slots", Bound::Preemptions(2), || {
         let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
         assert!(world.ask(C, 95) && world.ask(D, 80));
         let world = world.race(vec![asks(&[(A, 108)]), asks(&[(A, 100)])]);
@@ -45,7 +45,7 @@ fn same_key_in_two_slots() {
 /// The same where the only slot holds a stranger that is fresh. Red: retag zeroes the word.
 #[test]
 fn same_key_reclaim() {
-    explore("same_key_reclaim", Bound::Preemptions(3), || {
+    explore("same_key_reclaim", Bound::Preemptions(2), || {
         let world = World::<1>::new(unit_a_tick(1), 1, WhenFull::Deny);
         assert!(world.ask(B, 0));
         let world = world.race(vec![asks(&[(A, 10)]), asks(&[(A, 10)])]);

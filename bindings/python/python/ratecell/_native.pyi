@@ -137,7 +137,13 @@ class Stats:
         """Places for keys; `max_keys` is three quarters of them."""
     @property
     def live(self) -> int:
-        """Keys that are not as good as never used. Exact while nothing else runs."""
+        """Keys that are not as good as never used."""
+    @property
+    def live_error(self) -> int:
+        """How many more or fewer than `live` there may be: 0 where all were counted, which is exact
+        while nothing else runs. Of a sample it is four standard errors, and bounds the error of all
+        but 1 of 10,000 limiters.
+        """
     @property
     def bytes(self) -> int:
         """Bytes of memory, fixed at construction; a `sliding_log`'s entries come on top."""

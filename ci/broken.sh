@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Each build and each check, with one broken line in what it builds: it must fail, and name the file.
+#
+#   ci/broken.sh            all; after ci/c.sh, ci/go.sh and ci/python.sh, with what they built
+#   ci/broken.sh PATTERN    those whose command matches
+source "$(dirname "$0")/lib.sh"
+
+only="${1:-}"
+libraries="$PWD/target/capi-dist"
+for built in "$libraries/libratecell.so" "$target/python/bin/maturin"; do
+    [ -e "$built" ] || { echo "missing: $built (ci/c.sh, ci/python.sh)" >&2; exit 1; }
+done
+
+work="$target/broken"
+copy="$work/copy"
+rm -rf "$copy" "$work/destination"
+mkdir -p "$copy" "$work/target"
+tar -c --exclude-vcs --exclude=./target --exclude='./benches/*/target' . | tar -x -C "$copy"
+# Only what is broken is built: in folders of cargo's of its own, with the tools that Python has.
+export CARGO_TARGET_DIR="$work/target"
+ln -sfn "$target/python" "$work/target/python"
+
+# The C libraries are those of the whole sources, where it is not they that are broken.
+capi() {
+    if [ "$1" = real ]; then
+        cp -p ci/capi.sh "$copy/ci"
+    else
+        printf '#!/usr/bin/env bash\nset -euo pipefail\nmkdir -p "$1"\ncp -a %s/. "$1"\n' "$libraries" >"$copy/ci/capi.sh"
+    fi
+}
+
+count=0 passed=0
+# Adds the line $2 to the file $1, and runs the command.
+broken() {
+    local file="$1" log="$work/log" fails=no
+    local command=("${@:3}")
+    [[ "${command[*]}" == *"$only"* ]] || return 0
+    cp -p "$copy/$file" "$work/whole"
+    echo "$2" >>"$copy/$file"
+    (cd "$copy" && exec "${command[@]}") </dev/null >"$log" 2>&1 || fails=yes
+    cp -p "$work/whole" "$copy/$file"
+    count=$((count + 1))
+    if [ "$fails" = no ]; then
+        echo "passes with a broken $file: ${command[*]}" >&2
+        passed=$((passed + 1))
+    elif ! grep -qF "${file##*/}" "$log"; then
+        cat "$log" >&2
+        echo "does not name the broken $file: ${command[*]}" >&2
+        passed=$((passed + 1))
+    else
+        echo "fails with a broken $file: ${command[*]}"
+    fi
+}
+
+capi real
+for command in "make lib" "make install DESTDIR=$work/destination" "make go"; do
+    read -ra words <<<"$command"
+    broken src/lib.rs "broken line" "${words[@]}"
+done
+
+capi built
+broken bindings/nginx/src/ngx_http_ratecell_rate.c "broken line" make nginx
+broken bindings/nginx/src/ngx_http_ratecell_zone.c "broken line" make nginx-install DESTDIR="$work/destination"
+broken bindings/nginx/src/ngx_http_ratecell_file.c "broken line" make nginx-demo
+broken bindings/nginx/src/ngx_http_ratecell_stats.c "broken line" ci/nginx.sh
+broken bindings/nginx/tests/test_rates.py "broken line" ci/nginx.sh test_rates
+broken bindings/go/limiter.go "broken line" ci/go.sh
+broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
+broken bindings/go/examples/server/main.go "broken line" ci/together.sh
+broken bindings/python/Cargo.toml "broken line" ci/python.sh
+broken ffi-tests/abi/symbols.txt ratecell_broken ci/abi.sh "$libraries"
+broken ffi-tests/evolution/program.c "broken line" ci/evolution.sh "$libraries"
+broken ffi-tests/c/contract_limiter.c "broken line" env ONLY=c/contract_limiter ci/ffi.sh static
+broken ffi-tests/c/contract_limiter.c "broken line" env ONLY=c/contract_limiter ci/ffi.sh shared
+broken ffi-tests/snippets.sh "false snippets.sh" env ONLY=c/contract_limiter ci/ffi.sh static
+broken docs/C-API.md '```' ci/ffi.sh static
+broken Makefile "broken line" ci/package.sh
+broken Cargo.toml "broken line" ci/c.sh
+broken Cargo.toml "broken line" ci/header.sh
+
+for command in "make demo" ci/demo.sh ci/setup.sh ci/msrv.sh ci/test.sh ci/vectors.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read"; do
+    read -ra words <<<"$command"
+    broken Cargo.toml "broken line" "${words[@]}"
+done
+broken fuzz/Cargo.toml "broken line" ci/fuzz.sh
+broken benches/compare/Cargo.toml "broken line" benches/run.sh --quick
+broken benches/instructions/Cargo.toml "broken line" benches/instructions.sh
+broken src/lib.rs "fn  broken( ) {}" make lint
+# What would hide a failure, as the line above that made `make nginx` pass.
+broken ci/demo.sh 'build() { false; }; build && echo built' make lint
+broken ci/lib.sh '[ "${0##*/}" != vectors.sh ] || { echo "a line of lib.sh" && false; }' ci/all.sh vectors
+broken ci/lib.sh '[ "${0##*/}" != msrv.sh ] || { left_out "a line of lib.sh"; exit 0; }' env CI=true ci/all.sh msrv
+
+[ "$count" -gt 0 ] || { echo "no command matches $only" >&2; exit 2; }
+echo "$((count - passed)) of $count commands fail with a broken line, and name its file"
+[ "$passed" -eq 0 ]
