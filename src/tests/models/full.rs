@@ -42,7 +42,7 @@ fn overflow_again_and_again() {
 /// the floor to 20: of the two the greater number, but sooner fresh. Red: floor compared by number.
 #[test]
 fn floor_below_a_shared_window() {
-    explore("floor_below_a_shared_window", Bound::Preemptions(4), || {
+    explore("floor_below_a_shared_window", Bound::Preemptions(3), || {
         let world = World::<1>::new(unit_in_a_window_of_ten(), 2, WhenFull::Share);
         assert!(world.ask(C, 0) && world.ask(FAR, 15) && world.ask(A, 19));
         let world = world.race(vec![asks(&[(FAR_TOO, 20)]), asks(&[(A, 20)])]);
