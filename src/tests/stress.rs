@@ -17,6 +17,8 @@ use ratecell_core::Policy;
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::with_kernel;
 
+mod rounds;
+
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;
 /// Any instant: no test here lets it pass unless it says so.
