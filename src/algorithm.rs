@@ -43,9 +43,11 @@ impl Step {
 
 /// An algorithm whose whole state of a key is one word, 0 for a key never seen.
 ///
-/// Two laws carry the table. *Fresh*: from `fresh_at(word)` on the word decides exactly as 0 does.
+/// Three laws carry the table. *Fresh*: from `fresh_at(word)` on the word decides exactly as 0 does.
 /// *Growth*: a step that allows a cost above 0 returns a numerically greater word, for the time is in
-/// the high bits; a healed word is the one exception.
+/// the high bits; a healed word is the one exception. *Newcomers*: see [`above`](Self::above).
+///
+/// A word's number says nothing of what it holds: of two words the greater may be fresh sooner.
 pub(crate) trait Algorithm: Copy {
     /// Decides `cost` at `now` on `word`.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
@@ -65,8 +67,9 @@ pub(crate) trait Algorithm: Copy {
     /// The instant from which `word` is fresh.
     fn fresh_at(&self, word: u64) -> u64;
 
-    /// A word that is fresh from `instant` on, and before it allows no more than at `instant`.
-    fn grounded(&self, instant: u64) -> u64;
+    /// What `word` has become by `instant`, with a time no earlier than `instant`. A window or refill that begins
+    /// with a request begins at `instant`, unless it begins later.
+    fn carried(&self, word: u64, instant: u64) -> u64;
 
     /// Units that `word` still holds at `now`, rounded up: what erasing it would forgive.
     fn level(&self, word: u64, now: u64) -> u64;
@@ -101,14 +104,48 @@ pub(crate) trait Algorithm: Copy {
         (at <= now && at < u64::MAX - 1) || self.is_healed(word, now)
     }
 
-    /// `word` as it may be charged by a newcomer of a home whose words were live until `floor`.
+    /// The word on which a newcomer is decided. `word` is in the cell that it would be charged to, its own or a
+    /// shared one; the words erased from its home were live until `floor` at the latest.
+    ///
+    /// The law: a key that loses its word and comes back gets no more than with it. Let `alone` be the word that the
+    /// key would have, had it never lost one: it is fresh from `floor` on, or what it holds is in `word` too.
+    ///
+    /// - At `floor` or later, `word` holds what `alone` holds or more, so it allows nothing that `alone` does not.
+    /// - Before `floor`, the request is decided on `word` carried to `floor`. A word whose time is ahead of the clock
+    ///   decides as at its own time. So the request is judged as if it came at `floor`, an instant that some caller's
+    ///   clock has shown, and there the first case holds. A TAT is judged at `now` even so: no TAT that was erased is
+    ///   above `floor`.
+    ///
+    /// The charge must also last as long as it would alone. Where all keys have the same times it does. Where a window
+    /// or a refill begins with a request, another key's may have begun before this request and would end too early:
+    /// so [`newcomer`](Self::newcomer) charges the word carried to the request's instant.
     #[inline]
     fn above(&self, word: u64, floor: u64, now: u64) -> u64 {
         let word = if self.is_healed(word, now) { 0 } else { word };
-        match self.heal() {
-            Some(heal) if floor > now.saturating_add(heal) => word,
-            _ => word.max(self.grounded(floor)),
+        if self.believed(floor, now) > now { self.carried(word, floor) } else { word }
+    }
+
+    /// The word that a newcomer is decided on, and the word that it leaves if it is charged.
+    #[inline]
+    fn newcomer(&self, word: u64, floor: u64, now: u64, cost: u32) -> (u64, Option<u64>) {
+        let word = self.above(word, floor, now);
+        let begun = self.carried(word, now);
+        match self.step(begun, now, cost).charged {
+            Some(charged) => (begun, Some(charged)),
+            None => (word, None),
         }
+    }
+
+    /// `floor`, or 0 where only a clock that was set back since can have shown it.
+    #[inline]
+    fn believed(&self, floor: u64, now: u64) -> u64 {
+        if floor > self.latest_believed(now) { 0 } else { floor }
+    }
+
+    /// The latest floor that is believed at `now`.
+    #[inline]
+    fn latest_believed(&self, now: u64) -> u64 {
+        self.heal().map_or(u64::MAX, |heal| now.saturating_add(heal))
     }
 }
 

@@ -5,6 +5,8 @@ mod grammar;
 pub(crate) mod kernels;
 mod layering;
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+mod newcomers;
+#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 mod stress;
 
 /// The crate's atomics and memory under a model checker.

@@ -127,10 +127,12 @@ impl<C: Counting> Algorithm for C {
     }
 
     #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
+    fn carried(&self, word: u64, instant: u64) -> u64 {
         let count = self.counter().count;
+        let (time, used) = count.unpack(word);
+        let (time, used) = self.passed(time, used, instant);
         // Or the last time that fits.
-        count.pack(self.time_at(instant).min(u64::MAX >> count.bits), 0)
+        count.pack(time.max(self.time_at(instant)).min(u64::MAX >> count.bits), used)
     }
 
     #[inline]

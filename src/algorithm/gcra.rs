@@ -271,8 +271,8 @@ impl Algorithm for Gcra {
     }
 
     #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        instant.saturating_mul(self.den)
+    fn carried(&self, word: u64, instant: u64) -> u64 {
+        word.max(instant.saturating_mul(self.den))
     }
 
     #[inline]

@@ -56,8 +56,8 @@ impl<A: Algorithm, M: Manner> Algorithm for Asked<A, M> {
     }
 
     #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        self.0.grounded(instant)
+    fn carried(&self, word: u64, instant: u64) -> u64 {
+        self.0.carried(word, instant)
     }
 
     #[inline]

@@ -49,15 +49,19 @@ impl SlidingLog {
     /// The log's own clock, which never goes back nor before `floor`, and how many entries have left by
     /// it.
     fn view(&self, log: &Log, floor: u64, now: u64) -> (u64, usize) {
-        let believed = |instant: u64| self.heal.is_none_or(|heal| instant <= now.saturating_add(heal));
-        let clock = if believed(floor) { floor.max(now) } else { now };
+        let clock = self.believed(floor, now).max(now);
         match log.newest() {
-            Some(newest) if believed(newest) => {
+            Some(newest) if self.believed(newest, now) == newest => {
                 let clock = clock.max(newest);
                 (clock, log.count_oldest(|entry| clock.saturating_sub(entry) >= self.window))
             }
             _ => (clock, log.len()),
         }
+    }
+
+    /// `instant`, or 0 where only a clock that was set back since can have shown it.
+    pub(crate) fn believed(&self, instant: u64, now: u64) -> u64 {
+        if self.heal.is_some_and(|heal| instant > now.saturating_add(heal)) { 0 } else { instant }
     }
 
     fn until_left(&self, entry: u64, now: u64) -> u64 {

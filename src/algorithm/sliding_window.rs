@@ -195,9 +195,10 @@ impl Algorithm for SlidingWindow {
     }
 
     #[inline]
-    fn grounded(&self, instant: u64) -> u64 {
-        let top = u64::MAX >> (2 * self.count_bits);
-        self.pack(self.by_window.floor(instant).min(top), 0, 0)
+    fn carried(&self, word: u64, instant: u64) -> u64 {
+        let View { index, previous, current, .. } = self.view(word, instant);
+        // Or the last index that fits.
+        self.pack(index.min(u64::MAX >> (2 * self.count_bits)), previous, current)
     }
 
     #[inline]

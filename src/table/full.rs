@@ -22,16 +22,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Option<Verdict<'t>> {
         let ledger = self.ledger.get(address.home);
         let before = ledger.overflow.load();
-        let word = algorithm.above(before, ledger.floor.load(), now);
-        let after = algorithm.advance(word, now, cost);
+        let (word, charged) = algorithm.newcomer(before, ledger.floor.load(), now, cost);
         let counters = self.counters.at(address.home);
-        if after == word {
+        let Some(after) = charged else {
             let current = ledger.version.load() == version;
             return current.then(|| {
                 counters.shared();
                 Verdict::uncharged(word)
             });
-        }
+        };
         // Without the commit the charge stays on the shared cell, which over-denies.
         if !ledger.overflow.replace(before, after)
             || !ledger.version.commit(version, version.next_without_slot())

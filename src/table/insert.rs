@@ -91,8 +91,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !attempt.candidate.is_some_and(kept) {
             refund(attempt);
             // After the scan, as below.
-            let word = algorithm.above(0, ledger.floor.load(), now);
-            if algorithm.advance(word, now, cost) == word {
+            let word = self.newcomer(algorithm, address, now);
+            if algorithm.step(word, now, cost).charged.is_none() {
                 return Some(Verdict::uncharged(word));
             }
         }
@@ -108,7 +108,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             },
         };
         // After the scan and the take: a word that this key lost before them has raised it.
-        let floor = self.floor(algorithm, ledger);
+        let floor = self.floor(algorithm, ledger, now);
         let candidate = match attempt.candidate {
             // Erased since under a later clock: the charge was judged too early.
             Some(candidate) if floor > candidate.floor => {
@@ -173,7 +173,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if let Some(candidate) = attempt.candidate {
             // Another caller of this key has adopted and committed it, this call's charge included.
             if candidate.place.is(&member)
-                && self.floor(algorithm, ledger) <= candidate.floor
+                && self.floor(algorithm, ledger, now) <= candidate.floor
                 && settle(member.slot, candidate.place.tag)
             {
                 return Some(candidate.verdict());
@@ -184,11 +184,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Some(Verdict::charged(&member.slot.cell, charge))
     }
 
-    /// The instant before which no newcomer of a home is judged.
-    fn floor<A: Algorithm>(&self, algorithm: &A, ledger: &Ledger) -> u64 {
-        let floor = ledger.floor.load();
+    /// The instant before which no newcomer of a home is judged. Each part is believed for itself: one that is not does
+    /// not hide the other.
+    fn floor<A: Algorithm>(&self, algorithm: &A, ledger: &Ledger, now: u64) -> u64 {
+        let floor = algorithm.believed(ledger.floor.load(), now);
         match self.when_full {
-            WhenFull::Share => floor.max(algorithm.fresh_at(ledger.overflow.load())),
+            WhenFull::Share => {
+                let shared = algorithm.fresh_at(ledger.overflow.load());
+                floor.max(algorithm.believed(shared, now))
+            }
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => floor,
         }
     }
@@ -205,11 +209,11 @@ fn nominate<'t, A: Algorithm>(
 ) -> Result<Candidate<'t>, Option<Verdict<'t>>> {
     let Place { slot, tag, .. } = place;
     let before = slot.cell.load();
-    let word = algorithm.above(before, floor, now);
-    let charge = Charge { before, after: algorithm.advance(word, now, cost) };
-    if charge.after == word {
+    let (word, charged) = algorithm.newcomer(before, floor, now, cost);
+    let Some(after) = charged else {
         return Err(slot.tag.load().is_tenure_of(tag).then_some(Verdict::uncharged(word)));
-    }
+    };
+    let charge = Charge { before, after };
     if !slot.cell.replace(before, charge.after) {
         return Err(None);
     }

@@ -241,9 +241,19 @@ impl Floor {
         self.0.load(Ordering::Acquire)
     }
 
-    pub(super) fn raise(&self, instant: u64) {
-        // AcqRel: comes before the retag that erases the word, and after every earlier raise.
-        self.0.fetch_max(instant, Ordering::AcqRel);
+    /// Raises the floor to `instant`, which is at most `latest`. A floor above `latest` is not believed, and is
+    /// lowered: it would hide this one.
+    pub(super) fn raise(&self, instant: u64, latest: u64) {
+        loop {
+            // AcqRel: comes before the retag that erases the word, and after every earlier raise.
+            let before = self.0.fetch_max(instant, Ordering::AcqRel);
+            // AcqRel: as above. Relaxed on failure: the value is not used.
+            let lower =
+                || self.0.compare_exchange(before, instant, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+            if before <= latest || lower() {
+                return;
+            }
+        }
     }
 }
 

@@ -154,7 +154,6 @@ impl Shard {
         cost: u32,
         charge: bool,
     ) -> Decision {
-        let floor = self.floor;
         if let Some(log) = self.find(h) {
             return algorithm.step(log, 0, now, cost, charge);
         }
@@ -163,7 +162,8 @@ impl Shard {
             return self.share(algorithm, now, cost, charge);
         }
         // Of a shared log that has drained the newcomer inherits no unit, but its time.
-        let floor = if sharing { floor.max(algorithm.fresh_at(&self.overflow)) } else { floor };
+        let shared = if sharing { algorithm.fresh_at(&self.overflow) } else { 0 };
+        let floor = algorithm.believed(self.floor, now).max(algorithm.believed(shared, now));
         let mut log = Log::new();
         let decision = algorithm.step(&mut log, floor, now, cost, charge);
         if log.is_empty() {
@@ -212,7 +212,8 @@ impl Shard {
             let fresh_at = algorithm.fresh_at(log);
             // Past now it is fresh by healing alone, which is no time to wait for.
             if fresh_at <= now {
-                self.floor = self.floor.max(fresh_at);
+                // A floor that is not believed would hide this one.
+                self.floor = algorithm.believed(self.floor, now).max(fresh_at);
             }
             *log = Log::new();
         }

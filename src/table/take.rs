@@ -171,7 +171,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
                     if word != 0 && fresh_at <= now {
                         let alternate = || self.geometry.alternate(address);
                         let bucket = if identity.is_alternate() { alternate() } else { address.home };
-                        self.ledger.get(self.geometry.home_of(bucket, tag)).floor.raise(fresh_at);
+                        let home = self.geometry.home_of(bucket, tag);
+                        self.ledger.get(home).floor.raise(fresh_at, algorithm.latest_believed(now));
                     }
                     break;
                 }

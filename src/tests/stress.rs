@@ -16,6 +16,8 @@ use crate::limiter::Limiter;
 use crate::policy::Policy;
 use crate::table::{Extent, Sought, Stats, Table, WhenFull};
 
+mod rounds;
+
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;
 /// Any instant: no test here lets it pass unless it says so.

@@ -192,7 +192,7 @@ fn bound(accepted: &Accepted, least: u64, greatest: u64) -> u128 {
     accepted.layers.iter().map(|layer| layer_bound(layer, least, greatest)).min().unwrap_or(0)
 }
 
-fn layer_bound(layer: &Layer, least: u64, greatest: u64) -> u128 {
+pub(crate) fn layer_bound(layer: &Layer, least: u64, greatest: u64) -> u128 {
     let span = u128::from(greatest - least);
     let (limit, period) = (u128::from(layer.limit), u128::from(layer.period_ns));
     let capacity = u128::from(layer.capacity());

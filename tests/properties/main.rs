@@ -1,5 +1,6 @@
 //! Properties of the decisions, by search: random policies and random traffic, through the public API.
 
+mod full;
 mod laws;
 mod model;
 mod oracle;

@@ -76,13 +76,36 @@ pub(crate) enum Steps {
 
 /// Keys are 0 to 2.
 pub(crate) fn traffic(steps: Steps, longest: usize) -> impl Strategy<Value = Traffic> {
+    traffic_of(vec(request(steps), 1..=longest))
+}
+
+/// Of many keys, most of them at one instant, and of few periods.
+pub(crate) fn crowd(steps: Steps, keys: u8, requests: usize) -> impl Strategy<Value = Traffic> {
+    let backwards = if steps == Steps::Both { 2 } else { 0 };
+    let pace = (0..40 + backwards, 0..64_u64, -1..=1_i8);
+    let request = (request(steps), pace, 0..keys).prop_map(|(request, (kind, share, beside), key)| {
+        let tick = match kind {
+            0..32 => Tick::Same,
+            32..34 => Tick::Periods(share),
+            34..36 => Tick::Units(share),
+            36..38 => Tick::Edge(beside),
+            38..40 => Tick::OneOn,
+            40 => Tick::Back(2 * share),
+            _ => Tick::OneBack,
+        };
+        Request { tick, key, ..request }
+    });
+    traffic_of(vec(request, requests / 2..=requests))
+}
+
+fn traffic_of(requests: impl Strategy<Value = Vec<Request>>) -> impl Strategy<Value = Traffic> {
     let origin = prop_oneof![
         1 => Just(Origin::At(0)),
         2 => (0..1_u64 << 20).prop_map(Origin::At),
         4 => (0..1_u64 << 53).prop_map(Origin::At),
         1 => (0..40_u64).prop_map(Origin::BeforeTheEnd),
     ];
-    (origin, vec(request(steps), 1..=longest)).prop_map(|(origin, requests)| Traffic { origin, requests })
+    (origin, requests).prop_map(|(origin, requests)| Traffic { origin, requests })
 }
 
 fn request(steps: Steps) -> impl Strategy<Value = Request> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
-use crate::algorithm::{Algorithm, Kernel};
+use crate::algorithm::{Algorithm as _, Kernel, with_kernel};
 use crate::table::{Extent, Table, WhenFull};
 
 /// Keys, by the hash that puts them where a model wants them: A to E at home in the first bucket.
@@ -14,24 +14,28 @@ pub(super) const C: u64 = 3;
 pub(super) const D: u64 = 4;
 /// At home in the second of two buckets.
 pub(super) const FAR: u64 = (1 << 63) | 5;
+pub(super) const FAR_TOO: u64 = (1 << 63) | 6;
 
 /// One unit a nanosecond, `capacity` at once.
 pub(super) fn unit_a_tick(capacity: u64) -> Law {
-    Law { policy: format!("1000000000/s burst={capacity}"), capacity, interval: 1 }
+    Law { policy: format!("1000000000/s burst={capacity}"), capacity }
 }
 
 /// One unit in ten nanoseconds, one at once.
 pub(super) fn unit_in_ten_ticks() -> Law {
-    Law { policy: "100000000/s burst=1".to_owned(), capacity: 1, interval: 10 }
+    Law { policy: "100000000/s burst=1".to_owned(), capacity: 1 }
 }
 
-/// A policy and the numbers its bound is made of.
+/// One unit in a window of ten nanoseconds.
+pub(super) fn unit_in_a_window_of_ten() -> Law {
+    Law { policy: "sliding_window 1/10ns".to_owned(), capacity: 1 }
+}
+
+/// A policy and the most that it allows at one instant.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     pub(super) policy: String,
     pub(super) capacity: u64,
-    /// Nanoseconds that one unit takes.
-    pub(super) interval: u64,
 }
 
 /// One request that was allowed.
@@ -76,19 +80,13 @@ impl<const SLOTS: usize> World<SLOTS> {
         &self.table
     }
 
-    fn gcra(&self) -> impl Algorithm {
-        match self.kernel {
-            Kernel::Gcra(gcra) => gcra,
-            other => panic!("{other:?}"),
-        }
-    }
-
     /// Asks for one unit.
     pub(super) fn ask(&self, key: u64, now: u64) -> bool {
         // As a limiter does.
-        let decision = self.table.try_hit(&self.gcra(), key, now, 1);
-        let decision = decision.unwrap_or_else(|sought| self.table.check(&self.gcra(), key, now, 1, sought));
-        let allowed = decision.is_allowed();
+        let allowed = with_kernel!(self.kernel, algorithm => {
+            let decision = self.table.try_hit(&algorithm, key, now, 1);
+            decision.unwrap_or_else(|sought| self.table.check(&algorithm, key, now, 1, sought)).is_allowed()
+        });
         if allowed {
             self.admissions.lock().expect("no panic").push(Admission { key, now });
         }
@@ -134,11 +132,13 @@ impl<const SLOTS: usize> World<SLOTS> {
     pub(super) fn account(&self, now: u64) {
         let admissions = self.admissions.lock().expect("no panic");
         let admitted = admissions.iter().filter(|admission| admission.now == now).count() as u64;
-        let held = self.table.held(&self.gcra(), now);
-        let forgiven = self.table.stats(&self.gcra(), now, Extent::All).forgiven;
+        let (held, forgiven) = with_kernel!(self.kernel, algorithm => {
+            (self.table.held(&algorithm, now), self.table.stats(&algorithm, now, Extent::All).forgiven)
+        });
         assert!(admitted <= held + forgiven, "admitted {admitted}, held {held}, forgiven {forgiven}");
     }
 
+    /// In the order of their instants, all admissions pass one cell.
     fn assert_within_law(&self, key: u64) {
         let admissions = self.admissions.lock().expect("no panic");
         let mut instants: Vec<_> = admissions
@@ -147,15 +147,12 @@ impl<const SLOTS: usize> World<SLOTS> {
             .map(|admission| admission.now)
             .collect();
         instants.sort_unstable();
-        for (first, &from) in instants.iter().enumerate() {
-            for (last, &to) in instants.iter().enumerate().skip(first) {
-                let units = (last - first + 1) as u64;
-                let most = self.law.capacity * self.law.interval + (to - from);
-                assert!(
-                    units * self.law.interval <= most,
-                    "key {key:x}: {units} units within {from}..={to} of {instants:?}"
-                );
-            }
-        }
+        with_kernel!(self.kernel, algorithm => {
+            instants.iter().fold(0, |word, &now| {
+                let step = algorithm.step(word, now, 1);
+                assert!(step.decision.is_allowed(), "key {key:x}: the unit at {now} of {instants:?}");
+                step.charged.unwrap_or(word)
+            })
+        });
     }
 }

@@ -46,6 +46,7 @@ pub(crate) struct Model {
 }
 
 /// One key: a state for each layer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(Vec<State>);
 
 impl Model {
@@ -89,6 +90,11 @@ impl Model {
         let remaining = (too_many - 1).max(0);
         let reset = first(|wait| self.is_fresh(&after, now + wait));
         answer(outcome, remaining, retry, reset, delay)
+    }
+
+    /// The key after `cost` at `now`, if that is admitted and nothing heals.
+    pub(crate) fn admitted(&self, key: &Key, now: u64, cost: u32) -> Option<Key> {
+        self.admit(&key.0, now.into(), cost.into()).map(Key)
     }
 
     /// The states as they are read at `now`.
