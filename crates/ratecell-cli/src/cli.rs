@@ -82,16 +82,18 @@ pub(crate) struct ReplayArgs {
     pub(crate) json: bool,
 }
 
-/// Replay decision vectors: does the library decide exactly as published?
+/// Replay vectors: does the library decide, and the program read logs, exactly as published?
 ///
-/// Reads every .jsonl file in DIR. Each decision row and each construct row counts once, as passed or
-/// failed. A section counts by its rows; beyond them it counts as one more failure if its policy is not
-/// resolved as stated, or if its keys did not find room. The last line is `N passed, M failed`; the
-/// exit status is 1 if anything failed.
+/// Reads each FILE, and every .jsonl file in each DIR. Each row counts once, as passed or failed: a decision, a
+/// construct row, or a question about access logs. A section counts by its rows; beyond them it counts as one
+/// more failure if its policy is not resolved as stated, or if its keys did not find room. A file of a kind that
+/// is not known counts as one failure. The last line is `N passed, M failed`; the exit status is 1 if anything
+/// failed.
 #[derive(Debug, Args)]
 pub(crate) struct VectorsArgs {
-    /// The directory of the vectors.
-    pub(crate) dir: PathBuf,
+    /// Files of vectors, and directories that have some.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// Decide one request, or several at one instant.
