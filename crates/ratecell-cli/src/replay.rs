@@ -11,14 +11,16 @@ use crate::output::print;
 mod assumptions;
 mod input;
 mod layers;
+mod pipeline;
 mod report;
 mod tally;
 mod text;
 
 use assumptions::Assumptions;
 use input::{Input, Inputs};
+use pipeline::Pipeline;
 use report::Report;
-use tally::{Request, Tally};
+use tally::Tally;
 
 pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut options = Options::default();
@@ -39,16 +41,19 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
         },
     };
     let mut inputs = Inputs::open(&args.files, args.format.as_ref(), &options)?;
-    let question = Question { key: args.key, cost: args.cost, filters: args.filters, at: args.at };
-    let mut tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
+    let tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
+    let (key, cost, filters) = (args.key, args.cost, args.filters);
+    let mut question = Question { key, cost, filters, at: args.at, undecided: Undecided::default() };
+    let mut pipeline = Pipeline::start(tally);
     for input in &mut inputs.files {
-        read(input, &question, &mut tally)?;
+        read(input, &mut question, &mut pipeline)?;
     }
-    tally.finish();
+    let (keys, tally) = pipeline.finish();
     inputs.progress.finish_and_clear();
 
-    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, &tally)) };
-    let report = Report::new(&tally, period, &inputs.files, args.top);
+    let undecided = question.undecided;
+    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, undecided)) };
+    let report = Report::new(&keys, &tally, period, undecided, &inputs.files, args.top);
     if args.json {
         for warning in report.warnings() {
             eprintln!("ratecell: {warning}");
@@ -65,10 +70,20 @@ struct Question {
     cost: Cost,
     filters: Vec<Filter>,
     at: At,
+    undecided: Undecided,
+}
+
+/// Records that are not decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undecided {
+    /// A filter does not hold.
+    filtered: u64,
+    /// A part of the key is not there.
+    no_key: u64,
 }
 
 /// Hands the records of a file over.
-fn read(input: &mut Input, question: &Question, tally: &mut Tally) -> Result<()> {
+fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> Result<()> {
     let Input { name, lines, reader, digits, found, .. } = input;
     let Some(reader) = reader else { return Ok(()) };
     loop {
@@ -79,7 +94,7 @@ fn read(input: &mut Input, question: &Question, tally: &mut Tally) -> Result<()>
         match reader.line(line) {
             Line::Record(record) => {
                 found.records += 1;
-                question.ask(&record, *digits, tally);
+                question.ask(&record, *digits, pipeline);
             }
             Line::Skipped(skip) => found.skip(skip),
             Line::Malformed(Reason::NoZone) => {
@@ -91,26 +106,25 @@ fn read(input: &mut Input, question: &Question, tally: &mut Tally) -> Result<()>
 }
 
 impl Question {
-    fn ask(&self, record: &Record<'_>, digits: u8, tally: &mut Tally) {
+    fn ask(&mut self, record: &Record<'_>, digits: u8, pipeline: &mut Pipeline) {
         if !self.filters.iter().all(|filter| filter.holds(record)) {
-            tally.filtered += 1;
+            self.undecided.filtered += 1;
             return;
         }
         let Some(key) = self.key.key(record, ClientText::Key) else {
-            tally.no_key += 1;
+            self.undecided.no_key += 1;
             return;
         };
         let time_ns = match self.at {
             At::Stamp => record.time_ns(),
             At::Arrival => record.arrival_ns(),
         };
-        let key = tally.number(&key);
-        tally.decide(time_ns, Request { key, cost: self.cost.of(record), digits });
+        pipeline.decide(time_ns, &key, self.cost.of(record), digits);
     }
 }
 
 /// Why nothing was decided.
-fn no_record(files: &[Input], tally: &Tally) -> String {
+fn no_record(files: &[Input], undecided: Undecided) -> String {
     let name = match files {
         [only] => only.name.clone(),
         _ => format!("{} files", files.len()),
@@ -119,8 +133,8 @@ fn no_record(files: &[Input], tally: &Tally) -> String {
     let mut reasons = Vec::new();
     for (count, what) in [
         (malformed, "malformed lines"),
-        (tally.filtered, "records that --where leaves out"),
-        (tally.no_key, "records without the --key"),
+        (undecided.filtered, "records that --where leaves out"),
+        (undecided.no_key, "records without the --key"),
     ] {
         if count > 0 {
             reasons.push(format!("{count} {what}"));

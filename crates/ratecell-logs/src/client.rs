@@ -15,8 +15,8 @@ pub(crate) fn without_port(text: Text<'_>) -> Text<'_> {
     {
         return part(&text, 1..1 + inner.len());
     }
-    match rsplit_once(&text, b':') {
-        Some((head, port)) if memchr(b':', head).is_none() && is_digits(port) => part(&text, 0..head.len()),
+    match split_once(&text, b':') {
+        Some((head, port)) if is_digits(port) => part(&text, 0..head.len()),
         _ => text,
     }
 }
@@ -50,13 +50,16 @@ pub(crate) fn is_like_address(text: &[u8]) -> bool {
 }
 
 fn is_like_v4(text: &[u8]) -> bool {
-    let (address, port) = split_once(text, b':').map_or((text, None), |(address, port)| (address, Some(port)));
-    let mut parts = 0;
-    let parts_fit = address.split(|byte| *byte == b'.').all(|part| {
-        parts += 1;
-        is_digits(part) && part.len() <= 3
-    });
-    parts_fit && parts == 4 && port.is_none_or(is_digits)
+    let (mut dots, mut digits) = (0, 0);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if digits < 3 => digits += 1,
+            b'.' if digits > 0 && dots < 3 => (dots, digits) = (dots + 1, 0),
+            b':' if digits > 0 && dots == 3 => return is_digits(&text[at + 1..]),
+            _ => return false,
+        }
+    }
+    digits > 0 && dots == 3
 }
 
 fn is_like_v6(text: &[u8]) -> bool {

@@ -3,14 +3,19 @@
 use crate::line::Reason;
 use crate::text::is_digits;
 
-/// The value of at most `most` digits.
+/// The value of at most `most` digits, which are at most 19.
 pub(crate) fn whole(text: &[u8], most: usize) -> Option<u64> {
-    if !is_digits(text) || text.len() > most {
+    if text.is_empty() || text.len() > most {
         return None;
     }
-    Some(text.iter().fold(0, |number: u64, digit| {
-        number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-    }))
+    let mut number: u64 = 0;
+    for digit in text {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+    }
+    Some(number)
 }
 
 /// The bytes of an answer; `-` and nothing are `dash`.

@@ -19,10 +19,11 @@ pub struct Record<'l> {
     pub(crate) stamp: Option<StampIs>,
     pub(crate) client: Option<Text<'l>>,
     pub(crate) user: Option<Text<'l>>,
+    /// The request line, which is split when it is asked for; or its parts, where the log has these.
+    pub(crate) request_line: Option<Text<'l>>,
     pub(crate) method: Option<Text<'l>>,
     pub(crate) target: Option<Text<'l>>,
     pub(crate) protocol: Option<Text<'l>>,
-    pub(crate) request: Option<Text<'l>>,
     pub(crate) status: Option<u16>,
     pub(crate) bytes: Option<u64>,
     pub(crate) host: Option<Text<'l>>,
@@ -121,10 +122,10 @@ impl<'l> Record<'l> {
             stamp: None,
             client: None,
             user: None,
+            request_line: None,
             method: None,
             target: None,
             protocol: None,
-            request: None,
             status: None,
             bytes: None,
             host: None,
@@ -201,12 +202,16 @@ impl<'l> Record<'l> {
             Field::DurationNs => return self.duration_ns.map(Value::Number),
             Field::Client => text(&self.client),
             Field::User => text(&self.user),
-            Field::Method => text(&self.method),
-            Field::Target => text(&self.target),
-            Field::Path => self.target.as_ref().map(path),
-            Field::Protocol => text(&self.protocol),
-            Field::Request => text(&self.request),
-            Field::Host => text(&self.host),
+            Field::Method => text(&self.method).or_else(|| Some(self.request()?.method)),
+            Field::Target => self.target(),
+            Field::Path => self.target().as_ref().map(path),
+            Field::Protocol => text(&self.protocol).or_else(|| self.request()?.protocol),
+            Field::Request => match self.request() {
+                None => self.request_line.clone().and_then(some),
+                Some(_) => None,
+            },
+            Field::Host if self.host_is_said => text(&self.host),
+            Field::Host => self.host_of_target().flatten(),
             Field::Referer => text(&self.referer).or_else(|| self.visitor(0)),
             Field::Agent => text(&self.agent).or_else(|| self.visitor(1)),
             Field::Other(name) => self.other(name),
@@ -252,44 +257,52 @@ impl<'l> Record<'l> {
         }
     }
 
-    /// Reads a request line, as `GET /a?b HTTP/1.1`. What is none is kept as it is, without method and path.
-    pub(crate) fn set_request_line(&mut self, line: Text<'l>) {
-        let trimmed = trim_start(trim_end(&line, b' '), b' ');
-        let (method, rest) = split_once(trimmed, b' ').unwrap_or((trimmed, &[]));
-        let rest = trim_start(rest, b' ');
-        if rest.is_empty() || !is_token(method) {
-            self.request = some(line);
-            return;
-        }
-        let (target, protocol) = match rsplit_once(rest, b' ') {
-            Some((target, last)) if last.starts_with(b"HTTP/") => (trim_end(target, b' '), Some(last)),
-            _ => (rest, None),
-        };
-        let range = |inner: &[u8]| {
-            let start = crate::text::offset_in(&line, inner);
-            part(&line, start..start + inner.len())
-        };
-        self.method = Some(range(method));
-        self.protocol = protocol.map(range);
-        let target = range(target);
-        self.set_target(target);
+    fn target(&self) -> Option<Text<'l>> {
+        self.target.clone().or_else(|| Some(self.request()?.target))
     }
 
-    pub(crate) fn set_target(&mut self, target: Text<'l>) {
-        // Only an absolute target begins with a letter.
-        if !self.host_is_said
-            && let Some((_, authority)) = split_absolute(&target)
-        {
-            let start = crate::text::offset_in(&target, authority);
-            let user = rsplit_once(authority, b'@').map_or(0, |(user, _)| user.len() + 1);
-            self.set_host(host(part(&target, start + user..start + authority.len())));
-        }
-        self.target = Some(target);
+    fn request(&self) -> Option<Request<'l>> {
+        Request::split(self.request_line.as_ref()?)
+    }
+
+    /// The host that an absolute target names; it may be none.
+    pub(crate) fn host_of_target(&self) -> Option<Option<Text<'l>>> {
+        let target = self.target()?;
+        let (_, authority) = split_absolute(&target)?;
+        let start = crate::text::offset_in(&target, authority);
+        let user = rsplit_once(authority, b'@').map_or(0, |(user, _)| user.len() + 1);
+        Some(host(part(&target, start + user..start + authority.len())))
     }
 
     pub(crate) fn set_host(&mut self, host: Option<Text<'l>>) {
         self.host = host;
         self.host_is_said = true;
+    }
+}
+
+/// The parts of a request line, such as `GET /a?b HTTP/1.1`.
+struct Request<'l> {
+    method: Text<'l>,
+    target: Text<'l>,
+    protocol: Option<Text<'l>>,
+}
+
+impl<'l> Request<'l> {
+    /// `None` if the line is no request line.
+    fn split(line: &Text<'l>) -> Option<Self> {
+        let trimmed = trim_start(trim_end(line, b' '), b' ');
+        let (method, rest) = split_once(trimmed, b' ').filter(|(method, _)| is_token(method))?;
+        let rest = trim_start(rest, b' ');
+        let (target, protocol) = match rsplit_once(rest, b' ') {
+            Some((target, last)) if last.starts_with(b"HTTP/") => (trim_end(target, b' '), Some(last)),
+            _ => (rest, None),
+        };
+        let text = |inner: &[u8]| {
+            let start = crate::text::offset_in(line, inner);
+            part(line, start..start + inner.len())
+        };
+        let request = Self { method: text(method), target: text(target), protocol: protocol.map(text) };
+        (!rest.is_empty()).then_some(request)
     }
 }
 

@@ -8,7 +8,9 @@ use ratecell_logs::{StampIs, resolution_ns};
 use serde::Serialize;
 
 use super::assumptions::{Assumptions, duration};
+use super::Undecided;
 use super::input::Input;
+use super::pipeline::Keys;
 use super::tally::{Period, PolicyTally, Tally};
 use super::text::printable;
 use crate::cli::At;
@@ -111,21 +113,28 @@ pub(crate) struct KeyReport {
 
 impl Report {
     /// The report of a tally over `period`, with up to `top` denied keys of each policy.
-    pub(crate) fn new(tally: &Tally, period: Period, files: &[Input], top: usize) -> Self {
+    pub(crate) fn new(
+        keys: &Keys,
+        tally: &Tally,
+        period: Period,
+        undecided: Undecided,
+        files: &[Input],
+        top: usize,
+    ) -> Self {
         let time = |ns: u64| Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
         let (first, last) = (time(period.first_ns), time(period.last_ns));
         Self {
             records: tally.records,
             malformed: files.iter().map(|file| file.found.malformed_count()).sum(),
             skipped: files.iter().map(|file| file.found.skipped_count()).sum(),
-            filtered: tally.filtered,
-            no_key: tally.no_key,
+            filtered: undecided.filtered,
+            no_key: undecided.no_key,
             first,
             last,
             files: files.iter().map(FileReport::new).collect(),
             assumed: Assumed::new(tally),
             other: tally.assumptions.other().options(),
-            policies: tally.policies.iter().map(|policy| PolicyReport::new(tally, policy, top)).collect(),
+            policies: tally.policies.iter().map(|policy| PolicyReport::new(keys, tally.records, policy, top)).collect(),
             span: last.duration_since(first),
             assumptions: tally.assumptions,
         }
@@ -206,10 +215,10 @@ impl Assumed {
 }
 
 impl PolicyReport {
-    fn new(tally: &Tally, policy: &PolicyTally, top: usize) -> Self {
-        let by_key = || tally.keys.iter().zip(&policy.by_key);
+    fn new(keys: &Keys, records: u64, policy: &PolicyTally, top: usize) -> Self {
+        let by_key = || keys.iter().zip(&policy.by_key);
         let mut denied: Vec<_> = by_key().filter(|(_, counts)| counts.denied > 0).collect();
-        denied.sort_unstable_by_key(|(key, counts)| (Reverse(counts.denied), *key));
+        denied.sort_unstable_by_key(|(key, counts)| (Reverse(counts.denied), &***key));
         let top_denied = denied.iter().take(top).map(|(key, counts)| KeyReport {
             key: String::from_utf8_lossy(key).into_owned(),
             denied: counts.denied,
@@ -219,11 +228,11 @@ impl PolicyReport {
             policy: policy.name(),
             allowed: by_key().map(|(_, counts)| counts.allowed).sum(),
             denied: by_key().map(|(_, counts)| counts.denied).sum(),
-            keys: tally.keys.len(),
+            keys: keys.len(),
             keys_denied: denied.len(),
             other_denied: policy.other_denied,
             differ: policy.differ,
-            differ_share: policy.differ as f64 / tally.records as f64,
+            differ_share: policy.differ as f64 / records as f64,
             together_denied: policy.together_denied,
             top_denied: top_denied.collect(),
             evicted: policy.evicted(),

@@ -1,7 +1,6 @@
 //! What each policy did to each key. Memory grows with the distinct keys, and with the records of one window.
 
 use anyhow::{Context, Result, bail};
-use indexmap::IndexSet;
 use ratecell::{Limiter, Policy};
 use ratecell_logs::{Group, Spread, Window, resolution_ns};
 
@@ -55,15 +54,12 @@ struct Waiting {
     allowed: u64,
 }
 
-/// A replay: the keys seen, numbered in the order of their first record, and the policies' tallies.
+/// The decisions of a replay, by the numbers of keys.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) assumptions: Assumptions,
-    pub(crate) keys: IndexSet<Box<[u8]>>,
     pub(crate) policies: Vec<PolicyTally>,
     pub(crate) period: Option<Period>,
-    pub(crate) filtered: u64,
-    pub(crate) no_key: u64,
     pub(crate) records: u64,
     window: Option<Window<Waiting>>,
     group: Group<Waiting>,
@@ -119,28 +115,12 @@ impl Tally {
         };
         Ok(Self {
             assumptions,
-            keys: IndexSet::new(),
             policies: policies.into_iter().map(tally).collect::<Result<_>>()?,
             period: None,
-            filtered: 0,
-            no_key: 0,
             records: 0,
             window: ordered.window_ns.map(Window::new),
             group: Group::new(ordered.spread),
         })
-    }
-
-    /// The number of a key.
-    pub(crate) fn number(&mut self, key: &[u8]) -> usize {
-        match self.keys.get_index_of(key) {
-            Some(number) => number,
-            None => {
-                for policy in &mut self.policies {
-                    policy.by_key.push(Counts::default());
-                }
-                self.keys.insert_full(key.into()).0
-            }
-        }
     }
 
     /// Decides the next request of the log by each policy, once at once and once when its time has come.
@@ -151,7 +131,10 @@ impl Tally {
         period.last_ns = period.last_ns.max(time_ns);
         let (now_ns, hash) = (period.now_ns(time_ns), hash(request.key));
         let mut allowed = 0;
-        for (place, policy) in self.policies.iter().enumerate() {
+        for (place, policy) in self.policies.iter_mut().enumerate() {
+            if policy.by_key.len() <= request.key {
+                policy.by_key.resize(request.key + 1, Counts::default());
+            }
             let is_allowed = policy.at_once.check_hash_at(hash, request.cost, now_ns).is_allowed();
             allowed |= u64::from(is_allowed) << place;
         }

@@ -39,7 +39,7 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
     }
     let request = word(REQUEST);
     let end = if request.starts_with(b"- ") && request.ends_with(b"- ") { request.len() - 2 } else { request.len() };
-    record.set_request_line(crate::text::part(&request, 0..end));
+    record.request_line = Some(crate::text::part(&request, 0..end));
     record.status = number::status(&words[STATUS].text)?;
     record.bytes = number::bytes(&words[BYTES].text, None)?;
     record.agent = some(word(AGENT));

@@ -42,7 +42,7 @@ impl ReadLine for Caddy {
         record.user = object.scalar(b"user_id").and_then(some);
         record.set_host(of_request(b"host").and_then(host));
         record.method = Some(of_request(b"method").ok_or(Reason::Fields)?);
-        record.set_target(of_request(b"uri").ok_or(Reason::Fields)?);
+        record.target = Some(of_request(b"uri").ok_or(Reason::Fields)?);
         record.protocol = of_request(b"proto").and_then(some);
         let figure = |name: &[u8]| object.scalar(name).filter(|text| !text.is_empty());
         record.status = number::status(figure(b"status").as_deref().unwrap_or(b"-"))?;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr_iter};
 
 use super::ReadLine;
 use crate::client::{host, is_like_address, is_like_name, without_port};
@@ -29,8 +29,9 @@ impl Combined {
 
 impl ReadLine for Combined {
     fn read<'l>(&'l mut self, text: &'l [u8]) -> Result<Record<'l>, NoRecord> {
-        let open = memmem::find(text, b" [").ok_or(Reason::NoTime)?;
-        let (who, rest) = (&text[..open], &text[open + 2..]);
+        // A user may hold a bracket, but hardly one after a space; a client that is IPv6 may begin with one.
+        let open = memchr_iter(b'[', text).find(|at| text[..*at].ends_with(b" ")).ok_or(Reason::NoTime)?;
+        let (who, rest) = (&text[..open - 1], &text[open + 1..]);
         let (vhost, who) = match self.vhost {
             false => (None, who),
             true => split_once(who, b' ').map(|(vhost, who)| (Some(vhost), who)).ok_or(Reason::Who)?,
@@ -49,7 +50,7 @@ impl ReadLine for Combined {
         if let Some(vhost) = vhost {
             record.set_host(host(Cow::Borrowed(vhost)));
         }
-        record.set_request_line(request);
+        record.request_line = Some(request);
         record.rest = rest;
         Ok(record)
     }

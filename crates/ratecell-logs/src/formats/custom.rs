@@ -66,10 +66,14 @@ impl ReadLine for Custom {
                     }
                 }
                 Some(Role::Duration(unit)) => record.duration_ns = duration_ns(&value, unit),
-                Some(Role::Request) => record.set_request_line(value),
+                Some(Role::Request) => {
+                    record.request_line = Some(value);
+                    take_host_of_target(&mut record);
+                }
                 Some(Role::Target) => {
                     if !is_none(&value) {
-                        record.set_target(value);
+                        record.target = Some(value);
+                        take_host_of_target(&mut record);
                     }
                 }
                 Some(Role::Status) => record.status = number::status(&value)?,
@@ -78,6 +82,15 @@ impl ReadLine for Custom {
             }
         }
         if rest.is_empty() { Ok(record) } else { Err(Reason::Literal.into()) }
+    }
+}
+
+/// The first field that names a host counts, be it that of a target.
+fn take_host_of_target(record: &mut Record<'_>) {
+    if !record.host_is_said
+        && let Some(host) = record.host_of_target()
+    {
+        record.set_host(host);
     }
 }
 

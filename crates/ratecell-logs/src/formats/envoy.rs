@@ -29,7 +29,7 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
     }
     let mut record = Record::at(iso(&words[0].text, zone)?);
     record.set_host(host(authority.text.clone()));
-    record.set_request_line(words[REQUEST].text.clone());
+    record.request_line = Some(words[REQUEST].text.clone());
     record.status = number::status(&words[STATUS].text)?;
     // Received and sent bytes, the duration, and perhaps the upstream's; before them there can be more.
     let is_figure = |text: &[u8]| is_digits(text) || text == b"-";

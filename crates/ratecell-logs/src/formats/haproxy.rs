@@ -35,7 +35,7 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
     let parts = parts(text).ok_or(Reason::Fields)?;
     let mut record = Record::at(clf(parts.time, zone)?);
     record.client = some(Cow::Borrowed(parts.client));
-    record.set_request_line(unescape_hashes(parts.request));
+    record.request_line = Some(unescape_hashes(parts.request));
     record.status = number::status(parts.status)?;
     record.bytes = number::bytes(trim_start(parts.bytes, b'+'), None)?;
     let total = rsplit_once(parts.timers, b'/').map_or(parts.timers, |(_, total)| total);

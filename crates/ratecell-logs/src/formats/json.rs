@@ -137,9 +137,9 @@ impl Pointers {
             (Some(method), Some(target), _) => {
                 record.method = Some(method);
                 record.protocol = text(Named::Protocol);
-                record.set_target(target);
+                record.target = Some(target);
             }
-            (_, _, Some(request)) => record.set_request_line(request),
+            (_, _, Some(request)) => record.request_line = Some(request),
             (None, None, None) if !said => return Err(Reason::NoRequest),
             _ => {}
         }

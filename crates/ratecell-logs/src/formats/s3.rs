@@ -39,7 +39,7 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
     if let Some(host) = words.get(HOST) {
         record.set_host(some(host.text.clone()));
     }
-    record.set_request_line(word(REQUEST));
+    record.request_line = Some(word(REQUEST));
     record.status = number::status(&words[STATUS].text)?;
     record.bytes = number::bytes(&words[BYTES].text, Some(0))?;
     record.duration_ns = duration_ns(&words[TOTAL_TIME].text, Unit::Ms);

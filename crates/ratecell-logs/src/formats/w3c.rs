@@ -43,7 +43,7 @@ impl ReadLine for W3c {
             record.set_host(host(named));
         }
         if let Some(target) = row.target() {
-            record.set_target(target);
+            record.target = Some(target);
         }
         record.status = number::status(row.text(&[b"sc-status"]).unwrap_or(b"-"))?;
         record.bytes = number::bytes(row.text(&[b"sc-bytes"]).unwrap_or(b"-"), None)?;
