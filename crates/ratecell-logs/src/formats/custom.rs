@@ -102,14 +102,16 @@ fn field_end(text: &[u8], role: Option<Role>, stop: &[u8]) -> Option<usize> {
         Some(close) if is_node && text.starts_with(b"[") => close,
         _ => 0,
     };
-    if stop[0] != b'"' {
-        return memmem::find(&text[from..], stop).map(|at| from + at);
+    // Where the literal begins with a quote, an escaped one does not end the value.
+    let is_escaped = |end: usize| {
+        let backslashes = text[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
+        stop[0] == b'"' && backslashes % 2 == 1
+    };
+    let mut end = from + memmem::find(&text[from..], stop)?;
+    while is_escaped(end) {
+        end += 1 + memmem::find(&text[end + 1..], stop)?;
     }
-    // An escaped quote does not end the value.
-    memmem::find_iter(&text[from..], stop).map(|at| from + at).find(|end| {
-        let backslashes = text[..*end].iter().rev().take_while(|byte| **byte == b'\\').count();
-        backslashes % 2 == 0
-    })
+    Some(end)
 }
 
 fn time(text: &[u8], form: TimeForm, zone: Zone) -> Result<Time, Reason> {

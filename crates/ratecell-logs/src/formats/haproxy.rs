@@ -64,7 +64,7 @@ fn parts(text: &[u8]) -> Option<Parts<'_>> {
     let status = next(scan).filter(|status| is_digits(status.strip_prefix(b"-").unwrap_or(status)))?;
     let bytes = next(scan).filter(|bytes| bytes.iter().all(|byte| b"+0123456789".contains(byte)))?;
     let _cookies = (next(scan)?, next(scan)?);
-    let termination = next(scan).filter(|termination| termination.len() == 4)?;
+    let termination = next(scan).filter(|termination| chars(termination) == 4)?;
     next(scan).filter(|counts| counts.iter().all(|byte| b"-+/0123456789".contains(byte)))?;
     scan.some_of(|byte| b"/0123456789".contains(&byte))?;
     let mut captures = [None; 2];
@@ -81,6 +81,11 @@ fn parts(text: &[u8]) -> Option<Parts<'_>> {
     let parts =
         Parts { client, time, frontend, backend, timers, status, bytes, termination, captures, request };
     is_digits(port).then_some(parts)
+}
+
+/// How many characters, each byte that is of none as one more.
+fn chars(text: &[u8]) -> usize {
+    text.utf8_chunks().map(|chunk| chunk.valid().chars().count() + chunk.invalid().len()).sum()
 }
 
 /// A word and the space after it.

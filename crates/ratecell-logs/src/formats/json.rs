@@ -132,7 +132,7 @@ impl Pointers {
             record.set_host(host(named));
         }
         let status = get(Named::Status);
-        let said = record.client.is_some() || status.is_some();
+        let said = record.client().is_some_and(|client| !client.is_empty()) || status.is_some();
         match (text(Named::Method), text(Named::Target), get(Named::Request)) {
             (Some(method), Some(target), _) => {
                 record.method = Some(method);
