@@ -1,5 +1,4 @@
-//! The inside of the `ratecell` program: no stable API. It is a library so that the parser of access logs
-//! can be fuzzed, which is what of it is public.
+//! The inside of the `ratecell` program: no stable API.
 
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use clap::Parser;
 mod cli;
 mod check;
 mod output;
-pub mod replay;
+mod replay;
 mod vectors;
 
 use cli::{Cli, Command};
