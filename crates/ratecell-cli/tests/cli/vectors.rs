@@ -91,7 +91,7 @@ fn a_changed_figure_fails_and_is_named() {
         let (run, path) = run_with(line, changed);
         assert_eq!((run.status, &*run.stderr), (Some(1), ""), "{changed}");
         let lines: Vec<_> = run.stdout.lines().collect();
-        assert_eq!(lines[0], format!("{path}:{line}: row {changed}: {expected}"));
+        assert_eq!(lines[0], format!("{path}:{line}: {expected}"));
         let failed = lines.iter().filter(|line| line.starts_with(&path)).count();
         assert_eq!(lines.last().unwrap(), &format!("{passed} passed, {failed} failed"), "{changed}");
     }
