@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
 }
@@ -135,7 +135,8 @@ fn zone(text: &str) -> Result<i32, String> {
     let seconds = match text.split_once(':') {
         None => text.parse().ok(),
         Some((hours, minutes)) => {
-            let number = |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i32::from);
+            let number =
+                |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i32::from);
             let sign = match hours.as_bytes().first() {
                 Some(b'+') => Some(1),
                 Some(b'-') => Some(-1),

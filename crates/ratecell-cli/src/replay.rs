@@ -98,7 +98,9 @@ fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> 
             }
             Line::Skipped(skip) => found.skip(skip),
             Line::Malformed(Reason::NoZone) => {
-                bail!("{name}:{number}: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00")
+                bail!(
+                    "{name}:{number}: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00"
+                )
             }
             Line::Malformed(reason) => found.malformed(number, reason, line),
         }

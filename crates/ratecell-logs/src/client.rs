@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use memchr::memchr;
 
-use crate::text::{Text, is_digits, part, rsplit_once, split_once, some, trim_end, trim_start};
+use crate::text::{Text, is_digits, part, rsplit_once, some, split_once, trim_end, trim_start};
 
 /// `1.2.3.4:5`, `[::1]:5` and `[::1]` without what is not the address.
 pub(crate) fn without_port(text: Text<'_>) -> Text<'_> {
@@ -26,7 +26,8 @@ pub(crate) fn host(text: Text<'_>) -> Option<Text<'_>> {
     let end = match rsplit_once(&text, b':') {
         // More colons are those of an IPv6 address, which has a port only behind its bracket.
         Some((head, port))
-            if (port.is_empty() || is_digits(port)) && (head.ends_with(b"]") || memchr(b':', head).is_none()) =>
+            if (port.is_empty() || is_digits(port))
+                && (head.ends_with(b"]") || memchr(b':', head).is_none()) =>
         {
             head.len()
         }
@@ -130,7 +131,8 @@ fn is_port(text: &[u8]) -> bool {
 
 /// An IPv6 address, which may have a zone; where it is IPv4 in another text, that.
 fn v6(text: &[u8]) -> Option<Address> {
-    let (address, zone) = split_once(text, b'%').map_or((text, None), |(address, zone)| (address, Some(zone)));
+    let (address, zone) =
+        split_once(text, b'%').map_or((text, None), |(address, zone)| (address, Some(zone)));
     let in_zone = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'~' | b'-');
     if zone.is_some_and(|zone| !(1..=63).contains(&zone.len()) || !zone.iter().all(in_zone)) {
         return None;
@@ -150,6 +152,38 @@ fn key_of(address: Address) -> String {
         Address::V6(address) => {
             let network = address.to_bits() & (u128::MAX << (128 - IPV6_NETWORK_BITS));
             format!("{}/{IPV6_NETWORK_BITS}", Ipv6Addr::from_bits(network))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_one_key_however_it_is_written() {
+        for (logged, key) in [
+            ("203.0.113.7", "203.0.113.7"),
+            ("::ffff:203.0.113.7", "203.0.113.7"),
+            ("::FFFF:cb00:7107", "203.0.113.7"),
+            ("64:ff9b::203.0.113.7", "203.0.113.7"),
+            ("203.0.113.7:80", "203.0.113.7"),
+            ("2001:DB8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:db8:1:2::5", "2001:db8:1:2::/64"),
+            ("[2001:db8:1:2::5]:_x", "2001:db8:1:2::/64"),
+            ("fe80::1%eth0", "fe80::/64"),
+            ("::1", "::/64"),
+            ("64:ff9b:1::1.2.3.4", "64:ff9b:1::/64"),
+            // What is no address is a name.
+            ("example.org", "example.org"),
+            ("unix:", "unix:"),
+            ("203.0.113.07", "203.0.113.07"),
+            ("203.0.113.7:", "203.0.113.7:"),
+            ("fe80::1%", "fe80::1%"),
+            ("[1.2.3.4]", "[1.2.3.4]"),
+            ("1::2::3", "1::2::3"),
+        ] {
+            assert_eq!(*client_key(&Cow::Borrowed(logged.as_bytes())), *key.as_bytes(), "{logged}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers as logs write them, by their digits.
 
-use crate::line::Reason;
+use crate::reason::Reason;
 use crate::text::is_digits;
 
 /// The value of at most `most` digits, which are at most 19.
@@ -62,7 +62,8 @@ impl Unit {
     /// The nanoseconds of the digits after a point. What is finer is cut off.
     pub(crate) fn fraction_ns(self, digits: &[u8]) -> u64 {
         let places = 9 - self.exponent();
-        (0..places).fold(0, |ns, place| ns * 10 + digits.get(place).map_or(0, |digit| u64::from(digit - b'0')))
+        (0..places)
+            .fold(0, |ns, place| ns * 10 + digits.get(place).map_or(0, |digit| u64::from(digit - b'0')))
     }
 }
 

@@ -6,7 +6,9 @@ use memchr::memchr;
 
 use crate::client::host;
 use crate::json::Object;
-use crate::text::{LooseWords, Mark, Text, is_none, part, rsplit_once, some, split_once, trim_end, trim_start};
+use crate::text::{
+    LooseWords, Mark, Text, is_none, part, rsplit_once, some, split_once, trim_end, trim_start,
+};
 use crate::time::Time;
 
 /// A request of a log: when it was, and what the log says of it.
@@ -185,7 +187,8 @@ impl<'l> Record<'l> {
     pub fn fields(&self) -> Vec<(String, Value<'_>)> {
         let known = FIELDS.iter().filter_map(|(name, field)| Some(((*name).to_owned(), self.field(field)?)));
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let others = self.others.iter().map(|(other, text)| (name(other), Value::Text(Cow::Borrowed(&**text))));
+        let others =
+            self.others.iter().map(|(other, text)| (name(other), Value::Text(Cow::Borrowed(&**text))));
         let extras = self.extras().enumerate();
         let extras = extras.map(|(i, text)| (format!("extra{}", i + 1), Value::Text(text)));
         known.chain(others).chain(extras).collect()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
-use crate::line::Reason;
+use crate::reason::Reason;
 
 /// Bytes of a line, or bytes made of them where something was escaped.
 pub type Text<'l> = Cow<'l, [u8]>;
@@ -173,10 +173,9 @@ pub(crate) fn words(text: &[u8]) -> Result<Vec<Word<'_>>, Reason> {
             // `[::1]:5` is a plain word.
             b'[' => match memchr(b']', after) {
                 None => return Err(Reason::Bracket),
-                Some(end) if matches!(after.get(end + 1), None | Some(b' ')) => (
-                    Word { mark: Mark::Bracketed, text: Cow::Borrowed(&after[..end]) },
-                    &after[end + 1..],
-                ),
+                Some(end) if matches!(after.get(end + 1), None | Some(b' ')) => {
+                    (Word { mark: Mark::Bracketed, text: Cow::Borrowed(&after[..end]) }, &after[end + 1..])
+                }
                 Some(_) => Word::plain(rest),
             },
             _ => Word::plain(rest),

@@ -173,7 +173,9 @@ impl Input {
 fn recognised(name: &str, recognised: &Recognised) -> Result<Format> {
     let Recognised { best, read, tried } = recognised;
     let not_recognised = || match best {
-        None => anyhow!("{name}: no known format reads any of its first {tried} lines: give one with --format"),
+        None => {
+            anyhow!("{name}: no known format reads any of its first {tried} lines: give one with --format")
+        }
         Some(best) => anyhow!(
             "{name}: its format is not recognised: the best one, {best}, reads {read} of {tried} lines, {} %: give one with --format",
             read * 100 / tried.max(&1)

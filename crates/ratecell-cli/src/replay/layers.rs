@@ -6,10 +6,11 @@ use ratecell::Policy;
 pub(crate) fn forgets_within(policy: &Policy, ns: u64) -> bool {
     let texts = policy.to_string();
     policy.resolved().zip(texts.split(" & ")).any(|(layer, text)| {
-        let filled = layer.emission.map(|emission| {
-            u128::from(emission.num) * u128::from(layer.capacity) / u128::from(emission.den)
-        });
-        filled.is_some_and(|filled| filled < u128::from(ns)) || period_ns(text).is_some_and(|period| period < ns)
+        let filled = layer
+            .emission
+            .map(|emission| u128::from(emission.num) * u128::from(layer.capacity) / u128::from(emission.den));
+        filled.is_some_and(|filled| filled < u128::from(ns))
+            || period_ns(text).is_some_and(|period| period < ns)
     })
 }
 

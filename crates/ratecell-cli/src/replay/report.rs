@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use ratecell_logs::{StampIs, resolution_ns};
 use serde::Serialize;
 
-use super::assumptions::{Assumptions, duration};
 use super::Undecided;
+use super::assumptions::{Assumptions, duration};
 use super::input::Input;
 use super::pipeline::Keys;
 use super::tally::{Period, PolicyTally, Tally};
@@ -134,7 +134,11 @@ impl Report {
             files: files.iter().map(FileReport::new).collect(),
             assumed: Assumed::new(tally),
             other: tally.assumptions.other().options(),
-            policies: tally.policies.iter().map(|policy| PolicyReport::new(keys, tally.records, policy, top)).collect(),
+            policies: tally
+                .policies
+                .iter()
+                .map(|policy| PolicyReport::new(keys, tally.records, policy, top))
+                .collect(),
             span: last.duration_since(first),
             assumptions: tally.assumptions,
         }

@@ -101,7 +101,8 @@ impl Tally {
         let ordered = if assumptions.is_at_once() { assumptions.other() } else { assumptions };
         let tries_together = ordered.window_ns.is_some() && ordered.spread == Spread::Even;
         let tally = |policy: Policy| -> Result<PolicyTally> {
-            let limiter = || Limiter::builder(policy.clone()).max_keys(max_keys).build().context("--max-keys");
+            let limiter =
+                || Limiter::builder(policy.clone()).max_keys(max_keys).build().context("--max-keys");
             let is_quick = forgets_within(&policy, 10 * resolution_ns(digits));
             Ok(PolicyTally {
                 at_once: limiter()?,
@@ -157,7 +158,8 @@ impl Tally {
         let Some(period) = self.period else { return };
         let main_is_ordered = !self.assumptions.is_at_once();
         let policies = &mut self.policies;
-        self.group.flush(|time_ns, waiting| settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting));
+        self.group
+            .flush(|time_ns, waiting| settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting));
     }
 
     fn decide_ready(&mut self) {

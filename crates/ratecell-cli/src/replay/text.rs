@@ -36,8 +36,7 @@ impl fmt::Display for Report {
         let rows = self.policies.iter().map(|policy| other(policy, self.records)).collect();
         let heading = ["policy", "denied", "denied %", "other answers", "other answers %"];
         write!(f, "\n\nwith {} instead\n{}", self.other, table(heading, 1, rows))?;
-        let rows: Vec<_> =
-            self.policies.iter().filter_map(|policy| together(policy, self.records)).collect();
+        let rows: Vec<_> = self.policies.iter().filter_map(|policy| together(policy, self.records)).collect();
         if !rows.is_empty() {
             let table = table(["policy", "denied", "denied %"], 1, rows);
             write!(f, "\n\nwith --order time --spread together instead\n{table}")?;

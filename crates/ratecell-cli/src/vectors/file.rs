@@ -41,7 +41,10 @@ pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
             }
         }
         Kind::Unknown(kind, version) => {
-            replay.fail(1, &format!("kind {kind} of version {version} is not known, none of its rows was run"))?;
+            replay.fail(
+                1,
+                &format!("kind {kind} of version {version} is not known, none of its rows was run"),
+            )?;
         }
     }
     Ok(replay.tally)

@@ -13,8 +13,19 @@ type Object = Map<String, Value>;
 
 /// What of a row is the question. The rest is the answer; of `keys`, `costs` and `filters` the names are asked.
 const ASKED: [&str; 13] = [
-    "name", "format", "options", "before", "line", "file", "gzip_hex", "nginx", "apache", "times", "window_ns",
-    "digits", "spread",
+    "name",
+    "format",
+    "options",
+    "before",
+    "line",
+    "file",
+    "gzip_hex",
+    "nginx",
+    "apache",
+    "times",
+    "window_ns",
+    "digits",
+    "spread",
 ];
 
 /// Answers one row.
@@ -34,10 +45,14 @@ pub(crate) fn answer(kind: &str) -> Option<Answer> {
 /// What is wrong with a row; `None` if its answer is right.
 pub(crate) fn wrong(row: &Object, answer: Answer) -> Result<Option<String>> {
     let got = answer(row)?;
-    let expected: Object =
-        row.iter().filter(|(name, _)| !ASKED.contains(&&***name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let expected: Object = row
+        .iter()
+        .filter(|(name, _)| !ASKED.contains(&&***name))
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
     let differ = |name: &&String| expected.get(*name) != got.get(*name);
-    let names: Vec<_> = expected.keys().chain(got.keys().filter(|name| !expected.contains_key(*name))).collect();
+    let names: Vec<_> =
+        expected.keys().chain(got.keys().filter(|name| !expected.contains_key(*name))).collect();
     let differing = names.into_iter().filter(differ).map(|name| {
         let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
         format!("{name}: expected {}, got {}", show(expected.get(name)), show(got.get(name)))
@@ -114,7 +129,9 @@ fn options(row: &Object) -> Result<Options> {
 fn shown(record: &Record<'_>) -> Value {
     let value = |value: Field<'_>| match value {
         Field::Text(bytes) => text(&bytes),
-        Field::Number(number) => u64::try_from(number).map_or_else(|_| json!(number as f64), |number| json!(number)),
+        Field::Number(number) => {
+            u64::try_from(number).map_or_else(|_| json!(number as f64), |number| json!(number))
+        }
     };
     record.fields().into_iter().map(|(name, field)| (name, value(field))).collect::<Object>().into()
 }

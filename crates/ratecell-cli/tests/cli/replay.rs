@@ -183,10 +183,16 @@ fn what_ends_late_is_decided_at_its_stamp() {
     let args = ["replay", "-p", "1/s", "--json"];
     let json = json(&ratecell_with(&args, &log(&records)).quiet_success());
     let policy = &json["policies"][0];
-    assert_eq!((&policy["denied"], &policy["other_denied"], &policy["differ"]), (&json!(0), &json!(30), &json!(30)));
+    assert_eq!(
+        (&policy["denied"], &policy["other_denied"], &policy["differ"]),
+        (&json!(0), &json!(30), &json!(30))
+    );
     assert_eq!(policy["differ_share"], 0.5);
     let assumed = &json["assumed"];
-    assert_eq!((&assumed["order"], &assumed["window_s"], &assumed["late"]), (&json!("time"), &json!(60.0), &json!(0)));
+    assert_eq!(
+        (&assumed["order"], &assumed["window_s"], &assumed["late"]),
+        (&json!("time"), &json!(60.0), &json!(0))
+    );
     assert_eq!((&assumed["spread"], &assumed["at"]), (&json!("even"), &json!("stamp")));
     assert_eq!(assumed["sharing"], 0);
 }
@@ -196,7 +202,8 @@ fn those_of_one_second_are_spread_over_it() {
     // Ten calm requests a second, in a log without fractions.
     let log: String = (0..50).map(|i| stamped("a", &format!("10:05:{:02}", i / 10))).collect();
     let run = |options: &[&str]| {
-        let args = [&["replay", "-p", "10/s burst=5", "-p", "fixed_window 50/1h", "--json"], options].concat();
+        let args =
+            [&["replay", "-p", "10/s burst=5", "-p", "fixed_window 50/1h", "--json"], options].concat();
         json(&ratecell_with(&args, log.as_bytes()).quiet_success())
     };
     let even = run(&[]);
@@ -204,31 +211,49 @@ fn those_of_one_second_are_spread_over_it() {
     assert_eq!((&quick["denied"], &quick["together_denied"]), (&json!(0), &json!(25)));
     // Within an hour it makes no difference when in the second they came.
     assert_eq!((&slow["denied"], &slow["together_denied"]), (&json!(0), &Value::Null));
-    assert_eq!((&even["assumed"]["sharing"], &even["files"][0]["resolution_ns"]), (&json!(50), &json!(1_000_000_000)));
+    assert_eq!(
+        (&even["assumed"]["sharing"], &even["files"][0]["resolution_ns"]),
+        (&json!(50), &json!(1_000_000_000))
+    );
 
     let together = run(&["--spread", "together"]);
     assert_eq!(together["policies"][0]["denied"], 25);
     assert_eq!(together["policies"][0]["together_denied"], Value::Null);
     assert_eq!(together["other"], "--order file --spread together");
     let file = run(&FILE_ORDER);
-    assert_eq!((&file["policies"][0]["denied"], &file["policies"][0]["other_denied"]), (&json!(25), &json!(0)));
-    assert_eq!((&file["other"], &file["assumed"]["window_s"]), (&json!("--order time --spread even"), &Value::Null));
+    assert_eq!(
+        (&file["policies"][0]["denied"], &file["policies"][0]["other_denied"]),
+        (&json!(25), &json!(0))
+    );
+    assert_eq!(
+        (&file["other"], &file["assumed"]["window_s"]),
+        (&json!("--order time --spread even"), &Value::Null)
+    );
 }
 
 #[test]
 fn stamps_with_fractions_are_spread_over_less() {
     // Three in a millisecond, and 1/s of them passes: the second of a pair 1 ms later never does.
-    let log = [stamped("a", "10:05:00.000"), stamped("a", "10:05:00.000"), stamped("a", "10:05:00.500")].concat();
+    let log =
+        [stamped("a", "10:05:00.000"), stamped("a", "10:05:00.000"), stamped("a", "10:05:00.500")].concat();
     let args = ["replay", "-p", "1/400us", "--json"];
     let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
     assert_eq!(json["files"][0]["resolution_ns"], 1_000_000);
-    assert_eq!((&json["policies"][0]["denied"], &json["policies"][0]["together_denied"]), (&json!(0), &json!(1)));
+    assert_eq!(
+        (&json["policies"][0]["denied"], &json["policies"][0]["together_denied"]),
+        (&json!(0), &json!(1))
+    );
 }
 
 #[test]
 fn a_window_that_is_too_small_is_told_and_the_one_that_is_enough_works() {
-    let log = [stamped("a", "10:10:00"), stamped("a", "10:08:20"), stamped("a", "10:12:00"), stamped("a", "10:08:30")]
-        .concat();
+    let log = [
+        stamped("a", "10:10:00"),
+        stamped("a", "10:08:20"),
+        stamped("a", "10:12:00"),
+        stamped("a", "10:08:30"),
+    ]
+    .concat();
     let args = ["replay", "-p", "1/s", "--json"];
     let run = ratecell_with(&args, log.as_bytes());
     assert_eq!(

@@ -176,7 +176,11 @@ fn several_files_are_read_oldest_first() {
     let json = parse(&run);
     let read = json["files"].as_array().unwrap().iter().map(|file| {
         let name = file["name"].as_str().unwrap().rsplit('/').next().unwrap();
-        (name.to_owned(), file["format"].as_str().unwrap_or("none").to_owned(), file["records"].as_u64().unwrap())
+        (
+            name.to_owned(),
+            file["format"].as_str().unwrap_or("none").to_owned(),
+            file["records"].as_u64().unwrap(),
+        )
     });
     let expected = [
         ("access.log.3", "none", 0),
@@ -185,14 +189,17 @@ fn several_files_are_read_oldest_first() {
         ("access.log.1", "combined", 2),
         ("access.log", "combined", 1),
     ];
-    assert_eq!(read.collect::<Vec<_>>(), expected.map(|(name, format, count)| (name.into(), format.into(), count)));
+    assert_eq!(
+        read.collect::<Vec<_>>(),
+        expected.map(|(name, format, count)| (name.into(), format.into(), count))
+    );
     // In another order a day would be read after the next one, whose window it is then charged to.
     assert_eq!(json["policies"][0]["denied"], 2);
 }
 
 #[test]
 fn malformed_and_skipped_lines_are_counted_and_the_first_shown() {
-    let mut log = vec![b"\xEF\xBB\xBF".to_vec(), format!("{COMMON}\n").repeat(20).into_bytes()].concat();
+    let mut log = [b"\xEF\xBB\xBF", format!("{COMMON}\n").repeat(20).as_bytes()].concat();
     for line in [
         b"garbage".as_slice(),
         b"# comment",
@@ -212,7 +219,10 @@ fn malformed_and_skipped_lines_are_counted_and_the_first_shown() {
     assert_eq!(file["skipped"], json!({"blank": 2, "comment": 1}));
     let first = file["first_malformed"].as_array().unwrap();
     let lines: Vec<_> = first.iter().map(|line| (&line["line"], &line["reason"])).collect();
-    assert_eq!(lines, [(&json!(21), &json!("no_time")), (&json!(23), &json!("bad_time")), (&json!(26), &json!("request"))]);
+    assert_eq!(
+        lines,
+        [(&json!(21), &json!("no_time")), (&json!(23), &json!("bad_time")), (&json!(26), &json!("request"))]
+    );
 
     let out = ratecell_with(&["replay", "-p", "1/s"], &log).quiet_success();
     for expected in [
@@ -255,7 +265,8 @@ fn a_format_of_the_user_s_own() {
 
 #[test]
 fn where_a_field_of_json_is_can_be_said() {
-    let log = br#"{"time":"2026-01-02T03:04:05Z","client":"10.0.0.1","peer":{"address":"10.0.0.2"},"status":200}
+    let log =
+        br#"{"time":"2026-01-02T03:04:05Z","client":"10.0.0.1","peer":{"address":"10.0.0.2"},"status":200}
 "#;
     assert_eq!(keys(log, &[]), ["10.0.0.1"]);
     assert_eq!(keys(log, &["--pointer", "client=/peer/address"]), ["10.0.0.2"]);
@@ -263,7 +274,8 @@ fn where_a_field_of_json_is_can_be_said() {
 
 #[test]
 fn bytes_that_are_not_utf_8_are_keys_too_and_do_no_harm_to_a_terminal() {
-    let line = |path: &[u8]| [b"a - - [10/Oct/2000:13:55:36 -0700] \"GET /", path, b" HTTP/1.0\" 200 1\n"].concat();
+    let line =
+        |path: &[u8]| [b"a - - [10/Oct/2000:13:55:36 -0700] \"GET /", path, b" HTTP/1.0\" 200 1\n"].concat();
     let log = [line(b"\xff"), line(b"\xfe"), line(b"\xff"), line(b"\x1b[2J")].concat();
     let policy = &replay(&log, &["--key", "path"])["policies"][0];
     assert_eq!((&policy["keys"], &policy["denied"]), (&json!(3), &json!(1)));
@@ -277,7 +289,8 @@ fn bytes_that_are_not_utf_8_are_keys_too_and_do_no_harm_to_a_terminal() {
 #[test]
 fn a_line_that_is_too_long_is_none_and_the_next_one_is_whole() {
     let long = |len: usize| format!("{COMBINED} {}\n", "x".repeat(len));
-    let log = [long(200_000), format!("{COMMON}\n"), long(3 << 20), format!("{COMMON}\n").repeat(20)].concat();
+    let log =
+        [long(200_000), format!("{COMMON}\n"), long(3 << 20), format!("{COMMON}\n").repeat(20)].concat();
     let json = replay(log.as_bytes(), &[]);
     assert_eq!((&json["records"], &json["malformed"]), (&json!(22), &json!(1)));
     assert_eq!(json["files"][0]["malformed"], json!({"too_long": 1}));

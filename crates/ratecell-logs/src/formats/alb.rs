@@ -2,8 +2,8 @@
 
 use super::{ReadLine, Stateless};
 use crate::client::without_port;
-use crate::line::{NoRecord, Reason};
 use crate::number;
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Mark, is_none, some, words};
 use crate::time::{Zone, iso};
@@ -38,7 +38,11 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
         record.set_host(Some(host));
     }
     let request = word(REQUEST);
-    let end = if request.starts_with(b"- ") && request.ends_with(b"- ") { request.len() - 2 } else { request.len() };
+    let end = if request.starts_with(b"- ") && request.ends_with(b"- ") {
+        request.len() - 2
+    } else {
+        request.len()
+    };
     record.request_line = Some(crate::text::part(&request, 0..end));
     record.status = number::status(&words[STATUS].text)?;
     record.bytes = number::bytes(&words[BYTES].text, None)?;

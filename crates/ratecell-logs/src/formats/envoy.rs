@@ -2,8 +2,8 @@
 
 use super::{ReadLine, Stateless};
 use crate::client::{host, last_hop};
-use crate::line::{NoRecord, Reason};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Mark, Word, is_digits, some, words};
 use crate::time::{Zone, iso};
@@ -24,7 +24,11 @@ fn read(text: &[u8], zone: Zone) -> Result<Record<'_>, NoRecord> {
     let (head, tail) = words.split_at(words.len().saturating_sub(TAIL));
     let quoted = |word: &Word<'_>| word.mark == Mark::Quoted;
     let [forwarded, agent, id, authority, upstream] = tail else { return Err(Reason::Fields.into()) };
-    if words.len() < 12 || words[0].mark != Mark::Bracketed || !quoted(&words[REQUEST]) || !tail.iter().all(quoted) {
+    if words.len() < 12
+        || words[0].mark != Mark::Bracketed
+        || !quoted(&words[REQUEST])
+        || !tail.iter().all(quoted)
+    {
         return Err(Reason::Fields.into());
     }
     let mut record = Record::at(iso(&words[0].text, zone)?);
