@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
 }

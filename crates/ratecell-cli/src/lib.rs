@@ -23,7 +23,7 @@ pub fn run() -> ExitCode {
         Err(error) => return cli::explain(&error),
     };
     let done = match cli.command {
-        Command::Replay(args) => replay::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
     };

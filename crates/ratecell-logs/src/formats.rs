@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::line::NoRecord;
+use crate::reason::NoRecord;
 use crate::record::{Record, StampIs};
 use crate::time::Zone;
 use crate::wrapper::Wrapper;
@@ -19,10 +19,10 @@ mod parts;
 mod s3;
 mod w3c;
 
-pub(crate) use json::{Pointers, parse as parse_json};
-pub use parts::FormatError;
-
+use json::Pointers;
 use parts::{Part, Parts};
+
+pub use parts::FormatError;
 
 /// Reads the lines of one format.
 pub(crate) trait ReadLine: fmt::Debug {

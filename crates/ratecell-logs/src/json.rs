@@ -9,7 +9,8 @@ use memchr::memchr;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::text::{Text, offset_in};
+use crate::reason::Reason;
+use crate::text::{Text, hex, offset_in};
 
 /// A JSON object: names and values as written, in their order. Of a repeated name the last counts.
 #[derive(Clone, Debug)]
@@ -107,6 +108,42 @@ impl<'l> Raw<'l> {
     }
 }
 
+/// Reads an object. One of nginx without `escape=json` has `\xHH`, which JSON does not know: it is then read as
+/// `\u00HH`.
+pub(crate) fn parse<'l>(text: &'l [u8], repaired: &'l mut Vec<u8>) -> Result<Object<'l>, Reason> {
+    if let Some(object) = Object::parse(text) {
+        return Ok(object);
+    }
+    if !repair(text, repaired) {
+        return Err(Reason::Json);
+    }
+    Object::parse(repaired).ok_or(Reason::Json)
+}
+
+/// Whether there is anything to change.
+fn repair(text: &[u8], repaired: &mut Vec<u8>) -> bool {
+    repaired.clear();
+    let mut rest = text;
+    let mut any = false;
+    while let Some(at) = memchr(b'\\', rest) {
+        repaired.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        match rest {
+            [b'\\', b'x', high @ b'0'..=b'7', low, ..] if hex(*high, *low).is_some() => {
+                repaired.extend_from_slice(&[b'\\', b'u', b'0', b'0', *high, *low]);
+                rest = &rest[4..];
+                any = true;
+            }
+            _ => {
+                repaired.push(b'\\');
+                rest = &rest[1..];
+            }
+        }
+    }
+    repaired.extend_from_slice(rest);
+    any
+}
+
 /// The place in a list that a step of a pointer names.
 fn place(step: &str) -> Option<usize> {
     let digits = (1..=9).contains(&step.len()) && step.bytes().all(|byte| byte.is_ascii_digit());
@@ -193,5 +230,45 @@ impl Pointer {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let steps = text.strip_prefix('/')?.split('/');
         Some(Self { steps: steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pointed(text: &[u8], pointer: &str) -> Option<Vec<u8>> {
+        Object::parse(text)?.pointer(&Pointer::parse(pointer)?).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn numbers_are_their_digits_and_the_last_of_a_name_counts() {
+        let text = br#"{"n":1646861401.5241024,"a":[0,{"b":-1.0E+2}],"n":12345678901234567890123}"#;
+        assert_eq!(pointed(text, "/n").unwrap(), b"12345678901234567890123");
+        assert_eq!(pointed(text, "/a/1/b").unwrap(), b"-1.0E+2");
+        assert_eq!(pointed(text, "/a/01"), None);
+        assert_eq!(pointed(text, "/a/2"), None);
+        assert_eq!(pointed(text, "/a"), None);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_stay_in_strings_and_are_nowhere_else() {
+        assert_eq!(pointed(b"{\"a\":{\"\xff\":[\"\xfe\\n\"]}}", "/a"), None);
+        let object = Object::parse(b"{\"\xff\":\"\xfe\\n\xc3\xa9\"}").unwrap();
+        assert_eq!(*object.scalar(b"\xff").unwrap(), *b"\xfe\n\xc3\xa9");
+        for text in [&b"{\"a\":\xff}"[..], b"{\xff:1}", b"\xff{}", b"{\"a\":1}\xff"] {
+            assert!(Object::parse(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_strict_is_refused() {
+        for text in
+            ["", "[]", "{", "{\"a\":1,}", "{\"a\":01}", "{\"a\":NaN}", "{\"a\":\"\t\"}", "{'a':1}", "{} {}"]
+        {
+            assert!(Object::parse(text.as_bytes()).is_none(), "{text}");
+        }
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(pointed(deep.as_bytes(), "/a/0/0"), None);
     }
 }

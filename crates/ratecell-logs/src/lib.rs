@@ -10,13 +10,16 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod cost;
+mod filter;
 mod formats;
 mod json;
-mod line;
 mod lines;
 mod number;
 mod order;
+mod place;
 mod reader;
+mod reason;
 mod recognise;
 mod record;
 mod selector;
@@ -26,13 +29,15 @@ mod time;
 mod wrapper;
 
 pub use client::client_key;
+pub use cost::{Cost, CostField};
+pub use filter::Filter;
 pub use formats::{Format, FormatError, Options, Server};
-pub use line::{Line, MAX_LINE_LEN, Reason, Skip};
 pub use lines::Lines;
 pub use order::Window;
-pub use reader::Reader;
+pub use reader::{Line, Reader};
+pub use reason::{MAX_LINE_LEN, Reason, Skip};
 pub use recognise::{Recognised, SAMPLE_LINES, counts_for_sample, recognise, try_format};
 pub use record::{Record, StampIs, Value};
-pub use selector::{ClientText, Cost, Filter, Selector};
+pub use selector::{ClientText, Selector};
 pub use spread::{Group, Spread, resolution_ns};
 pub use text::Text;

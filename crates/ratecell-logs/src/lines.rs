@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use flate2::read::MultiGzDecoder;
 use memchr::memchr;
 
-use crate::line::MAX_LINE_LEN;
+use crate::reason::MAX_LINE_LEN;
 
 /// What is read at once.
 const CHUNK_LEN: usize = 1 << 18;
@@ -125,6 +125,59 @@ impl Lines {
                 Err(error) => return Err(error),
             }
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time.
+    struct Slow(io::Cursor<Vec<u8>>, usize);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = buffer.len().min(self.1);
+            self.0.read(&mut buffer[..len])
+        }
+    }
+
+    fn lines(text: &[u8], at_once: usize, sampled: usize) -> Vec<Vec<u8>> {
+        let mut lines = Lines::new(Slow(io::Cursor::new(text.to_vec()), at_once)).unwrap();
+        let sample = lines.sample(sampled, |_| true).unwrap();
+        let mut all = Vec::new();
+        while let Some((number, line)) = lines.next_line().unwrap() {
+            all.push(line.to_vec());
+            assert_eq!(number, all.len() as u64);
+        }
+        assert_eq!(sample, all[..sampled.min(all.len())]);
+        all
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_read() {
+        let text = b"one\n\ntwo\r\n# three\nfour";
+        for at_once in 1..=text.len() {
+            for sampled in 0..7 {
+                let expected = [&b"one"[..], b"", b"two\r", b"# three", b"four"];
+                assert_eq!(lines(text, at_once, sampled), expected);
+            }
+        }
+        assert!(lines(b"", 1, 1).is_empty());
+        assert_eq!(lines(b"\n", 1, 0), [b""]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_takes_no_memory() {
+        let text = ["a".repeat(9 * MAX_LINE_LEN).as_bytes(), b"\nb\n"].concat();
+        for sampled in [0, 2] {
+            let mut lines = Lines::new(io::Cursor::new(text.clone())).unwrap();
+            lines.sample(sampled, |_| true).unwrap();
+            let (_, long) = lines.next_line().unwrap().unwrap();
+            assert!(long.len() > MAX_LINE_LEN && long.iter().all(|byte| *byte == b'a'));
+            assert_eq!(lines.next_line().unwrap(), Some((2, &b"b"[..])));
+            assert!(lines.buffer.len() < 2 * MAX_LINE_LEN, "{}", lines.buffer.len());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers as logs write them, by their digits.
 
-use crate::line::Reason;
+use crate::reason::Reason;
 use crate::text::is_digits;
 
 /// The value of at most `most` digits, which are at most 19.

@@ -120,3 +120,54 @@ impl<T> Window<T> {
         self.furthest_back_ns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition word by word: after each record all whose time has come, the least first.
+    fn by_definition(times: &[u64], width: u64) -> (Vec<(u64, usize)>, u64) {
+        let (mut waiting, mut out, mut late, mut last) = (Vec::new(), Vec::new(), 0, 0);
+        let mut newest = 0;
+        for step in 0..=times.len() {
+            let end = step == times.len();
+            if !end {
+                waiting.push((times[step], step));
+                newest = newest.max(times[step]);
+            }
+            waiting.sort_unstable();
+            let ready = waiting.iter().take_while(|(time, _)| end || time + width <= newest).count();
+            for (time, place) in waiting.drain(..ready) {
+                late += u64::from(time < last);
+                last = last.max(time);
+                out.push((last, place));
+            }
+        }
+        (out, late)
+    }
+
+    #[test]
+    fn random_times_come_out_as_defined() {
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut any_late = 0;
+        for _ in 0..2000 {
+            let (width, spread) = (draw(8), 1 + draw(20));
+            let times: Vec<_> = (0..draw(60)).map(|i| i / 3 + draw(spread)).collect();
+            let mut window = Window::new(width);
+            let mut out = Vec::new();
+            for (place, time) in times.iter().enumerate() {
+                window.push(*time, place);
+                out.extend(std::iter::from_fn(|| window.pop()));
+            }
+            window.close();
+            out.extend(std::iter::from_fn(|| window.pop()));
+            assert_eq!((out, window.late()), by_definition(&times, width), "{times:?} within {width}");
+            any_late += window.late();
+        }
+        assert!(any_late > 100, "{any_late}");
+    }
+}

@@ -3,12 +3,24 @@
 use std::borrow::Cow;
 
 use crate::formats::{Format, Options, ReadLine};
-use crate::line::{Line, MAX_LINE_LEN, NoRecord, Reason, Skip};
+use crate::reason::{MAX_LINE_LEN, NoRecord, Reason, Skip};
 use crate::record::{Record, StampIs};
 use crate::text::trim_blank;
 use crate::wrapper::Unwrapper;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What a line of a log is.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is a record")]
+pub enum Line<'l> {
+    /// A request.
+    Record(Record<'l>),
+    /// No request, and no fault.
+    Skipped(Skip),
+    /// A line that should be a request.
+    Malformed(Reason),
+}
 
 /// Reads the lines of one file, in their order: lines can say what later ones mean.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! Which format the lines of a file have.
 
 use crate::formats::{Format, Options};
-use crate::line::{Line, Reason, Skip};
-use crate::reader::{BOM, Reader};
+
+use crate::reader::{BOM, Line, Reader};
+use crate::reason::{Reason, Skip};
 
 /// Lines that are neither blank nor comments, from which a format is recognised.
 pub const SAMPLE_LINES: usize = 200;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
-use crate::line::Reason;
+use crate::reason::Reason;
 
 /// Bytes of a line, or bytes made of them where something was escaped.
 pub type Text<'l> = Cow<'l, [u8]>;

@@ -3,8 +3,8 @@
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use crate::line::Reason;
 use crate::number::{Unit, split_decimal, split_exponent, whole};
+use crate::reason::Reason;
 use crate::text::Scan;
 
 const NS: i64 = 1_000_000_000;
@@ -240,4 +240,34 @@ fn second_ns(text: &[u8; CLF_LEN]) -> Option<u64> {
         _ => return None,
     };
     Some(second * NS.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remembered_minute_changes_nothing() {
+        let mut clock = ClfClock::default();
+        for text in [
+            "17/May/2015:10:05:03 +0000",
+            "17/May/2015:10:05:59 +0000",
+            "17/May/2015:10:05:60 +0000",
+            "17/May/2015:10:05:61 +0000",
+            "17/May/2015:10:05:0x +0000",
+            "17/May/2015:10:05:04 +0130",
+            "17/May/2015:10:05:04 +01:3",
+            "17/May/2015:10:05:04.12345",
+            "17/May/2015:10:05:04 -0130",
+            "31/Feb/2015:10:05:04 +0000",
+            "17/May/2015:10:05:00 +0000",
+            "2015-05-17 10:05:00 +00:00",
+            "11/Apr/2262:23:47:16 +0000",
+            "11/Apr/2262:23:47:17 +0000",
+        ] {
+            for zone in [None, Some(3600)] {
+                assert_eq!(clock.read(text.as_bytes(), zone), any(text.as_bytes(), zone), "{text}");
+            }
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::formats::parse_json;
-use crate::line::{MAX_LINE_LEN, NoRecord, Reason, Skip};
+use crate::json::parse;
+use crate::reason::{MAX_LINE_LEN, NoRecord, Reason, Skip};
 use crate::text::{Scan, Text};
 
 /// What stands around each line.
@@ -91,7 +91,7 @@ struct Piece<'l> {
 
 /// `{"log":"…\n","stream":"stdout"}`.
 fn docker<'l>(text: &'l [u8], repaired: &'l mut Vec<u8>) -> Result<Piece<'l>, Reason> {
-    let object = parse_json(text, repaired)?;
+    let object = parse(text, repaired)?;
     let log = object.get(b"log").and_then(|log| log.string()).ok_or(Reason::Wrapper)?;
     let is_last = log.ends_with(b"\n");
     let len = log.len() - usize::from(is_last);

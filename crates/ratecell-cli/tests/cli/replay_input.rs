@@ -199,7 +199,7 @@ fn several_files_are_read_oldest_first() {
 
 #[test]
 fn malformed_and_skipped_lines_are_counted_and_the_first_shown() {
-    let mut log = vec![b"\xEF\xBB\xBF".to_vec(), format!("{COMMON}\n").repeat(20).into_bytes()].concat();
+    let mut log = [b"\xEF\xBB\xBF", format!("{COMMON}\n").repeat(20).as_bytes()].concat();
     for line in [
         b"garbage".as_slice(),
         b"# comment",

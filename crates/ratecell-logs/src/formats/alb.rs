@@ -2,8 +2,8 @@
 
 use super::{ReadLine, Stateless};
 use crate::client::without_port;
-use crate::line::{NoRecord, Reason};
 use crate::number;
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Mark, is_none, some, words};
 use crate::time::{Zone, iso};

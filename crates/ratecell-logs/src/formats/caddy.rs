@@ -1,11 +1,10 @@
 //! Caddy's JSON lines.
 
 use super::ReadLine;
-use super::json::parse;
 use crate::client::{host, without_port};
-use crate::json::Pointer;
-use crate::line::{NoRecord, Reason, Skip};
+use crate::json::{Pointer, parse};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason, Skip};
 use crate::record::Record;
 use crate::text::some;
 use crate::time::{Time, Zone, any};

@@ -7,8 +7,8 @@ use memchr::{memchr, memchr_iter};
 
 use super::ReadLine;
 use crate::client::{host, is_like_address, is_like_name, without_port};
-use crate::line::{NoRecord, Reason};
 use crate::number;
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{quoted, some, split_once, trim_blank, trim_start};
 use crate::time::{ClfClock, Zone};

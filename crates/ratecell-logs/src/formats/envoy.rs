@@ -2,8 +2,8 @@
 
 use super::{ReadLine, Stateless};
 use crate::client::{host, last_hop};
-use crate::line::{NoRecord, Reason};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Mark, Word, is_digits, some, words};
 use crate::time::{Zone, iso};

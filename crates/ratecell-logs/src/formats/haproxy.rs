@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use memchr::memchr;
 
 use super::{ReadLine, Stateless};
-use crate::line::{NoRecord, Reason};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Scan, Text, hex, is_digits, rsplit_once, some, split_once, trim_start};
 use crate::time::{Zone, clf};

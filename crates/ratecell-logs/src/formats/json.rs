@@ -2,11 +2,11 @@
 
 use super::ReadLine;
 use crate::client::{host, last_hop, without_port};
-use crate::json::{Object, Pointer};
-use crate::line::{NoRecord, Reason};
+use crate::json::{Object, Pointer, parse};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::{Record, StampIs};
-use crate::text::{Text, hex, some};
+use crate::text::{Text, some};
 use crate::time::{Zone, any};
 
 /// A field, and the names that it has, the preferred one first.
@@ -179,40 +179,4 @@ fn known(name: &[u8]) -> Option<(usize, usize)> {
 
 fn first_scalar<'l>(object: &Object<'l>, places: &[Option<usize>]) -> Option<Text<'l>> {
     places.iter().flatten().find_map(|at| object.members().nth(*at)?.1.scalar())
-}
-
-/// Reads an object. One of nginx without `escape=json` has `\xHH`, which JSON does not know: it is then read as
-/// `\u00HH`.
-pub(crate) fn parse<'l>(text: &'l [u8], repaired: &'l mut Vec<u8>) -> Result<Object<'l>, Reason> {
-    if let Some(object) = Object::parse(text) {
-        return Ok(object);
-    }
-    if !repair(text, repaired) {
-        return Err(Reason::Json);
-    }
-    Object::parse(repaired).ok_or(Reason::Json)
-}
-
-/// Whether there is anything to change.
-fn repair(text: &[u8], repaired: &mut Vec<u8>) -> bool {
-    repaired.clear();
-    let mut rest = text;
-    let mut any = false;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        repaired.extend_from_slice(&rest[..at]);
-        rest = &rest[at..];
-        match rest {
-            [b'\\', b'x', high @ b'0'..=b'7', low, ..] if hex(*high, *low).is_some() => {
-                repaired.extend_from_slice(&[b'\\', b'u', b'0', b'0', *high, *low]);
-                rest = &rest[4..];
-                any = true;
-            }
-            _ => {
-                repaired.push(b'\\');
-                rest = &rest[1..];
-            }
-        }
-    }
-    repaired.extend_from_slice(rest);
-    any
 }

@@ -1,8 +1,8 @@
 //! S3 server access log.
 
 use super::{ReadLine, Stateless};
-use crate::line::{NoRecord, Reason};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Mark, some, words};
 use crate::time::{Zone, clf};

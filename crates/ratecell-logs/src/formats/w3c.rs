@@ -6,8 +6,8 @@ use memchr::memchr;
 
 use super::ReadLine;
 use crate::client::host;
-use crate::line::{NoRecord, Reason};
 use crate::number::{self, Unit, duration_ns};
+use crate::reason::{NoRecord, Reason};
 use crate::record::Record;
 use crate::text::{Text, is_none, split_once};
 use crate::time::{Time, iso, unix};

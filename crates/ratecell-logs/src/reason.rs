@@ -1,23 +1,9 @@
-//! What a line is: a record, skipped, or malformed.
+//! Why a line is no record.
 
 use std::fmt;
 
-use crate::record::Record;
-
 /// A line is dropped from this length on, in bytes.
 pub const MAX_LINE_LEN: usize = 1 << 20;
-
-/// What a line of a log is.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly every line is a record")]
-pub enum Line<'l> {
-    /// A request.
-    Record(Record<'l>),
-    /// No request, and no fault.
-    Skipped(Skip),
-    /// A line that should be a request.
-    Malformed(Reason),
-}
 
 /// Why a line that is no fault is no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
