@@ -3,8 +3,8 @@
 #
 #   ci/fuzz.sh [TARGET...]                so many executions of each, the same each time: about 25 seconds
 #   ci/fuzz.sh --seconds N [TARGET...]    as long as that, others each time
-#   ci/fuzz.sh --minutes N [TARGET...]
 #
+# DEPTH=long is --seconds 600.
 # What is found in a given time is kept in fuzz/corpus and gone on from; what fails is kept in fuzz/artifacts.
 source "$(dirname "$0")/lib.sh"
 
@@ -12,9 +12,9 @@ source "$(dirname "$0")/lib.sh"
 declare -A executions=([attach]=18000 [calls]=45000 [headers]=36000 [log_lines]=6000 [policy]=450000)
 default_executions=20000
 seconds=""
+if [ "$DEPTH" = long ]; then seconds=600; fi
 case "${1:-}" in
 --seconds) seconds="$2" && shift 2 ;;
---minutes) seconds=$(($2 * 60)) && shift 2 ;;
 -*) usage ;;
 esac
 names=("$@")
