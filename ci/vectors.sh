@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Every decision of the published vectors, by the release build of the program. A changed figure fails.
+# Every published vector, of decisions and of logs, by the release build of the program. A changed figure fails.
 source "$(dirname "$0")/lib.sh"
 
 vectors="${1:-vectors}"
 host="$(host)"
 cargo build --release --quiet -p ratecell-cli --target "$host"
 program="$target/$host/release/ratecell"
-"$program" vectors "$vectors"
+"$program" vectors "$vectors" vectors/edges
 
 broken="$(mktemp -d)"
 trap 'rm -rf "$broken"' EXIT

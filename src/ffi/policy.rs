@@ -43,7 +43,7 @@ fn parse(text: &CStr) -> Result<Policy, Refusal> {
 /// Check a policy and write it in its canonical form, and a NUL: one space between its words, the shortest
 /// periods, and its options in one order. "100 per minute" is written as "100/m".
 ///
-/// The grammar is [algorithm] LIMIT/PERIOD [option=value]... [& layer]..., such as "10/s burst=20". LIMIT may
+/// The grammar is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as "10/s burst=20". LIMIT may
 /// have underscores, and a point if it is a rate; PERIOD is a unit (ns us ms s m h d w, or its English name)
 /// with an optional whole number before it; `per` may stand for the slash. vectors/README.md defines it.
 ///

@@ -67,10 +67,12 @@ fn link(path: &Path) -> Option<String> {
         return None;
     }
     let (folder, user) = (folder(path), geteuid().as_raw());
+    let (owner, setting) = (link.uid(), setting("fs/protected_symlinks"));
+    let a_stranger_s =
+        ![user, fs::metadata(folder).map_or(owner, |directory| directory.uid())].contains(&owner);
     let sticky = fs::metadata(folder).is_ok_and(|directory| directory.mode() & STICKY != 0);
-    let setting = setting("fs/protected_symlinks");
-    let (owner, folder) = (link.uid(), folder.display());
-    Some(if sticky && owner != user {
+    let folder = folder.display();
+    Some(if sticky && a_stranger_s && setting != "0" {
         format!(
             "it is a link of user {owner} in the sticky directory {folder}, and fs.protected_symlinks is {setting}; \
              expected a link of user {user} or of the directory's owner"

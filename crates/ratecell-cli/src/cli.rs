@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::SignedDuration;
 use ratecell::Policy;
+use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
-use crate::replay::{KeySource, Selector, TimeFormat};
 
 /// Rate limits: replay a log through them, try one, check that they decide as published.
 ///
@@ -23,51 +24,79 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
 }
 
-/// Replay an access log: what would each policy have denied?
+/// Replay access logs: what would each policy have denied?
 ///
-/// Each record is decided at its own time, in the order of the file. Time zero is 00:00 UTC on the day
-/// before the first record; an earlier record counts as at time zero. Lines that are not records are
-/// counted and the first few shown.
+/// The format is recognised from the first 200 lines of each file. gzip is read as it is. Several files are read
+/// oldest first, by the time of their first records.
 ///
-/// Servers write a record when its request ends, so the times of a log can step back. A record that is
-/// earlier than one before it is decided as by a clock that stepped back, and may be denied for that
-/// alone. A warning says how many there are; --sort decides them in the order of their times.
+/// Servers write a record when its request ends, so that the stamps of a log step back. Records wait in a window
+/// of time, and are decided in the order of their stamps. Those that share a stamp are spread evenly over what its
+/// digits leave open: over the second, where it has none. The report says what was assumed, and how many answers
+/// differ if every record is decided at its stamp in the order of the file.
+///
+/// Time zero is 00:00 UTC on the day before the first record; an earlier record counts as at time zero.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The log, in the common or combined format, also with `vhost:port` in front; `-` or nothing for
-    /// standard input.
-    pub(crate) file: Option<PathBuf>,
+    /// Access logs, such as access.log*; `-` or nothing for standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 
     /// What to allow; may be given several times, each policy then decides for itself.
     #[arg(long = "policy", short, value_name = "POLICY", required = true)]
     pub(crate) policies: Vec<Policy>,
 
-    /// Whom to limit: ip, user, method, path (without its query), agent, host (the virtual host), or
-    /// field:N or regex:RE for any text.
+    /// Whom to limit: client, user, method, path (without its query), host, agent, referer or another field,
+    /// header:NAME, or a /json/pointer; several are joined by `+`. Records that lack a part are not decided.
     ///
-    /// Fields are counted from 1 and separated by white space; "quoted" and text in square brackets is one
-    /// field. Of a regex the first group counts, or else the whole match.
-    #[arg(long, value_name = "KEY", default_value = "ip")]
-    pub(crate) key: KeySource,
+    /// A client is one IPv4 address, or the /64 of an IPv6 address.
+    #[arg(long, value_name = "KEY", default_value = "client")]
+    pub(crate) key: Selector,
 
-    /// Where the time is, if not in square brackets as in an access log: field:N or regex:RE.
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) time: Option<Selector>,
+    /// The units that a request takes: a number, or a field, perhaps divided and rounded up, such as bytes/1024.
+    #[arg(long, value_name = "COST", default_value = "1")]
+    pub(crate) cost: Cost,
 
-    /// How the time is written: rfc3339, unix, unix_ms, unix_ns, or a strptime pattern such as
-    /// `%Y-%m-%d %H:%M:%S`. Without an offset it is UTC.
-    #[arg(long, value_name = "FORMAT", default_value = "rfc3339", requires = "time")]
-    pub(crate) time_format: TimeFormat,
+    /// Decide only these requests: a field, `=`, `!=`, `^=` (begins with), `<` or `>`, and a value, such as
+    /// status=4xx or path^=/api/. May be given several times; all must hold.
+    #[arg(long = "where", value_name = "FILTER")]
+    pub(crate) filters: Vec<Filter>,
 
-    /// Decide the records in the order of their times; those of one time, in the order of the file. The
-    /// whole log is read first, and takes memory for each record.
-    #[arg(long)]
-    pub(crate) sort: bool,
+    /// How the lines are written: combined, vhost_combined, json, caddy, traefik, envoy, haproxy, alb, s3 or w3c;
+    /// nginx:LOG_FORMAT or apache:LOGFORMAT with the string of the server's configuration. Before each of them
+    /// syslog+, docker+ or cri+ can stand.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Where in JSON lines a field is, such as client=/peer/address. May be given several times.
+    #[arg(long = "pointer", value_name = "FIELD=/POINTER")]
+    pub(crate) pointers: Vec<String>,
+
+    /// The zone of times that are written without an offset: +hh:mm, -hh:mm, or seconds east of UTC.
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
+    pub(crate) zone: Option<i32>,
+
+    /// When a request is decided: at its stamp, or at its arrival, which is earlier by its duration where the stamp
+    /// is that of its end.
+    #[arg(long, value_enum, default_value_t = At::Stamp)]
+    pub(crate) at: At,
+
+    /// In which order requests are decided.
+    #[arg(long, value_enum, default_value_t = Order::Time)]
+    pub(crate) order: Order,
+
+    /// How long records wait for earlier ones, in the time of the log.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = window)]
+    pub(crate) window: SignedDuration,
+
+    /// When requests are decided that share a stamp: at equal distances over what its digits leave open, or all at
+    /// the stamp.
+    #[arg(long, value_enum, default_value_t = SpreadArg::Even)]
+    pub(crate) spread: SpreadArg,
 
     /// Keys that each policy has room for.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
@@ -82,16 +111,63 @@ pub(crate) struct ReplayArgs {
     pub(crate) json: bool,
 }
 
-/// Replay decision vectors: does the library decide exactly as published?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum At {
+    Stamp,
+    Arrival,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    Time,
+    File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SpreadArg {
+    Even,
+    Together,
+}
+
+/// Seconds east of UTC.
+fn zone(text: &str) -> Result<i32, String> {
+    let wrong = || "expected +hh:mm, -hh:mm, or seconds east of UTC".to_owned();
+    let seconds = match text.split_once(':') {
+        None => text.parse().ok(),
+        Some((hours, minutes)) => {
+            let number =
+                |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i32::from);
+            let sign = match hours.as_bytes().first() {
+                Some(b'+') => Some(1),
+                Some(b'-') => Some(-1),
+                _ => None,
+            };
+            sign.and_then(|sign| {
+                let minutes = number(minutes).filter(|minutes| *minutes < 60)?;
+                Some(sign * (number(&hours[1..])? * 3600 + minutes * 60))
+            })
+        }
+    };
+    seconds.filter(|seconds| (-86_399..=86_399).contains(seconds)).ok_or_else(wrong)
+}
+
+fn window(text: &str) -> Result<SignedDuration, String> {
+    let window = text.parse::<SignedDuration>().ok().filter(|window| !window.is_negative());
+    window.ok_or_else(|| "expected a time such as 60s, 5m or 0s".to_owned())
+}
+
+/// Replay vectors: does the library decide, and the program read logs, exactly as published?
 ///
-/// Reads every .jsonl file in DIR. Each decision row and each construct row counts once, as passed or
-/// failed. A section counts by its rows; beyond them it counts as one more failure if its policy is not
-/// resolved as stated, or if its keys did not find room. The last line is `N passed, M failed`; the
-/// exit status is 1 if anything failed.
+/// Reads each FILE, and every .jsonl file in each DIR. Each row counts once, as passed or failed: a decision, a
+/// construct row, or a question about access logs. A section counts by its rows; beyond them it counts as one
+/// more failure if its policy is not resolved as stated, or if its keys did not find room. A file of a kind that
+/// is not known counts as one failure. The last line is `N passed, M failed`; the exit status is 1 if anything
+/// failed.
 #[derive(Debug, Args)]
 pub(crate) struct VectorsArgs {
-    /// The directory of the vectors.
-    pub(crate) dir: PathBuf,
+    /// Files of vectors, and directories that have some.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// Decide one request, or several at one instant.

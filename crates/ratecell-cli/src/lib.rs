@@ -1,5 +1,4 @@
-//! The inside of the `ratecell` program: no stable API. It is a library so that the parser of access logs
-//! can be fuzzed, which is what of it is public.
+//! The inside of the `ratecell` program: no stable API.
 
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use clap::Parser;
 mod cli;
 mod check;
 mod output;
-pub mod replay;
+mod replay;
 mod vectors;
 
 use cli::{Cli, Command};
@@ -24,7 +23,7 @@ pub fn run() -> ExitCode {
         Err(error) => return cli::explain(&error),
     };
     let done = match cli.command {
-        Command::Replay(args) => replay::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
     };

@@ -1,66 +1,59 @@
 //! `ratecell replay`: what would policies have done to the requests of a log?
 
-use anyhow::{Result, bail};
+use std::path::Path;
 
-use crate::cli::ReplayArgs;
+use anyhow::{Result, anyhow, bail};
+use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread};
+
+use crate::cli::{At, Order, ReplayArgs, SpreadArg};
 use crate::output::print;
 
-mod access_log;
+mod assumptions;
 mod input;
-mod record;
+mod layers;
+mod pipeline;
 mod report;
-mod selector;
 mod tally;
 mod text;
-mod time;
 
-pub use access_log::LogField;
-pub use record::{KeySource, Malformed, Record, RecordParser, TimeSource};
-pub use selector::Selector;
-pub use time::{ClfClock, TimeFormat};
-
-use input::Input;
+use assumptions::Assumptions;
+use input::{Input, Inputs};
+use pipeline::Pipeline;
 use report::Report;
 use tally::Tally;
 
-/// Lines that are not records are shown up to this many.
-const MALFORMED_SHOWN: u64 = 5;
-
 pub(crate) fn run(args: ReplayArgs) -> Result<()> {
-    let time = match args.time {
-        None => TimeSource::AccessLog(ClfClock::default()),
-        Some(selector) => TimeSource::Selected(selector, args.time_format),
+    let mut options = Options::default();
+    options.zone = args.zone;
+    for pointer in &args.pointers {
+        let (field, pointer) = pointer.split_once('=').unwrap_or((pointer, ""));
+        options.set_pointer(field, pointer).map_err(|error| anyhow!("--pointer: {error}"))?;
+    }
+    let assumptions = Assumptions {
+        at: args.at,
+        window_ns: match args.order {
+            Order::Time => Some(u64::try_from(args.window.as_nanos()).unwrap_or(u64::MAX)),
+            Order::File => None,
+        },
+        spread: match args.spread {
+            SpreadArg::Even => Spread::Even,
+            SpreadArg::Together => Spread::Together,
+        },
     };
-    let mut parser = RecordParser { key: args.key, time };
-    let mut input = Input::open(args.file.as_deref())?;
-    let mut tally = Tally::new(args.policies, args.max_keys)?;
-    let malformed = if args.sort {
-        let mut records = Vec::new();
-        let malformed =
-            read(&mut input, &mut parser, |record| records.push((record.time, tally.number(record.key))))?;
-        records.sort_by_key(|(time, _)| *time);
-        records.into_iter().for_each(|(time, key)| tally.decide(key, time));
-        malformed
-    } else {
-        read(&mut input, &mut parser, |record| {
-            let key = tally.number(record.key);
-            tally.decide(key, record.time);
-        })?
-    };
-    input.progress.finish_and_clear();
+    let mut inputs = Inputs::open(&args.files, args.format.as_ref(), &options)?;
+    let tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
+    let (key, cost, filters) = (args.key, args.cost, args.filters);
+    let mut question = Question { key, cost, filters, at: args.at, undecided: Undecided::default() };
+    let mut pipeline = Pipeline::start(tally);
+    for input in &mut inputs.files {
+        read(input, &mut question, &mut pipeline)?;
+    }
+    let (keys, tally) = pipeline.finish();
+    inputs.progress.finish_and_clear();
 
-    let Some(period) = tally.period else {
-        let found = if malformed == 0 {
-            "it is empty".to_owned()
-        } else {
-            format!("all {malformed} lines are malformed")
-        };
-        bail!(
-            "{}: no record: {found}; expected an access log, or --key and --time to read another",
-            input.name
-        );
-    };
-    let report = Report::new(&tally, period, malformed, args.top);
+    let undecided = question.undecided;
+    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, undecided)) };
+    let report = Report::new(&keys, &tally, period, undecided, &inputs.files, args.top);
     if args.json {
         for warning in report.warnings() {
             eprintln!("ratecell: {warning}");
@@ -71,25 +64,93 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     }
 }
 
-/// Hands over all records; returns how many lines are none.
-fn read(input: &mut Input, parser: &mut RecordParser, mut take: impl FnMut(Record<'_>)) -> Result<u64> {
-    let name = input.name.clone();
-    let progress = input.progress.clone();
-    let mut malformed = 0;
-    while let Some((number, line)) = input.next_line()? {
-        match parser.parse(line) {
-            Ok(record) => take(record),
-            Err(Malformed(reason)) => {
-                malformed += 1;
-                if malformed <= MALFORMED_SHOWN {
-                    let line = text::printable(line);
-                    progress.suspend(|| eprintln!("ratecell: {name}:{number}: {reason}: {line}"));
-                }
+/// What of a record is decided.
+struct Question {
+    key: Selector,
+    cost: Cost,
+    filters: Vec<Filter>,
+    at: At,
+    undecided: Undecided,
+}
+
+/// Records that are not decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undecided {
+    /// A filter does not hold.
+    filtered: u64,
+    /// A part of the key is not there.
+    no_key: u64,
+}
+
+/// Hands the records of a file over.
+fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> Result<()> {
+    let Input { name, lines, reader, digits, found, .. } = input;
+    let Some(reader) = reader else { return Ok(()) };
+    loop {
+        let number = lines.number();
+        let next = lines.next_line();
+        let next = next.map_err(|error| anyhow!("{name}: cannot be read after line {number}: {error}"))?;
+        let Some((number, line)) = next else { return Ok(()) };
+        match reader.line(line) {
+            Line::Record(record) => {
+                found.records += 1;
+                question.ask(&record, *digits, pipeline);
             }
+            Line::Skipped(skip) => found.skip(skip),
+            Line::Malformed(Reason::NoZone) => {
+                bail!(
+                    "{name}:{number}: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00"
+                )
+            }
+            Line::Malformed(reason) => found.malformed(number, reason, line),
         }
     }
-    if malformed > MALFORMED_SHOWN {
-        eprintln!("ratecell: {name}: {malformed} malformed lines, the first {MALFORMED_SHOWN} are above");
+}
+
+impl Question {
+    fn ask(&mut self, record: &Record<'_>, digits: u8, pipeline: &mut Pipeline) {
+        if !self.filters.iter().all(|filter| filter.holds(record)) {
+            self.undecided.filtered += 1;
+            return;
+        }
+        let Some(key) = self.key.key(record, ClientText::Key) else {
+            self.undecided.no_key += 1;
+            return;
+        };
+        let time_ns = match self.at {
+            At::Stamp => record.time_ns(),
+            At::Arrival => record.arrival_ns(),
+        };
+        pipeline.decide(time_ns, &key, self.cost.of(record), digits);
     }
-    Ok(malformed)
+}
+
+/// Why nothing was decided.
+fn no_record(files: &[Input], undecided: Undecided) -> String {
+    let name = match files {
+        [only] => only.name.clone(),
+        _ => format!("{} files", files.len()),
+    };
+    let malformed: u64 = files.iter().map(|file| file.found.malformed_count()).sum();
+    let mut reasons = Vec::new();
+    for (count, what) in [
+        (malformed, "malformed lines"),
+        (undecided.filtered, "records that --where leaves out"),
+        (undecided.no_key, "records without the --key"),
+    ] {
+        if count > 0 {
+            reasons.push(format!("{count} {what}"));
+        }
+    }
+    let first = files.iter().find_map(|file| {
+        let first = file.found.first_malformed.first()?;
+        Some(format!("; {}:{}: {}: {}", file.name, first.line, first.reason, text::printable(&first.text)))
+    });
+    let found = if reasons.is_empty() { "no lines".to_owned() } else { reasons.join(", ") };
+    format!("{name}: no request to decide: {found}{}", first.unwrap_or_default())
+}
+
+/// What messages call a file.
+fn name_of(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
 }

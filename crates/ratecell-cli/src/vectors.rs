@@ -13,6 +13,7 @@ use crate::output::{print, table};
 mod file;
 mod format;
 mod grammar;
+mod logs;
 mod policy;
 mod resolved;
 mod section;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     let mut failures = Failures::default();
     let mut total = Tally::default();
     let mut lines = Vec::new();
-    for path in files(&args.dir)? {
+    for path in args.paths.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
         let tally = file::replay(&path, &mut failures)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Tally { sections, rows, passed, failed } = tally;
@@ -65,16 +66,19 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The files of vectors in a directory, by name.
-fn files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = || format!("{}: cannot be read, expected a directory of vectors", dir.display());
-    let entries = fs::read_dir(dir).with_context(unreadable)?;
+/// A file by itself, or the files of vectors in a directory, by name.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let unreadable = || format!("{}: cannot be read, expected vectors", path.display());
+    let entries = fs::read_dir(path).with_context(unreadable)?;
     let paths =
         entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>().with_context(unreadable)?;
     let mut files: Vec<_> =
         paths.into_iter().filter(|path| path.extension() == Some(OsStr::new("jsonl"))).collect();
     if files.is_empty() {
-        bail!("{}: no vectors, expected .jsonl files", dir.display());
+        bail!("{}: no vectors, expected .jsonl files", path.display());
     }
     files.sort();
     Ok(files)

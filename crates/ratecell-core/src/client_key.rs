@@ -265,6 +265,12 @@ impl ClientKey {
         if bits < whole { write!(self, "/{bits}") } else { Ok(()) }
     }
 
+    /// The key of an address that may have a port; `None` where `text` is none.
+    #[must_use]
+    pub fn of_address(text: &[u8], width: Width) -> Option<Self> {
+        node(text).map(|address| Self::of(Hop::Address(address), width))
+    }
+
     /// The key's text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -6,10 +6,11 @@ use core::ptr;
 use arbitrary::Arbitrary;
 use ratecell::ffi::ratecell_status::RATECELL_ALLOWED;
 use ratecell::ffi::{
-    RATECELL_AT, ratecell_check_all, ratecell_claim, ratecell_decision, ratecell_limiter, ratecell_limiter_charge_at,
-    ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_check_batch,
-    ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek_at,
-    ratecell_limiter_stats, ratecell_limiter_with_policy, ratecell_request, ratecell_stats,
+    RATECELL_AT, ratecell_check_all, ratecell_claim, ratecell_decision, ratecell_limiter,
+    ratecell_limiter_charge_at, ratecell_limiter_check, ratecell_limiter_check_at,
+    ratecell_limiter_check_batch, ratecell_limiter_check_hash_at, ratecell_limiter_forget,
+    ratecell_limiter_peek_at, ratecell_limiter_stats, ratecell_limiter_with_policy, ratecell_request,
+    ratecell_stats,
 };
 use ratecell::{Limiter, Policy};
 
@@ -179,8 +180,9 @@ impl<'m> Guest<'m> {
             Call::Stats { when } => {
                 let (place, now) = (Memory::room::<ratecell_stats>(0), self.time(*when));
                 // SAFETY: a limiter, and room for its stats.
-                let status =
-                    unsafe { ratecell_limiter_stats(limiter, RATECELL_AT, now, place.pointer(), place.bytes().len()) };
+                let status = unsafe {
+                    ratecell_limiter_stats(limiter, RATECELL_AT, now, place.pointer(), place.bytes().len())
+                };
                 assert_eq!(status, 0, "ratecell_limiter_stats");
                 let stats: ratecell_stats = place.value(0);
                 assert!(stats.live <= stats.slots, "{stats:?}: expected no more keys than places");

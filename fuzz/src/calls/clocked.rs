@@ -47,8 +47,9 @@ impl Clocked {
             Self::Stats => {
                 let place = Memory::room::<ratecell_stats>(0);
                 // SAFETY: a limiter, and room for its stats.
-                let status =
-                    unsafe { ratecell_limiter_stats(limiter.get(), 0, 0, place.pointer(), place.bytes().len()) };
+                let status = unsafe {
+                    ratecell_limiter_stats(limiter.get(), 0, 0, place.pointer(), place.bytes().len())
+                };
                 assert_eq!(status, 0, "ratecell_limiter_stats");
                 let stats: ratecell_stats = place.value(0);
                 assert!(stats.live <= stats.slots, "{stats:?}: expected no more keys than places");

@@ -230,7 +230,8 @@ impl World {
         let place = Memory::new(size, fault.shift());
         let (limiter, output) = (fault.limiter(self.limiter.get()), fault.output(place.pointer()));
         // SAFETY: a limiter, room for so many bytes of stats; or what must be refused.
-        let status = unsafe { ratecell_limiter_stats(limiter, RATECELL_AT, self.now, output, fault.len(size)) };
+        let status =
+            unsafe { ratecell_limiter_stats(limiter, RATECELL_AT, self.now, output, fault.len(size)) };
         assert_eq!(status, fault.status().unwrap_or(0), "stats of {size} bytes with {fault:?}");
         if fault.status().is_some() {
             place.assert_untouched("ratecell_limiter_stats");

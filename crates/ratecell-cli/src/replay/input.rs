@@ -1,88 +1,191 @@
-//! The log as lines of bytes, from a file or standard input.
+//! The logs: which files, in which formats, in which order.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
-use std::path::Path;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use ratecell_logs::{
+    Format, Line, Lines, Options, Reader, Reason, Recognised, SAMPLE_LINES, Skip, StampIs, counts_for_sample,
+    recognise, try_format,
+};
 
-const BUFFER_LEN: usize = 1 << 18;
+use super::name_of;
 
-/// A line is read up to here, so that a file without line ends does not fill the memory. Servers cut
-/// their request lines long before.
-const MAX_LINE_LEN: usize = 1 << 16;
+/// Files from this size on take long enough to watch.
+const LONG_LEN: u64 = 64 << 20;
 
-/// A file from this size on takes long enough to watch.
-const LONG_FILE_LEN: u64 = 64 << 20;
+/// So many malformed lines of a file are shown.
+const MALFORMED_SHOWN: usize = 3;
+
+/// All logs, the oldest first.
+pub(crate) struct Inputs {
+    pub(crate) files: Vec<Input>,
+    pub(crate) progress: ProgressBar,
+}
 
 /// An open log.
 pub(crate) struct Input {
     /// What messages call it.
     pub(crate) name: String,
-    pub(crate) progress: ProgressBar,
-    reader: Box<dyn BufRead>,
-    line: Vec<u8>,
-    line_number: u64,
+    pub(crate) format: Option<Format>,
+    pub(crate) lines: Lines,
+    /// None where there are no lines to read.
+    pub(crate) reader: Option<Reader>,
+    /// Of the seconds of its stamps.
+    pub(crate) digits: u8,
+    pub(crate) stamp: Option<StampIs>,
+    pub(crate) found: Found,
+    pub(crate) warning: Option<String>,
+    first_ns: Option<u64>,
+}
+
+/// What the lines of a file are.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) records: u64,
+    pub(crate) skipped: BTreeMap<&'static str, u64>,
+    pub(crate) malformed: BTreeMap<&'static str, u64>,
+    pub(crate) first_malformed: Vec<Malformed>,
+}
+
+/// A malformed line.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) line: u64,
+    pub(crate) reason: Reason,
+    pub(crate) text: Vec<u8>,
+}
+
+/// More of a line is never shown.
+const SHOWN_LEN: usize = 400;
+
+impl Found {
+    pub(crate) fn skip(&mut self, skip: Skip) {
+        *self.skipped.entry(skip.code()).or_default() += 1;
+    }
+
+    pub(crate) fn malformed(&mut self, line: u64, reason: Reason, text: &[u8]) {
+        *self.malformed.entry(reason.code()).or_default() += 1;
+        if self.first_malformed.len() < MALFORMED_SHOWN {
+            let text = text[..text.len().min(SHOWN_LEN)].to_vec();
+            self.first_malformed.push(Malformed { line, reason, text });
+        }
+    }
+
+    pub(crate) fn malformed_count(&self) -> u64 {
+        self.malformed.values().sum()
+    }
+
+    pub(crate) fn skipped_count(&self) -> u64 {
+        self.skipped.values().sum()
+    }
+}
+
+impl Inputs {
+    /// Opens all files, of standard input where there are none. Those that are opened stay the same, also when
+    /// they are renamed while others are read.
+    pub(crate) fn open(files: &[PathBuf], format: Option<&Format>, options: &Options) -> Result<Self> {
+        let standard_input = [PathBuf::from("-")];
+        let files = match files {
+            [] if io::stdin().is_terminal() => {
+                bail!("no FILE: expected a log, or one on standard input")
+            }
+            [] => &standard_input,
+            files => files,
+        };
+        let progress = progress(files)?;
+        let open = |file: &PathBuf| Input::open(file, &progress, format, options);
+        let mut files = files.iter().map(open).collect::<Result<Vec<_>>>()?;
+        files.sort_by_key(|file| file.first_ns);
+        Ok(Self { files, progress })
+    }
+
+    /// The fewest digits that the stamps of a file have.
+    pub(crate) fn coarsest_digits(&self) -> u8 {
+        self.files.iter().filter(|file| file.reader.is_some()).map(|file| file.digits).min().unwrap_or(0)
+    }
+}
+
+/// A bar over the bytes of all files, if they take long and somebody watches.
+fn progress(files: &[PathBuf]) -> Result<ProgressBar> {
+    let len: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum();
+    if len < LONG_LEN || !io::stderr().is_terminal() {
+        return Ok(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}")?;
+    Ok(ProgressBar::new(len).with_style(style))
 }
 
 impl Input {
-    pub(crate) fn open(file: Option<&Path>) -> Result<Self> {
-        match file {
-            Some(path) if path != Path::new("-") => Self::file(path),
-            None if io::stdin().is_terminal() => bail!("no FILE: expected a log, or one on standard input"),
-            _ => {
-                let reader = BufReader::with_capacity(BUFFER_LEN, io::stdin());
-                Ok(Self::of("standard input".to_owned(), ProgressBar::hidden(), Box::new(reader)))
-            }
-        }
-    }
-
-    fn file(path: &Path) -> Result<Self> {
-        let name = path.display().to_string();
+    fn open(file: &Path, progress: &ProgressBar, format: Option<&Format>, options: &Options) -> Result<Self> {
+        let name = name_of(file);
         let unreadable = || format!("{name}: cannot be read, expected a log file");
-        let file = File::open(path).with_context(unreadable)?;
-        let metadata = file.metadata().with_context(unreadable)?;
-        if metadata.is_dir() {
-            bail!("{name}: is a directory, expected a log file");
-        }
-        let progress = if metadata.len() >= LONG_FILE_LEN && io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}")?;
-            ProgressBar::new(metadata.len()).with_style(style)
+        let mut lines = if file == Path::new("-") {
+            Lines::new(io::stdin())
         } else {
-            ProgressBar::hidden()
+            let opened = File::open(file).with_context(unreadable)?;
+            if opened.metadata().with_context(unreadable)?.is_dir() {
+                bail!("{name}: is a directory, expected a log file");
+            }
+            Lines::new(progress.wrap_read(opened))
+        }
+        .with_context(unreadable)?;
+        let sample = lines.sample(SAMPLE_LINES, counts_for_sample).with_context(unreadable)?;
+        let (format, warning) = match format {
+            Some(format) => (Some(format.clone()), doubt(&name, format, options, &sample)),
+            None if !sample.iter().any(|line| counts_for_sample(line)) => (None, None),
+            None => (Some(recognised(&name, &recognise(&sample))?), None),
         };
-        let reader = BufReader::with_capacity(BUFFER_LEN, progress.wrap_read(file));
-        Ok(Self::of(name, progress, Box::new(reader)))
+        let reader = format.as_ref().map(|format| Reader::new(format, options));
+        let mut input = Self {
+            name,
+            format,
+            lines,
+            reader,
+            digits: 0,
+            stamp: None,
+            found: Found::default(),
+            warning,
+            first_ns: None,
+        };
+        input.look_at(&sample, options);
+        Ok(input)
     }
 
-    fn of(name: String, progress: ProgressBar, reader: Box<dyn BufRead>) -> Self {
-        Self { name, progress, reader, line: Vec::new(), line_number: 0 }
+    /// Takes from the first lines what holds for the file: the time of its first record, what its stamps are, and the
+    /// most digits that one of them has.
+    fn look_at(&mut self, sample: &[Vec<u8>], options: &Options) {
+        let Some(format) = &self.format else { return };
+        let mut reader = Reader::new(format, options);
+        for line in sample {
+            if let Line::Record(record) = reader.line(line) {
+                self.first_ns.get_or_insert(record.time_ns());
+                self.stamp.get_or_insert(record.stamp_is());
+                self.digits = self.digits.max(record.digits());
+            }
+        }
     }
+}
 
-    /// The next line and its number from 1; `None` at the end. A line longer than [`MAX_LINE_LEN`] is
-    /// cut there.
-    pub(crate) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>> {
-        let unreadable = || format!("{}: cannot be read after line {}", self.name, self.line_number);
-        self.line.clear();
-        let len = (&mut self.reader)
-            .take(MAX_LINE_LEN as u64)
-            .read_until(b'\n', &mut self.line)
-            .with_context(unreadable)?;
-        if len == 0 {
-            return Ok(None);
+fn recognised(name: &str, recognised: &Recognised) -> Result<Format> {
+    let Recognised { best, read, tried } = recognised;
+    let not_recognised = || match best {
+        None => {
+            anyhow!("{name}: no known format reads any of its first {tried} lines: give one with --format")
         }
-        match self.line.strip_suffix(b"\n") {
-            Some(line) => {
-                let len = line.strip_suffix(b"\r").unwrap_or(line).len();
-                self.line.truncate(len);
-            }
-            None if len == MAX_LINE_LEN => {
-                self.reader.skip_until(b'\n').with_context(unreadable)?;
-            }
-            None => {}
-        }
-        self.line_number += 1;
-        Ok(Some((self.line_number, &self.line)))
-    }
+        Some(best) => anyhow!(
+            "{name}: its format is not recognised: the best one, {best}, reads {read} of {tried} lines, {} %: give one with --format",
+            read * 100 / tried.max(&1)
+        ),
+    };
+    recognised.accepted().cloned().ok_or_else(not_recognised)
+}
+
+/// What is to be said of a format that the user gave and that does not fit.
+fn doubt(name: &str, format: &Format, options: &Options, sample: &[Vec<u8>]) -> Option<String> {
+    let (read, tried) = try_format(format, options, sample);
+    (read * 2 < tried).then(|| format!("{name}: {format} reads only {read} of the first {tried} lines"))
 }

@@ -1,11 +1,16 @@
-//! What each policy did to each key. Memory grows with the distinct keys, not with the records.
+//! What each policy did to each key. Memory grows with the distinct keys, and with the records of one window.
 
-use anyhow::{Context, Result};
-use indexmap::IndexSet;
-use jiff::{SignedDuration, Timestamp};
+use anyhow::{Context, Result, bail};
 use ratecell::{Limiter, Policy};
+use ratecell_logs::{Group, Spread, Window, resolution_ns};
 
-const DAY_SECONDS: i64 = 24 * 60 * 60;
+use super::assumptions::Assumptions;
+use super::layers::forgets_within;
+
+const DAY_NS: u64 = 24 * 60 * 60 * 1_000_000_000;
+
+/// One bit of a [`Waiting`] for each policy.
+const MOST_POLICIES: usize = 64;
 
 /// The requests of one key by one policy.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,106 +19,217 @@ pub(crate) struct Counts {
     pub(crate) denied: u64,
 }
 
-/// A policy, its limiter and its counts by the number of the key.
+/// A policy, its limiters, and what they did.
 #[derive(Debug)]
 pub(crate) struct PolicyTally {
-    pub(crate) limiter: Limiter,
+    /// Decides each request at its stamp, in the order of the file.
+    at_once: Limiter,
+    /// Decides in the order of time, and spread over the stamp, or one of the two.
+    ordered: Limiter,
+    /// Decides in the order of time, those of one stamp together: for a policy to which that makes a difference.
+    together: Option<Limiter>,
+    /// By the number of the key.
     pub(crate) by_key: Vec<Counts>,
+    pub(crate) other_denied: u64,
+    /// Requests that the two assumptions answer differently.
+    pub(crate) differ: u64,
+    pub(crate) together_denied: Option<u64>,
 }
 
-/// A replay: the keys seen, numbered in the order of their first record, and the policies' tallies.
+/// A request of a log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// The number of its key.
+    pub(crate) key: usize,
+    pub(crate) cost: u32,
+    /// Of the stamps of its file.
+    pub(crate) digits: u8,
+}
+
+/// A request that was decided at once, and waits for its time.
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    /// A bit for each policy that allowed it.
+    allowed: u64,
+}
+
+/// The decisions of a replay, by the numbers of keys.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    pub(crate) keys: IndexSet<Box<[u8]>>,
+    pub(crate) assumptions: Assumptions,
     pub(crate) policies: Vec<PolicyTally>,
-    pub(crate) records: u64,
     pub(crate) period: Option<Period>,
+    pub(crate) records: u64,
+    window: Option<Window<Waiting>>,
+    group: Group<Waiting>,
 }
 
 /// The times of the records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Period {
     /// Nanosecond zero of the limiters.
-    epoch: Timestamp,
-    /// In the order of the decisions.
-    pub(crate) first: Timestamp,
-    pub(crate) last: Timestamp,
-    pub(crate) earliest: Timestamp,
-    pub(crate) latest: Timestamp,
-    /// Records that are earlier than one before them, and the furthest that one of them is.
-    pub(crate) out_of_order: u64,
-    pub(crate) furthest_back: SignedDuration,
+    epoch_ns: u64,
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
 }
 
 impl Period {
-    fn from(first: Timestamp) -> Self {
-        // The midnight before belongs to the day before; the records of a log that steps back a little
-        // are still after it.
-        let day = first.as_second().div_euclid(DAY_SECONDS) - 1;
-        let epoch = Timestamp::from_second(day * DAY_SECONDS).unwrap_or(Timestamp::MIN);
-        Self {
-            epoch,
-            first,
-            last: first,
-            earliest: first,
-            latest: first,
-            out_of_order: 0,
-            furthest_back: SignedDuration::ZERO,
-        }
+    fn from(time_ns: u64) -> Self {
+        // The midnight before belongs to the day before; the records of a log that steps back a little are still
+        // after it.
+        let epoch_ns = (time_ns / DAY_NS).saturating_sub(1) * DAY_NS;
+        Self { epoch_ns, first_ns: time_ns, last_ns: time_ns }
     }
 
-    fn extend(&mut self, time: Timestamp) {
-        self.last = time;
-        if time < self.latest {
-            self.out_of_order += 1;
-            self.furthest_back = self.furthest_back.max(self.latest.duration_since(time));
-        }
-        self.earliest = self.earliest.min(time);
-        self.latest = self.latest.max(time);
-    }
-
-    fn now_ns(&self, time: Timestamp) -> u64 {
-        let ns = time.as_nanosecond() - self.epoch.as_nanosecond();
-        u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
+    fn now_ns(&self, time_ns: u64) -> u64 {
+        time_ns.saturating_sub(self.epoch_ns)
     }
 }
 
 impl Tally {
-    pub(crate) fn new(policies: Vec<Policy>, max_keys: usize) -> Result<Self> {
-        let tally = |policy: Policy| {
-            let limiter = Limiter::builder(policy).max_keys(max_keys).build().context("--max-keys")?;
-            Ok(PolicyTally { limiter, by_key: Vec::new() })
+    /// Keys have room for `max_keys`; the stamps of the log have at least `digits` digits after the second.
+    pub(crate) fn new(
+        policies: Vec<Policy>,
+        max_keys: usize,
+        assumptions: Assumptions,
+        digits: u8,
+    ) -> Result<Self> {
+        if policies.len() > MOST_POLICIES {
+            bail!("{} policies: expected at most {MOST_POLICIES}", policies.len());
+        }
+        let ordered = if assumptions.is_at_once() { assumptions.other() } else { assumptions };
+        let tries_together = ordered.window_ns.is_some() && ordered.spread == Spread::Even;
+        let tally = |policy: Policy| -> Result<PolicyTally> {
+            let limiter =
+                || Limiter::builder(policy.clone()).max_keys(max_keys).build().context("--max-keys");
+            let is_quick = forgets_within(&policy, 10 * resolution_ns(digits));
+            Ok(PolicyTally {
+                at_once: limiter()?,
+                ordered: limiter()?,
+                together: (tries_together && is_quick).then(limiter).transpose()?,
+                by_key: Vec::new(),
+                other_denied: 0,
+                differ: 0,
+                together_denied: (tries_together && is_quick).then_some(0),
+            })
         };
-        let policies = policies.into_iter().map(tally).collect::<Result<_>>()?;
-        Ok(Self { keys: IndexSet::new(), policies, records: 0, period: None })
+        Ok(Self {
+            assumptions,
+            policies: policies.into_iter().map(tally).collect::<Result<_>>()?,
+            period: None,
+            records: 0,
+            window: ordered.window_ns.map(Window::new),
+            group: Group::new(ordered.spread),
+        })
     }
 
-    /// The number of a key.
-    pub(crate) fn number(&mut self, key: &[u8]) -> usize {
-        match self.keys.get_index_of(key) {
-            Some(number) => number,
-            None => {
-                for policy in &mut self.policies {
-                    policy.by_key.push(Counts::default());
-                }
-                self.keys.insert_full(key.into()).0
-            }
-        }
-    }
-
-    /// Decides a record of the key with that number by each policy.
-    pub(crate) fn decide(&mut self, number: usize, time: Timestamp) {
+    /// Decides the next request of the log by each policy, once at once and once when its time has come.
+    pub(crate) fn decide(&mut self, time_ns: u64, request: Request) {
         self.records += 1;
-        let period = self.period.get_or_insert_with(|| Period::from(time));
-        period.extend(time);
-        let now = period.now_ns(time);
-        let key = &self.keys[number];
-        for policy in &mut self.policies {
-            let counts = &mut policy.by_key[number];
-            match policy.limiter.check_at(key, 1, now).is_allowed() {
-                true => counts.allowed += 1,
-                false => counts.denied += 1,
+        let period = self.period.get_or_insert_with(|| Period::from(time_ns));
+        period.first_ns = period.first_ns.min(time_ns);
+        period.last_ns = period.last_ns.max(time_ns);
+        let (now_ns, hash) = (period.now_ns(time_ns), hash(request.key));
+        let mut allowed = 0;
+        for (place, policy) in self.policies.iter_mut().enumerate() {
+            if policy.by_key.len() <= request.key {
+                policy.by_key.resize(request.key + 1, Counts::default());
             }
+            let is_allowed = policy.at_once.check_hash_at(hash, request.cost, now_ns).is_allowed();
+            allowed |= u64::from(is_allowed) << place;
+        }
+        let waiting = Waiting { request, allowed };
+        match &mut self.window {
+            Some(window) => {
+                window.push(time_ns, waiting);
+                self.decide_ready();
+            }
+            None => self.decide_in_order(time_ns, waiting),
         }
     }
+
+    /// Decides what is left.
+    pub(crate) fn finish(&mut self) {
+        if let Some(window) = &mut self.window {
+            window.close();
+        }
+        self.decide_ready();
+        let Some(period) = self.period else { return };
+        let main_is_ordered = !self.assumptions.is_at_once();
+        let policies = &mut self.policies;
+        self.group
+            .flush(|time_ns, waiting| settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting));
+    }
+
+    fn decide_ready(&mut self) {
+        while let Some((time_ns, waiting)) = self.window.as_mut().and_then(Window::pop) {
+            self.decide_in_order(time_ns, waiting);
+        }
+    }
+
+    /// Decides a request whose turn it is, as soon as all of its stamp are known.
+    fn decide_in_order(&mut self, time_ns: u64, waiting: Waiting) {
+        let Some(period) = self.period else { return };
+        let request = waiting.request;
+        let now_ns = period.now_ns(time_ns);
+        for policy in &mut self.policies {
+            if let (Some(together), Some(denied)) = (&policy.together, &mut policy.together_denied) {
+                let decision = together.check_hash_at(hash(request.key), request.cost, now_ns);
+                *denied += u64::from(!decision.is_allowed());
+            }
+        }
+        let main_is_ordered = !self.assumptions.is_at_once();
+        let policies = &mut self.policies;
+        self.group.push(time_ns, request.digits, waiting, |time_ns, waiting| {
+            settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting);
+        });
+    }
+
+    /// Records that came too late for the window, and the furthest that one of all was back.
+    pub(crate) fn late(&self) -> Option<(u64, u64)> {
+        self.window.as_ref().map(|window| (window.late(), window.furthest_back_ns()))
+    }
+
+    /// Records that share their stamp with another one.
+    pub(crate) fn sharing(&self) -> u64 {
+        self.group.sharing()
+    }
+}
+
+/// Decides a request at its time, and counts what came of it at once and now.
+fn settle(policies: &mut [PolicyTally], main_is_ordered: bool, now_ns: u64, waiting: &Waiting) {
+    let Waiting { request, allowed } = *waiting;
+    let hash = hash(request.key);
+    for (place, policy) in policies.iter_mut().enumerate() {
+        let at_once = allowed >> place & 1 == 1;
+        let ordered = policy.ordered.check_hash_at(hash, request.cost, now_ns).is_allowed();
+        let (main, other) = if main_is_ordered { (ordered, at_once) } else { (at_once, ordered) };
+        let counts = &mut policy.by_key[request.key];
+        *(if main { &mut counts.allowed } else { &mut counts.denied }) += 1;
+        policy.other_denied += u64::from(!other);
+        policy.differ += u64::from(main != other);
+    }
+}
+
+impl PolicyTally {
+    /// The policy as it is written.
+    pub(crate) fn name(&self) -> String {
+        self.ordered.policy().to_string()
+    }
+
+    /// Keys whose state was lost for want of room, under any of the assumptions.
+    pub(crate) fn evicted(&self) -> u64 {
+        let limiters = [Some(&self.at_once), Some(&self.ordered), self.together.as_ref()];
+        limiters.into_iter().flatten().map(|limiter| limiter.stats_at(0).evicted).max().unwrap_or(0)
+    }
+}
+
+/// The hash of a key by its number: another one for each. The odd factor and the shifts of SplitMix64's finalizer
+/// (Steele, Lea, Flood, 2014) are one-to-one.
+fn hash(number: usize) -> u64 {
+    let mut hash = (number as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    hash ^ (hash >> 31)
 }

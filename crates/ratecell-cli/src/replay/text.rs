@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::report::{PolicyReport, Report};
+use super::assumptions::duration;
+use super::report::{FileReport, PolicyReport, Report};
 use crate::output::table;
 
 /// Keys and lines are shown up to here.
@@ -11,13 +12,35 @@ const SHOWN_CHARS: usize = 80;
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "records    {}", self.records)?;
-        writeln!(f, "malformed  {}", self.malformed)?;
+        for (name, count) in [
+            ("malformed ", self.malformed),
+            ("skipped   ", self.skipped),
+            ("filtered  ", self.filtered),
+            ("no key    ", self.no_key),
+        ] {
+            if count > 0 {
+                writeln!(f, "{name} {count}")?;
+            }
+        }
         writeln!(f, "first      {}", self.first)?;
         writeln!(f, "last       {}", self.last)?;
         writeln!(f, "span       {:#}", self.span)?;
+        for file in &self.files {
+            write_file(f, file)?;
+        }
+        writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
+        writeln!(f, "decided    at the {}, {}", self.assumed.at, self.assumptions)?;
         let rows = self.policies.iter().map(summary).collect();
         let heading = ["policy", "allowed", "denied", "denied %", "keys", "keys denied"];
         write!(f, "\n{}", table(heading, 1, rows))?;
+        let rows = self.policies.iter().map(|policy| other(policy, self.records)).collect();
+        let heading = ["policy", "denied", "denied %", "other answers", "other answers %"];
+        write!(f, "\n\nwith {} instead\n{}", self.other, table(heading, 1, rows))?;
+        let rows: Vec<_> = self.policies.iter().filter_map(|policy| together(policy, self.records)).collect();
+        if !rows.is_empty() {
+            let table = table(["policy", "denied", "denied %"], 1, rows);
+            write!(f, "\n\nwith --order time --spread together instead\n{table}")?;
+        }
         for policy in &self.policies {
             top_denied(f, policy)?;
         }
@@ -28,15 +51,49 @@ impl fmt::Display for Report {
     }
 }
 
+fn write_file(f: &mut fmt::Formatter<'_>, file: &FileReport) -> fmt::Result {
+    let Some(format) = &file.format else { return writeln!(f, "file       {}: no lines", file.name) };
+    write!(f, "file       {}: {format}", file.name)?;
+    if let (Some(stamp), Some(resolution)) = (file.stamp, file.resolution_ns) {
+        write!(f, ", stamps of the {stamp} of requests in steps of {}", duration(resolution))?;
+    }
+    writeln!(f, ", {} records", file.records)?;
+    for (what, counts) in [("malformed", &file.malformed), ("skipped", &file.skipped)] {
+        if !counts.is_empty() {
+            let counts: Vec<_> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+            writeln!(f, "           {what}: {}", counts.join(", "))?;
+        }
+    }
+    for malformed in &file.first_malformed {
+        writeln!(f, "           line {}: {}: {}", malformed.line, malformed.why, malformed.text)?;
+    }
+    Ok(())
+}
+
 fn summary(policy: &PolicyReport) -> [String; 6] {
     [
         policy.policy.clone(),
         policy.allowed.to_string(),
         policy.denied.to_string(),
-        percent(policy.denied, policy.allowed),
+        percent(policy.denied, policy.allowed + policy.denied),
         policy.keys.to_string(),
         policy.keys_denied.to_string(),
     ]
+}
+
+fn other(policy: &PolicyReport, records: u64) -> [String; 5] {
+    [
+        policy.policy.clone(),
+        policy.other_denied.to_string(),
+        percent(policy.other_denied, records),
+        policy.differ.to_string(),
+        percent(policy.differ, records),
+    ]
+}
+
+fn together(policy: &PolicyReport, records: u64) -> Option<[String; 3]> {
+    let denied = policy.together_denied?;
+    Some([policy.policy.clone(), denied.to_string(), percent(denied, records)])
 }
 
 fn top_denied(f: &mut fmt::Formatter<'_>, policy: &PolicyReport) -> fmt::Result {
@@ -44,15 +101,15 @@ fn top_denied(f: &mut fmt::Formatter<'_>, policy: &PolicyReport) -> fmt::Result 
         return Ok(());
     }
     let rows = policy.top_denied.iter().map(|key| {
-        let denied_percent = percent(key.denied, key.allowed);
+        let denied_percent = percent(key.denied, key.allowed + key.denied);
         [printable(key.key.as_bytes()), key.denied.to_string(), key.allowed.to_string(), denied_percent]
     });
     let table = table(["key", "denied", "allowed", "denied %"], 1, rows.collect());
     write!(f, "\n\nmost denied by {}\n{table}", policy.policy)
 }
 
-fn percent(denied: u64, allowed: u64) -> String {
-    format!("{:.2}", 100.0 * denied as f64 / (denied + allowed) as f64)
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 
 /// Text of a log, safe for a terminal: whoever sends requests can write escape sequences into it.

@@ -7,30 +7,45 @@ use anyhow::{Context, Result, bail};
 use ratecell::{Policy, PolicyError};
 use serde_json::{Map, Value};
 
-use super::format::{Line, Row, header};
+use super::format::{Kind, Line, Row, kind, object};
 use super::policy::policy;
 use super::resolved::differences;
 use super::section::Section;
-use super::{Failures, Tally, grammar};
+use super::{Failures, Tally};
 
 pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
     let name = path.display().to_string();
     let text = fs::read(path).with_context(|| name.clone())?;
     let mut lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let (_, first) = lines.next().unwrap_or_default();
-    if grammar::is_header(first).with_context(|| format!("{name}:1"))? {
-        return grammar::replay(&name, lines, failures);
-    }
-    header(first).with_context(|| format!("{name}:1"))?;
+    let kind = kind(first).with_context(|| format!("{name}:1"))?;
+    let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
 
     let mut replay = Replay { name: &name, line: 1, section: None, tally: Tally::default(), failures };
-    for (number, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        replay.line = number;
-        let text = String::from_utf8_lossy(line);
-        let parsed = Line::parse(line).with_context(|| format!("{name}:{number}"))?;
-        replay.line(parsed, &text)?;
+    match kind {
+        Kind::Decisions => {
+            for (number, line) in lines {
+                replay.line = number;
+                let text = String::from_utf8_lossy(line);
+                let parsed = Line::parse(line).with_context(|| format!("{name}:{number}"))?;
+                replay.line(parsed, &text)?;
+            }
+            replay.end_section()?;
+        }
+        Kind::Rows(judge) => {
+            for (number, line) in lines {
+                replay.line = number;
+                let wrong = object(line).and_then(|row| judge(&row));
+                replay.answered(line, wrong.with_context(|| format!("{name}:{number}"))?)?;
+            }
+        }
+        Kind::Unknown(kind, version) => {
+            replay.fail(
+                1,
+                &format!("kind {kind} of version {version} is not known, none of its rows was run"),
+            )?;
+        }
     }
-    replay.end_section()?;
     Ok(replay.tally)
 }
 
@@ -107,12 +122,20 @@ impl Replay<'_> {
     }
 
     fn construct(&mut self, json: &Map<String, Value>, wrong: Option<String>) -> Result<()> {
+        self.counted(wrong.map(|wrong| format!("policy {}: {wrong}", Value::Object(json.clone()))))
+    }
+
+    fn answered(&mut self, row: &[u8], wrong: Option<String>) -> Result<()> {
+        self.counted(wrong.map(|wrong| format!("row {}: {wrong}", String::from_utf8_lossy(row))))
+    }
+
+    fn counted(&mut self, wrong: Option<String>) -> Result<()> {
         self.tally.rows += 1;
         let Some(wrong) = wrong else {
             self.tally.passed += 1;
             return Ok(());
         };
-        self.fail(self.line, &format!("policy {}: {wrong}", Value::Object(json.clone())))
+        self.fail(self.line, &wrong)
     }
 
     fn fail(&mut self, line: usize, what: &str) -> Result<()> {

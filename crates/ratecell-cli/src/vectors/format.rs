@@ -8,27 +8,52 @@ use ratecell::{Decision, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The version of the format, the value of `ratecell_vectors` in the first line.
-const VERSION: u64 = 1;
+use super::{grammar, logs};
+
+/// The version of files of decisions, the value of `ratecell_vectors` in the first line.
+const DECISIONS: u64 = 1;
+
+/// The version of files that each kind has its own columns in.
+const KINDS: u64 = 3;
 
 const COLUMNS: [&str; 8] = ["now_ns", "key", "cost", "code", "remaining", "retry_ns", "reset_ns", "delay_ns"];
 
 #[derive(Debug, Deserialize)]
 struct Header {
     ratecell_vectors: u64,
+    kind: String,
     columns: Vec<String>,
 }
 
-/// Refuses a first line that is not that of a file of vectors.
-pub(crate) fn header(line: &[u8]) -> Result<()> {
+/// Says what is wrong with a row; `None` if it is right.
+pub(crate) type Judge = fn(&Map<String, Value>) -> Result<Option<String>>;
+
+/// What is in a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Decisions of limiters.
+    Decisions,
+    /// Rows of which each stands by itself.
+    Rows(Judge),
+    /// Vectors of a kind that this program does not know, and their version.
+    Unknown(String, u64),
+}
+
+/// Reads the first line of a file.
+pub(crate) fn kind(line: &[u8]) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
-    if header.ratecell_vectors != VERSION {
-        bail!("ratecell_vectors is {}, expected {VERSION}", header.ratecell_vectors);
+    let Header { ratecell_vectors: version, kind, columns } = header;
+    match (version, grammar::judge(&kind).or_else(|| logs::judge(&kind))) {
+        (DECISIONS, _) if columns == COLUMNS => Ok(Kind::Decisions),
+        (DECISIONS, _) => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
+        (KINDS, Some(judge)) => Ok(Kind::Rows(judge)),
+        _ => Ok(Kind::Unknown(kind, version)),
     }
-    if header.columns != COLUMNS {
-        bail!("columns are {}, expected {}", header.columns.join(" "), COLUMNS.join(" "));
-    }
-    Ok(())
+}
+
+/// Reads a row that is an object.
+pub(crate) fn object(line: &[u8]) -> Result<Map<String, Value>> {
+    parse(line, "not a row, expected an object")
 }
 
 fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], wrong: &str) -> Result<T> {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::{Files, arg, ratecell, ratecell_with};
+use serde_json::{Value, json};
+
+use crate::support::ratecell_with;
 
 /// A record of 17 May 2015: seconds since midnight UTC, and the client.
 type Record = (i64, &'static str);
@@ -23,7 +25,7 @@ fn log(records: &[Record]) -> Vec<u8> {
 
 /// Bursts of several clients over ten minutes, whose times step back by up to two minutes.
 fn disordered() -> Vec<Record> {
-    const CLIENTS: [&str; 5] = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "::1", "example.org"];
+    const CLIENTS: [&str; 5] = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "unix:", "example.org"];
     let mut state = 1_u32;
     let mut draw = |below: u32| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -77,95 +79,208 @@ fn gcra(records: &[Record], period: i64, burst: i64) -> Counts {
     })
 }
 
-fn policy_json(policy: &str, counts: &Counts, top: usize) -> String {
+fn policy_json(policy: &str, counts: &Counts, top: usize) -> Value {
     let mut denied: Vec<_> = counts.iter().filter(|(_, (_, denied))| *denied > 0).collect();
     denied.sort_by_key(|(client, (_, denied))| (u64::MAX - denied, **client));
-    let keys: Vec<_> = denied
+    let keys = denied
         .iter()
         .take(top)
-        .map(|(client, (allowed, denied))| {
-            format!(r#"{{"key":"{client}","denied":{denied},"allowed":{allowed}}}"#)
-        })
-        .collect();
-    format!(
-        r#"{{"policy":"{policy}","allowed":{},"denied":{},"keys":{},"keys_denied":{},"top_denied":[{}]}}"#,
-        counts.values().map(|(allowed, _)| allowed).sum::<u64>(),
-        counts.values().map(|(_, denied)| denied).sum::<u64>(),
-        counts.len(),
-        denied.len(),
-        keys.join(","),
-    )
+        .map(|(client, (allowed, denied))| json!({"key": client, "denied": denied, "allowed": allowed}));
+    json!({
+        "policy": policy,
+        "allowed": counts.values().map(|(allowed, _)| allowed).sum::<u64>(),
+        "denied": counts.values().map(|(_, denied)| denied).sum::<u64>(),
+        "keys": counts.len(),
+        "keys_denied": denied.len(),
+        "top_denied": keys.collect::<Vec<_>>(),
+    })
 }
+
+/// A policy's report without what compares it with other assumptions.
+fn without_others(policy: &Value) -> Value {
+    let mut policy = policy.clone();
+    let fields = policy.as_object_mut().unwrap();
+    for other in ["other_denied", "differ", "differ_share", "together_denied"] {
+        fields.remove(other).unwrap();
+    }
+    policy
+}
+
+const FILE_ORDER: [&str; 4] = ["--order", "file", "--spread", "together"];
+const TIME_ORDER: [&str; 4] = ["--window", "2m", "--spread", "together"];
 
 #[test]
 fn the_json_is_exactly_the_counts() {
     let records = disordered();
-    let files = Files::new(&[("access.log", &log(&records))]);
-    let path = files.path("access.log");
-    let args = ["replay", arg(&path), "--policy", "fixed_window 30/60s", "--policy", "gcra 1/3s burst=9"];
-    let args = [&args[..], &["--json", "--top", "2"]].concat();
-    let run = ratecell(&args);
-    assert_eq!((run.status, run.stdout), (Some(0), report_json(&records)));
-    let (count, furthest) = out_of_order(&records);
-    assert!(count > 50 && furthest > 60, "{count} by up to {furthest} s");
-    let warning = format!("ratecell: {count} of 2400 records are earlier than one before them, by up to 1m ");
-    assert!(run.stderr.starts_with(&warning) && run.stderr.contains("--sort"), "{}", run.stderr);
-    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-
-    let mut sorted = records;
+    let mut sorted = records.clone();
     sorted.sort_by_key(|(second, _)| *second);
-    assert_eq!(ratecell(&[&args[..], &["--sort"]].concat()).quiet_success(), report_json(&sorted));
+    let log = log(&records);
+    for (options, records, other) in [(FILE_ORDER, &records, &sorted), (TIME_ORDER, &sorted, &records)] {
+        let args = ["replay", "--policy", "fixed_window 30/60s", "--policy", "gcra 1/3s burst=9"];
+        let args = [&args[..], &["--json", "--top", "2"], &options].concat();
+        let json = json(&ratecell_with(&args, &log).quiet_success());
+        let policies: Vec<_> = json["policies"].as_array().unwrap().iter().map(without_others).collect();
+        let (window, gcra) = (fixed_window(records, 30), gcra(records, 3, 9));
+        assert_eq!(
+            policies,
+            [policy_json("fixed_window 30/m", &window, 2), policy_json("1/3s burst=9", &gcra, 2)]
+        );
+        assert!(denied(&window) > 0 && denied(&gcra) > 0);
+        assert_eq!((&json["records"], &json["malformed"]), (&json!(2400), &json!(0)));
+        assert_eq!(
+            (&json["first"], &json["last"]),
+            (&json!(rfc3339(sorted[0].0)), &json!(rfc3339(sorted[2399].0)))
+        );
+        // With an even spread the other assumption of the first is another one.
+        if options == TIME_ORDER {
+            assert_eq!(json["policies"][0]["other_denied"], denied(&fixed_window(other, 30)));
+            assert_eq!(json["other"], "--order file --spread together");
+        }
+    }
 }
 
-/// What `--policy 'fixed_window 30/60s' --policy 'gcra 1/3s burst=9' --json --top 2` prints.
-fn report_json(records: &[Record]) -> String {
-    let (window, gcra) = (fixed_window(records, 30), gcra(records, 3, 9));
-    let denied = |counts: &Counts| counts.values().map(|(_, denied)| denied).sum::<u64>();
-    assert!(denied(&window) > 0 && denied(&gcra) > 0);
-    let (first, last) = (records[0].0, records[records.len() - 1].0);
-    let (out_of_order, furthest) = out_of_order(records);
-    format!(
-        r#"{{"records":{},"malformed":0,"first":"{}","last":"{}","out_of_order":{out_of_order},"out_of_order_by_s":{furthest}.0,"policies":[{},{}]}}"#,
-        records.len(),
-        rfc3339(first),
-        rfc3339(last),
-        policy_json("fixed_window 30/m", &window, 2),
-        policy_json("1/3s burst=9", &gcra, 2),
-    ) + "\n"
+fn denied(counts: &Counts) -> u64 {
+    counts.values().map(|(_, denied)| denied).sum()
 }
 
-/// How many records are earlier than one before them, and the most seconds that one of them is.
-fn out_of_order(records: &[Record]) -> (usize, i64) {
-    let behind = |(i, (second, _)): (usize, &Record)| {
-        records[..i].iter().map(|(before, _)| before - second).max().filter(|behind| *behind > 0)
-    };
-    let behind = records.iter().enumerate().filter_map(behind);
-    (behind.clone().count(), behind.max().unwrap_or(0))
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn rfc3339(second: i64) -> String {
     format!("2015-05-17T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
+/// The words of each line of a table.
+fn rows(out: &str) -> BTreeSet<String> {
+    out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
 #[test]
 fn the_tables_show_the_same_counts() {
     let records = disordered();
     let counts = fixed_window(&records, 30);
-    let run = ratecell_with(&["replay", "--policy", "fixed_window 30/1m"], &log(&records));
-    let out = run.quiet_success();
-    assert!(
-        out.contains("\nwarning: ") && out.contains(" records are earlier than one before them"),
-        "{out}"
-    );
-    let lines: BTreeSet<String> =
-        out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let args = [&["replay", "--policy", "fixed_window 30/1m"][..], &FILE_ORDER].concat();
+    let out = ratecell_with(&args, &log(&records)).quiet_success();
+    let lines = rows(&out);
     for (client, (allowed, denied)) in &counts {
         let percent = 100.0 * *denied as f64 / (allowed + denied) as f64;
         let row = format!("{client} {denied} {allowed} {percent:.2}");
         assert_eq!(lines.contains(&row), *denied > 0, "{row} in\n{out}");
     }
-    assert!(lines.contains("records 2400") && lines.contains("malformed 0"), "{out}");
-    assert!(lines.contains(&format!("first {}", rfc3339(records[0].0))), "{out}");
+    assert!(lines.contains("records 2400"), "{out}");
+}
+
+/// A line of the Common format, with the fraction of its second.
+fn stamped(client: &str, stamp: &str) -> String {
+    format!("{client} - - [17/May/2015:{stamp} +0000] \"GET / HTTP/1.1\" 200 5\n")
+}
+
+#[test]
+fn what_ends_late_is_decided_at_its_stamp() {
+    // A record a second, and each two of them have changed places: only their order denies any.
+    let records: Vec<Record> = (0..60).map(|i| (36_000 + (i ^ 1), "client")).collect();
+    let args = ["replay", "-p", "1/s", "--json"];
+    let json = json(&ratecell_with(&args, &log(&records)).quiet_success());
+    let policy = &json["policies"][0];
+    assert_eq!(
+        (&policy["denied"], &policy["other_denied"], &policy["differ"]),
+        (&json!(0), &json!(30), &json!(30))
+    );
+    assert_eq!(policy["differ_share"], 0.5);
+    let assumed = &json["assumed"];
+    assert_eq!(
+        (&assumed["order"], &assumed["window_s"], &assumed["late"]),
+        (&json!("time"), &json!(60.0), &json!(0))
+    );
+    assert_eq!((&assumed["spread"], &assumed["at"]), (&json!("even"), &json!("stamp")));
+    assert_eq!(assumed["sharing"], 0);
+}
+
+#[test]
+fn those_of_one_second_are_spread_over_it() {
+    // Ten calm requests a second, in a log without fractions.
+    let log: String = (0..50).map(|i| stamped("a", &format!("10:05:{:02}", i / 10))).collect();
+    let run = |options: &[&str]| {
+        let args =
+            [&["replay", "-p", "10/s burst=5", "-p", "fixed_window 50/1h", "--json"], options].concat();
+        json(&ratecell_with(&args, log.as_bytes()).quiet_success())
+    };
+    let even = run(&[]);
+    let [quick, slow] = [&even["policies"][0], &even["policies"][1]];
+    assert_eq!((&quick["denied"], &quick["together_denied"]), (&json!(0), &json!(25)));
+    // Within an hour it makes no difference when in the second they came.
+    assert_eq!((&slow["denied"], &slow["together_denied"]), (&json!(0), &Value::Null));
+    assert_eq!(
+        (&even["assumed"]["sharing"], &even["files"][0]["resolution_ns"]),
+        (&json!(50), &json!(1_000_000_000))
+    );
+
+    let together = run(&["--spread", "together"]);
+    assert_eq!(together["policies"][0]["denied"], 25);
+    assert_eq!(together["policies"][0]["together_denied"], Value::Null);
+    assert_eq!(together["other"], "--order file --spread together");
+    let file = run(&FILE_ORDER);
+    assert_eq!(
+        (&file["policies"][0]["denied"], &file["policies"][0]["other_denied"]),
+        (&json!(25), &json!(0))
+    );
+    assert_eq!(
+        (&file["other"], &file["assumed"]["window_s"]),
+        (&json!("--order time --spread even"), &Value::Null)
+    );
+}
+
+#[test]
+fn stamps_with_fractions_are_spread_over_less() {
+    // Three in a millisecond, and 1/s of them passes: the second of a pair 1 ms later never does.
+    let log =
+        [stamped("a", "10:05:00.000"), stamped("a", "10:05:00.000"), stamped("a", "10:05:00.500")].concat();
+    let args = ["replay", "-p", "1/400us", "--json"];
+    let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
+    assert_eq!(json["files"][0]["resolution_ns"], 1_000_000);
+    assert_eq!(
+        (&json["policies"][0]["denied"], &json["policies"][0]["together_denied"]),
+        (&json!(0), &json!(1))
+    );
+}
+
+#[test]
+fn a_window_that_is_too_small_is_told_and_the_one_that_is_enough_works() {
+    let log = [
+        stamped("a", "10:10:00"),
+        stamped("a", "10:08:20"),
+        stamped("a", "10:12:00"),
+        stamped("a", "10:08:30"),
+    ]
+    .concat();
+    let args = ["replay", "-p", "1/s", "--json"];
+    let run = ratecell_with(&args, log.as_bytes());
+    assert_eq!(
+        run.stderr,
+        "ratecell: 1 of 4 records came too late for the window and were decided later than their stamps: --window 3m 30s would have been enough\n"
+    );
+    assert_eq!(json(&run.stdout)["assumed"]["enough_window_s"], 210.0);
+    let enough = [&args[..], &["--window", "3m 30s"]].concat();
+    assert_eq!(json(&ratecell_with(&enough, log.as_bytes()).quiet_success())["assumed"]["late"], 0);
+}
+
+#[test]
+fn arrival_is_earlier_by_the_duration() {
+    // Both came at 03:04:05, and one took ten seconds.
+    let line = |ms: u32, second: u32| {
+        format!(
+            r#"{{"time":"2026-01-02T03:04:{second:02}.000Z","client":"a","status":200,"request_time":"{}.{:03}"}}"#,
+            ms / 1000,
+            ms % 1000
+        ) + "\n"
+    };
+    let log = line(0, 5) + &line(10_000, 15);
+    let args = ["replay", "-p", "1/s", "--json"];
+    assert_eq!(json(&ratecell_with(&args, log.as_bytes()).quiet_success())["policies"][0]["denied"], 0);
+    let args = [&args[..], &["--at", "arrival"]].concat();
+    let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
+    assert_eq!((&json["last"], &json["assumed"]["at"]), (&json!("2026-01-02T03:04:05Z"), &json!("arrival")));
 }
 
 #[test]
@@ -174,8 +289,8 @@ fn time_zero_is_the_midnight_before_the_first_day() {
     let log = |day: &str| format!("a - - [{day}/May/2015:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
     for (days, denied) in [(["17", "18"], 0), (["18", "17"], 1), (["17", "17"], 1)] {
         let log = days.map(log).concat();
-        let run = ratecell_with(&["replay", "-p", "fixed_window 1/2d", "--json"], log.as_bytes());
-        let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        let args = [&["replay", "-p", "fixed_window 1/2d", "--json"][..], &FILE_ORDER].concat();
+        let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
         assert_eq!(json["policies"][0]["denied"], denied, "{days:?}");
     }
 }
@@ -186,32 +301,11 @@ fn before_time_zero_is_time_zero() {
         |(client, day)| format!("{client} - - [{day}/May/2015:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
     // The 13th and the 14th are one day where the record of the 17th has set time zero.
     let log = [("a", 17), ("b", 13), ("b", 14)].map(line).concat();
-    let run = ratecell_with(&["replay", "-p", "fixed_window 1/1d", "--json"], log.as_bytes());
-    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let args = [&["replay", "-p", "fixed_window 1/1d", "--json"][..], &FILE_ORDER].concat();
+    let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
     assert_eq!(json["policies"][0]["denied"], 1);
-    assert_eq!(json["first"], "2015-05-17T12:00:00Z");
-    assert_eq!(json["last"], "2015-05-14T12:00:00Z");
-}
-
-#[test]
-fn a_log_out_of_order_denies_what_the_same_log_in_order_does_not() {
-    // A record a second, and each two of them have changed places.
-    let records: Vec<Record> = (0..60).map(|i| (36_000 + (i ^ 1), "client")).collect();
-    let log = log(&records);
-    let args = ["replay", "-p", "1/s", "--json"];
-    let run = ratecell_with(&args, &log);
-    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&json["out_of_order"], &json["out_of_order_by_s"]), (&30.into(), &1.0.into()));
-    assert_eq!(json["policies"][0]["denied"], 30);
-    assert_eq!(
-        run.stderr,
-        "ratecell: 30 of 60 records are earlier than one before them, by up to 1s; they may be denied for that alone: sort the log by time, or use --sort\n"
-    );
-
-    let out = ratecell_with(&[&args[..], &["--sort"]].concat(), &log).quiet_success();
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&json["out_of_order"], &json["policies"][0]["denied"]), (&0.into(), &0.into()));
-    assert_eq!((&json["first"], &json["last"]), (&rfc3339(36_000).into(), &rfc3339(36_059).into()));
+    assert_eq!(json["first"], "2015-05-13T12:00:00Z");
+    assert_eq!(json["last"], "2015-05-17T12:00:00Z");
 }
 
 #[test]

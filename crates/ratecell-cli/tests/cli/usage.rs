@@ -15,30 +15,50 @@ fn bad_arguments() {
             "invalid value '0/s' for '--policy <POLICY>': zero_limit at column 1: limit is 0: expected 1 to 4294967295",
         ),
         (
-            "replay x -p 1/s --key name",
-            "invalid value 'name' for '--key <KEY>': expected ip, user, method, path, agent, host, field:N or regex:RE",
+            "replay x -p 1/s --key client+",
+            "invalid value 'client+' for '--key <KEY>': expected a field such as client, user or path, header:NAME, a /json/pointer, or several of them joined by +",
         ),
         (
-            "replay x -p 1/s --key field:0",
-            "invalid value 'field:0' for '--key <KEY>': field `0`: expected a whole number from 1",
+            "replay x -p 1/s --format clf",
+            "invalid value 'clf' for '--format <FORMAT>': `clf` is no format: expected combined, vhost_combined, json, traefik, caddy, envoy, haproxy, s3, alb, w3c, nginx:LOG_FORMAT or apache:LOGFORMAT, and perhaps syslog+, docker+ or cri+ before it",
         ),
         (
-            "replay x -p 1/s --key regex:a(b",
-            "invalid value 'regex:a(b' for '--key <KEY>': regex `a(b`: unclosed group",
-        ),
-        ("replay x -p 1/s --time 4", "invalid value '4' for '--time <WHERE>': expected field:N or regex:RE"),
-        (
-            "replay x -p 1/s --time-format unix",
-            "the following required arguments were not provided: --time <WHERE>",
+            "replay x -p 1/s --format nginx:$status",
+            "invalid value 'nginx:$status' for '--format <FORMAT>': no_time: no field has a time, as $time_local, $time_iso8601, $msec and %t have",
         ),
         (
-            "replay x -p 1/s --time field:1 --time-format iso",
-            "invalid value 'iso' for '--time-format <FORMAT>': expected rfc3339, unix, unix_ms, unix_ns or a strptime pattern with %",
+            "replay x -p 1/s --format apache:%t%h%u",
+            "invalid value 'apache:%t%h%u' for '--format <FORMAT>': adjacent: two fields with nothing between them cannot be told apart",
         ),
+        (
+            "replay x -p 1/s --zone CET",
+            "invalid value 'CET' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+        ),
+        (
+            "replay x -p 1/s --zone +01:60",
+            "invalid value '+01:60' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+        ),
+        (
+            "replay x -p 1/s --window 60",
+            "invalid value '60' for '--window <TIME>': expected a time such as 60s, 5m or 0s",
+        ),
+        (
+            "replay x -p 1/s --cost bytes/0",
+            "invalid value 'bytes/0' for '--cost <COST>': `bytes/0`: expected a number below 2^32, a field such as bytes, or bytes/1024",
+        ),
+        (
+            "replay x -p 1/s --where status",
+            "invalid value 'status' for '--where <FILTER>': `status`: expected a field, =, !=, ^=, < or >, and a value, such as status=4xx or path^=/api",
+        ),
+        (
+            "replay x -p 1/s --pointer who=/a",
+            "--pointer: `who` is no field: expected one of time, client, user, request, method, target, protocol, status, bytes, host, referer, agent, x_forwarded_for",
+        ),
+        ("replay x -p 1/s --pointer client=a", "--pointer: `a`: expected a JSON pointer such as /a/b"),
         ("replay x -p 1/s --top -1", "unexpected argument '-1' found"),
         ("check -p 1/s", "the following required arguments were not provided: <KEY>"),
         ("check -p 1/s --times 0 k", "invalid value '0' for '--times <N>': 0 is not in 1..=4294967295"),
-        ("vectors", "the following required arguments were not provided: <DIR>"),
+        ("vectors", "the following required arguments were not provided: <FILE|DIR>..."),
         ("vektors", "unrecognized subcommand 'vektors'"),
     ] {
         let args: Vec<_> = args.split(' ').collect();
@@ -56,7 +76,7 @@ fn no_arguments_show_the_help_as_an_error() {
 #[test]
 fn the_help_that_was_asked_for_is_no_error() {
     let out = ratecell(&["vectors", "--help"]).quiet_success();
-    assert!(out.contains("Each decision row and each construct row counts once"), "{out}");
+    assert!(out.contains("Each row counts once, as passed or failed"), "{out}");
 }
 
 #[test]
@@ -72,24 +92,45 @@ fn a_log_that_cannot_be_read() {
 }
 
 #[test]
-fn a_log_without_a_record() {
+fn a_log_without_a_request() {
     let line = ratecell(&["replay", "-p", "1/s"]).error();
+    assert_eq!(line, "ratecell: standard input: no request to decide: no lines");
+
+    let line = ratecell_with(&["replay", "-", "-p", "1/s", "--json"], b"a b c\n\n").error();
     assert_eq!(
         line,
-        "ratecell: standard input: no record: it is empty; expected an access log, or --key and --time to read another"
+        "ratecell: standard input: no known format reads any of its first 1 lines: give one with --format"
     );
 
-    let run = ratecell_with(&["replay", "-", "-p", "1/s", "--json"], b"a b c\n\n");
-    assert_eq!((run.status, &*run.stdout), (Some(2), ""));
-    let lines: Vec<_> = run.stderr.lines().collect();
+    let args = ["replay", "-p", "1/s", "--format", "combined"];
+    let line = ratecell_with(&args, b"a b c\n\x1b[2J\n").error();
     assert_eq!(
-        lines,
-        [
-            "ratecell: standard input:1: no [time]: expected the common or combined log format: a b c",
-            "ratecell: standard input:2: no [time]: expected the common or combined log format: ",
-            "ratecell: standard input: no record: all 2 lines are malformed; expected an access log, or --key and --time to read another",
-        ]
+        line,
+        "ratecell: standard input: no request to decide: 2 malformed lines; standard input:1: no_time: no time: a b c"
     );
+
+    let log = b"a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let args = ["replay", "-p", "1/s", "--where", "status=404"];
+    let line = ratecell_with(&args, log).error();
+    assert_eq!(line, "ratecell: standard input: no request to decide: 1 records that --where leaves out");
+    let line = ratecell_with(&["replay", "-p", "1/s", "--key", "header:x-key"], log).error();
+    assert_eq!(line, "ratecell: standard input: no request to decide: 1 records without the --key");
+}
+
+#[test]
+fn a_time_without_an_offset_ends_the_run() {
+    let log = b"a - - [17/May/2015:10:05:03] \"GET / HTTP/1.1\" 200 5\n";
+    let line = ratecell_with(&["replay", "-p", "1/s"], log).error();
+    assert_eq!(
+        line,
+        "ratecell: standard input:1: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00"
+    );
+    for zone in ["+01:30", "5400"] {
+        let out = ratecell_with(&["replay", "-p", "1/s", "--zone", zone], log).quiet_success();
+        assert!(out.contains("first      2015-05-17T08:35:03Z"), "{out}");
+    }
+    let out = ratecell_with(&["replay", "-p", "1/s", "--zone", "-01:30"], log).quiet_success();
+    assert!(out.contains("first      2015-05-17T11:35:03Z"), "{out}");
 }
 
 #[test]

@@ -119,34 +119,34 @@ fn a_policy_that_is_read_otherwise_fails_and_is_named() {
         (
             2,
             r#"{"text":"2 per min","canonical":"2/1m","policy":{"algorithm":"gcra","limit":2,"period_ns":60000000000}}"#,
-            "\"2 per min\": expected 2/1m, got 2/m".to_owned(),
+            "expected 2/1m, got 2/m".to_owned(),
         ),
         (
             2,
             r#"{"text":"2 per min","canonical":"2/m","policy":{"algorithm":"gcra","limit":2,"period_ns":60000000001}}"#,
-            "\"2 per min\": expected 2/60000000001ns, got 2/m".to_owned(),
+            "expected 2/60000000001ns, got 2/m".to_owned(),
         ),
         (
             2,
             r#"{"text":"1k/s","canonical":"1000/s","policy":{"algorithm":"gcra","limit":1000,"period_ns":1000000000}}"#,
-            format!("\"1k/s\": expected 1000/s, got {explained}"),
+            format!("expected 1000/s, got {explained}"),
         ),
         (
             3,
             r#"{"text":"1k/s","error":"range","column":1,"message":"limit is `1k`: write 1000"}"#,
-            format!("\"1k/s\": expected range at column 1: limit is `1k`: write 1000, got {explained}"),
+            format!("expected range at column 1: limit is `1k`: write 1000, got {explained}"),
         ),
         (
             3,
             r#"{"text":"2/m","error":"syntax","column":1,"message":"no"}"#,
-            "\"2/m\": expected syntax at column 1: no, got 2/m".to_owned(),
+            "expected syntax at column 1: no, got 2/m".to_owned(),
         ),
     ] {
         let mut lines = right;
         lines[line - 1] = changed;
         let (run, path) = run(&lines);
         assert_eq!((run.status, &*run.stderr), (Some(1), ""), "{changed}");
-        assert_eq!(run.stdout.lines().next(), Some(&*format!("{path}:{line}: {expected}")));
+        assert_eq!(run.stdout.lines().next(), Some(&*format!("{path}:{line}: row {changed}: {expected}")));
         assert!(run.stdout.ends_with("\n1 passed, 1 failed\n"), "{}", run.stdout);
     }
 
@@ -154,9 +154,9 @@ fn a_policy_that_is_read_otherwise_fails_and_is_named() {
     let error = wrong.error();
     let expected = format!("ratecell: {path}:2: expected a text and what it is read as, or its error: ");
     assert!(error.starts_with(&expected), "{error}");
-    let (wrong, path) = run(&[&GRAMMAR.replace('3', "4"), right[1]]);
-    let expected = format!("ratecell: {path}:1: ratecell_vectors is 4, expected 3 for the kind grammar");
-    assert_eq!(wrong.error(), expected);
+    let (unknown, path) = run(&[&GRAMMAR.replace('3', "4"), right[1]]);
+    let expected = format!("{path}:1: kind grammar of version 4 is not known, none of its rows was run");
+    assert_eq!((unknown.status, unknown.stdout.lines().next()), (Some(1), Some(&*expected)));
 }
 
 #[test]
@@ -191,10 +191,14 @@ fn what_is_not_vectors_is_an_error() {
     let not_a_row = "not a row, expected the columns of the first line: ";
     for (line, text, expected) in [
         (1, "{}", "not a file of vectors, expected {\"ratecell_vectors\":1,...}: missing field"),
-        (1, r#"{"ratecell_vectors":2,"columns":[]}"#, "ratecell_vectors is 2, expected 1"),
         (
             1,
-            r#"{"ratecell_vectors":1,"columns":["now"]}"#,
+            r#"{"ratecell_vectors":1,"columns":[]}"#,
+            "not a file of vectors, expected {\"ratecell_vectors\":1,...}: missing field `kind`",
+        ),
+        (
+            1,
+            r#"{"ratecell_vectors":1,"kind":"basic","columns":["now"]}"#,
             "columns are now, expected now_ns key cost code remaining retry_ns reset_ns delay_ns",
         ),
         (2, r#"[0,"a",1,1,1,0,500]"#, "a row before the first section"),
@@ -222,6 +226,45 @@ fn what_is_not_vectors_is_an_error() {
 }
 
 #[test]
+fn a_kind_that_is_not_known_is_named_and_fails() {
+    let unknown = r#"{"ratecell_vectors":3,"kind":"waiting","seed":7,"columns":["event"]}
+[1]"#;
+    let good = GOOD.join("\n");
+    let files = Files::new(&[("good.jsonl", good.as_bytes()), ("waiting.jsonl", unknown.as_bytes())]);
+    let path = files.path("waiting.jsonl");
+    for args in [vec![arg(files.dir())], vec![arg(&files.path("good.jsonl")), arg(&path)]] {
+        let run = ratecell(&[&["vectors"], &*args].concat());
+        assert_eq!((run.status, &*run.stderr), (Some(1), ""));
+        let first = run.stdout.lines().next();
+        let expected =
+            format!("{}:1: kind waiting of version 3 is not known, none of its rows was run", path.display());
+        assert_eq!(first, Some(&*expected));
+        assert!(run.stdout.ends_with("\n9 passed, 1 failed\n"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_changed_answer_about_logs_fails_and_is_named() {
+    let line = r#""line":"1.2.3.4 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5""#;
+    let nginx = r#""nginx":"$msec $status""#;
+    for (kind, row, expected) in [
+        ("logs", format!(r#"{{"format":"combined",{line},"skip":"blank"}}"#), "skip: expected \"blank\", got nothing; record: expected nothing, got {"),
+        ("logs", format!(r#"{{"format":"s3",{line},"malformed":"quote"}}"#), r#"malformed: expected "quote", got "fields""#),
+        ("logs_compile", format!(r#"{{{nginx},"error":"adjacent"}}"#), r#"error: expected "adjacent", got nothing; parts: "#),
+        ("logs_files", r#"{"file":"x\n","detected":"combined","read":0,"tried":1}"#.to_owned(), r#"detected: expected "combined", got null"#),
+        ("logs_times", r#"{"times":[5,3],"window_ns":1,"digits":9,"spread":"even","order":[0,1],"times_out":[3,5],"late":0}"#.to_owned(), "order: expected [0,1], got [1,0]"),
+    ] {
+        let text = format!("{{\"ratecell_vectors\":3,\"kind\":\"{kind}\",\"seed\":1,\"columns\":[]}}\n{row}\n");
+        let files = Files::new(&[("logs.jsonl", text.as_bytes())]);
+        let path = files.path("logs.jsonl");
+        let run = ratecell(&["vectors", arg(&path)]);
+        let told = format!("{}:2: row {row}: {expected}", path.display());
+        assert!(run.stdout.starts_with(&told), "{told}\n{}", run.stdout);
+        assert!(run.stdout.ends_with("\n0 passed, 1 failed\n"), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn a_directory_without_vectors_is_an_error() {
     let files = Files::new(&[("README.md", b"no vectors")]);
     let dir = files.dir().display();
@@ -230,7 +273,7 @@ fn a_directory_without_vectors_is_an_error() {
         format!("ratecell: {dir}: no vectors, expected .jsonl files")
     );
     let line = ratecell(&["vectors", arg(&files.path("missing"))]).error();
-    let expected = format!("ratecell: {dir}/missing: cannot be read, expected a directory of vectors: ");
+    let expected = format!("ratecell: {dir}/missing: cannot be read, expected vectors: ");
     assert!(line.starts_with(&expected), "{line}");
 }
 
@@ -241,4 +284,6 @@ fn the_published_vectors_pass() {
     let last = out.lines().last().unwrap();
     let passed = last.strip_suffix(" passed, 0 failed").unwrap_or_else(|| panic!("{out}"));
     assert!(passed.parse::<u64>().unwrap() > 100_000, "{last}");
+    let out = ratecell(&["vectors", arg(&dir.join("edges"))]).quiet_success();
+    assert!(out.ends_with("\n1156 passed, 0 failed\n"), "{out}");
 }

@@ -3,6 +3,7 @@
 use super::{Word, advice};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
+use alloc::string::String;
 
 /// Digits after the point at most.
 pub(crate) const MAX_PLACES: u32 = 9;
@@ -29,13 +30,8 @@ impl Decimal {
     /// The limit that `word` says, under its name in errors.
     pub(crate) fn read(word: Word<'_>, name: &str) -> Result<Self, PolicyError> {
         Self::parse(word.text).map_err(|flaw| {
-            let expected = advice::number(word.text).map(|number| format!("write {number}"));
-            refused(
-                word,
-                name,
-                flaw,
-                &expected.unwrap_or_else(|| "expected a number, such as 100 or 0.5".into()),
-            )
+            let instead = advice::number(word.text);
+            refused(word, name, flaw, instead, "expected a number, such as 100 or 0.5")
         })
     }
 
@@ -89,19 +85,19 @@ fn parse_whole(text: &str) -> Result<u64, Flaw> {
 /// The whole number that `word` says, under its name in errors.
 pub(crate) fn whole(word: Word<'_>, name: &str) -> Result<u64, PolicyError> {
     parse_whole(word.text).map_err(|flaw| {
-        let whole = advice::number(word.text).filter(|number| parse_whole(number).is_ok());
-        let expected = whole.map(|number| format!("write {number}"));
-        refused(word, name, flaw, &expected.unwrap_or_else(|| "expected a whole number".into()))
+        let instead = advice::number(word.text).filter(|number| parse_whole(number).is_ok());
+        refused(word, name, flaw, instead, "expected a whole number")
     })
 }
 
-fn refused(word: Word<'_>, name: &str, flaw: Flaw, expected: &str) -> PolicyError {
+fn refused(word: Word<'_>, name: &str, flaw: Flaw, instead: Option<String>, expected: &str) -> PolicyError {
     let Word { text, .. } = word;
-    match flaw {
-        Flaw::Large => word.error(Kind::Range, format!("{name} is {text}: expected less than 2^64")),
-        Flaw::Fine => {
+    match (flaw, instead) {
+        (Flaw::Large, _) => word.error(Kind::Range, format!("{name} is {text}: expected less than 2^64")),
+        (Flaw::Fine, _) => {
             word.refused(format!("{name} is `{text}`: expected at most {MAX_PLACES} digits after the point"))
         }
-        Flaw::Form => word.refused(format!("{name} is `{text}`: {expected}")),
+        (Flaw::Form, Some(instead)) => word.refused(format!("{name} is `{text}`: write {instead}")),
+        (Flaw::Form, None) => word.refused(format!("{name} is `{text}`: {expected}")),
     }
 }
