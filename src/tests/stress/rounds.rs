@@ -9,7 +9,7 @@ use proptest::prelude::RngCore;
 
 use super::{random, spread_key};
 use crate::algorithm::{Algorithm, with_kernel};
-use crate::table::{Sought, Stats, Table, WhenFull};
+use crate::table::{Extent, Sought, Stats, Table, WhenFull};
 use crate::tests::kernels::kernel;
 
 const PERIOD: u64 = 10_000;
