@@ -10,11 +10,9 @@ mkdir -p "$dir"
 dir="$(cd "$dir" && pwd)"
 host="$(host)"
 
-# cargo rustc of the library with the C ABI, as a $1.
+# cargo rustc of the library with the C ABI, as what $1 lists.
 library() {
-    local type="$1"
-    shift
-    cargo rustc --quiet --locked --lib --features capi --target "$host" --crate-type "$type" "$@"
+    cargo rustc --quiet --locked --lib --features capi --target "$host" --crate-type "$1" "${@:2}"
 }
 
 if [ "${2:-}" = --sanitize ]; then
@@ -34,7 +32,8 @@ fi
 
 version="$(crate_version)"
 soname="libratecell.so.$(so_version "$version")"
-library cdylib --profile capi -- -C "link-arg=-Wl,-soname,$soname"
+# Both at once, for they are of one code.
+library cdylib,staticlib --profile capi -- -C "link-arg=-Wl,-soname,$soname"
 cp "$target/$host/capi/libratecell.so" "$dir/libratecell.so.$version"
 ln -sf "libratecell.so.$version" "$dir/$soname"
 ln -sf "$soname" "$dir/libratecell.so"
@@ -42,7 +41,6 @@ ln -sf "$soname" "$dir/libratecell.so"
 # One object in which nothing but the C names is global, so that it can stand in a program beside another
 # library that Rust made: only what these names reach, without the compiler's own intermediate code, and
 # without groups of which a linker would keep another's.
-library staticlib --profile capi
 names="$dir/names.txt"
 nm -D --defined-only --format=posix "$dir/libratecell.so" | sed 's/ .*//' >"$names"
 roots=()

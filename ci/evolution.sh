@@ -11,7 +11,9 @@ rm -rf "$next"
 mkdir -p "$next"
 cp -r Cargo.toml Cargo.lock build.rs README.md src include crates benches ci docs "$next"
 patched "$next" ffi-tests/evolution/next.patch
-CARGO_TARGET_DIR="$target/next-build" "$next/ci/capi.sh" "$target/next-dist"
+# Its speed is not looked at.
+CARGO_PROFILE_CAPI_LTO=off CARGO_PROFILE_CAPI_OPT_LEVEL=1 CARGO_TARGET_DIR="$target/next-build" \
+    "$next/ci/capi.sh" "$target/next-dist"
 
 program() {
     cc -std=c99 -Wall -Wextra -Wpedantic -Werror "-I$1" "${@:3}" ffi-tests/evolution/program.c \

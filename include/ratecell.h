@@ -355,7 +355,8 @@ typedef struct ratecell_decision {
   uint64_t remaining;
   /**
    * Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
-   * clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be.
+   * clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be: what is longer than
+   * UINT64_MAX - 1 is that long.
    */
   uint64_t retry_after_ns;
   /**

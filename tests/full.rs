@@ -80,3 +80,43 @@ fn what_begins_with_a_request_begins_with_each_newcomers() {
         }
     }
 }
+
+/// A clock that was an hour ahead has left its floor. Where words heal nobody believes it, and it hides no other: to a
+/// clock that is behind, a key that lost its word at 30 s is not new. Its request is judged as if it came then.
+#[test]
+fn a_floor_that_is_not_believed_hides_no_other() {
+    const S: u64 = 1_000_000_000;
+    const AHEAD: u64 = 3_600 * S;
+    for policy in ["1/10s heal=1s", "sliding_log 1/10s heal=1s", "fixed_window 1/10s heal=1s start=first"] {
+        let policy: Policy = policy.parse().expect("a policy");
+        let limiter = Limiter::builder(policy.clone()).max_keys(6).when_full(WhenFull::Deny);
+        let limiter = limiter.build().expect("a limiter");
+        let places = limiter.stats_at(0).slots as u64;
+        let one = |key: u64, now: u64| limiter.check_at(key.to_le_bytes(), 1, now).is_allowed();
+        assert!((0..places).all(|key| one(key, AHEAD)) && one(places, AHEAD + 20 * S));
+        let (keys, early) = (1_000..1_000 + places / 2, 2_000..2_000 + places / 2);
+        assert!(keys.clone().all(|key| one(key, 20 * S)) && early.clone().all(|key| one(key, 19 * S)));
+        assert!(one(3_000, 30 * S), "a place is fresh");
+        let behind: Vec<_> = keys.clone().filter(|key| one(*key, 29 * S + S / 2)).collect();
+        for key in behind {
+            assert!(!one(key, 39 * S + S * 3 / 4), "{policy}: key {key}, three times within 20 s");
+        }
+    }
+}
+
+#[test]
+fn a_check_of_no_cost_sees_what_is_shared_as_a_peek_does() {
+    for policy in ["3/1s", "sliding_window 3/1s", "sliding_log 3/1s"] {
+        let policy: Policy = policy.parse().expect("a policy");
+        let limiter = Limiter::builder(policy.clone()).max_keys(6).when_full(WhenFull::Share);
+        let limiter = limiter.build().expect("a limiter");
+        let shared = |key: &u64| {
+            let _ = limiter.check_at(key.to_le_bytes(), 2, 0);
+            limiter.stats_at(0).shared > 0
+        };
+        let key = (0..).find(shared).expect("the table is full at last").to_le_bytes();
+        let peeked = limiter.peek_at(key, 0);
+        assert_eq!(peeked.remaining(), 1, "{policy}");
+        assert_eq!(limiter.check_at(key, 0, 0), peeked, "{policy}");
+    }
+}

@@ -37,6 +37,31 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// The window ends 2^64 ns after the epoch.
+func TestAWaitThatEndsIsNotNever(t *testing.T) {
+	limiter := newTest(t, "fixed_window 3/4611686018427387904ns horizon=1s")
+	limiter.CheckAt("k", 3, 14_000_000_000_000_000_000)
+	for _, test := range []struct {
+		at   uint64
+		want time.Duration
+	}{
+		{0, InfDuration - 1},
+		{1, InfDuration - 1},
+		{2, InfDuration - 1},
+		{1<<63 + 1, InfDuration - 1},
+		{1<<63 + 2, InfDuration - 1},
+		{1<<63 + 3, InfDuration - 2},
+	} {
+		d := limiter.CheckAt("k", 1, test.at)
+		if want := (Decision{false, Denied, 3, 0, test.want, test.want, 0, 0}); d != want {
+			t.Errorf("at %d: %+v, expected %+v", test.at, d, want)
+		}
+	}
+	if d := limiter.CheckAt("k", 4, 1); d.Outcome != Never || d.RetryAfter != InfDuration {
+		t.Errorf("beyond the capacity: %+v", d)
+	}
+}
+
 func TestDelayOfAQueue(t *testing.T) {
 	limiter := newTest(t, "leaky_queue 1/s queue=2")
 	for i := 0; i < 3; i++ {

@@ -40,9 +40,13 @@ func (d *Decision) toC() C.ratecell_decision {
 	}
 }
 
+// duration tells what never comes as InfDuration, and no other time.
 func duration(ns C.uint64_t) time.Duration {
-	if ns > math.MaxInt64 {
+	if ns == math.MaxUint64 {
 		return InfDuration
+	}
+	if ns >= math.MaxInt64 {
+		return InfDuration - 1
 	}
 	return time.Duration(ns)
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// InfDuration is a time that never comes: the RetryAfter of what can never be allowed. A time of more than 292
-// years, which a [time.Duration] cannot tell, is InfDuration as well. It equals that of golang.org/x/time/rate.
+// InfDuration is a time that never comes: the RetryAfter of what can never be allowed. It equals that of
+// golang.org/x/time/rate. A time that does come, but after more than the 292 years that a [time.Duration] can tell, is
+// 1 ns less.
 const InfDuration time.Duration = math.MaxInt64
 
 // Outcome is the kind of an answer.

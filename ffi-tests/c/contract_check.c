@@ -53,6 +53,22 @@ static void decisions_are_exact(enum way way) {
     ratecell_limiter_free(limiter);
 }
 
+/* The window ends 2^64 ns after the epoch: a wait of UINT64_MAX, which would read as never, is 1 ns less. */
+static void a_wait_that_ends_is_not_never(void) {
+    ratecell_limiter *limiter = LIMITER("fixed_window 3/4611686018427387904ns horizon=1s");
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 3, UINT64_C(14000000000000000000), NULL),
+                 RATECELL_ALLOWED);
+    for (uint64_t now = 0; now < 4; now++) {
+        const uint64_t wait = now < 2 ? UINT64_MAX - 1 : UINT64_MAX - now + 1;
+        const ratecell_decision told = { 3, 0, wait, wait, 0, RATECELL_DENIED, 0, { 0, 0 } };
+        ratecell_decision decision;
+        check_case("at %d ns", (int)now);
+        CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, now, &decision), RATECELL_DENIED);
+        CHECK_DECISION(decision, told);
+    }
+    ratecell_limiter_free(limiter);
+}
+
 static void no_decision_need_be_written(void) {
     ratecell_limiter *limiter = LIMITER("2/w");
     check_case("no place for a decision");
@@ -173,6 +189,7 @@ static void a_forgotten_key_is_new(const char *policy) {
 int main(void) {
     decisions_are_exact(BY_BYTES);
     decisions_are_exact(BY_HASH);
+    a_wait_that_ends_is_not_never();
     no_decision_need_be_written();
     an_admitted_request_may_have_to_wait();
     the_layer_is_the_one_with_the_least_left();

@@ -15,7 +15,8 @@ pub struct ratecell_decision {
     /// Units that would be allowed at this same instant, after this decision.
     pub remaining: u64,
     /// Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
-    /// clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be.
+    /// clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be: what is longer than
+    /// UINT64_MAX - 1 is that long.
     pub retry_after_ns: u64,
     /// Until the key is as good as never used.
     pub reset_after_ns: u64,

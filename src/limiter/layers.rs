@@ -62,7 +62,8 @@ impl<L: Layer> Request<'_, L> {
 ///
 /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
 /// they are charged, another caller came between: the earlier charges are taken back, except where
-/// their words have changed since. That may refuse what a serial order would allow, never the reverse.
+/// their words have changed since. That may refuse what a serial order would allow. The reverse takes a window that
+/// has begun with such a charge (docs/DESIGN.md, *Where it is not absolute*).
 pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
     check_within(layers, h, now, cost, u64::MAX)
 }

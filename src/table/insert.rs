@@ -91,7 +91,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !attempt.candidate.is_some_and(kept) {
             refund(attempt);
             // After the scan, as below.
-            let word = self.newcomer(algorithm, address, now);
+            let word = match cost {
+                // As a peek has it: on the shared cell, if that is live.
+                0 => self.newcomer(algorithm, address, now),
+                _ => algorithm.above(0, ledger.floor.load(), now),
+            };
             if algorithm.step(word, now, cost).charged.is_none() {
                 return Some(Verdict::uncharged(word));
             }

@@ -38,7 +38,7 @@ struct Course {
 
 fn course(accepted: &Accepted, when_full: WhenFull, traffic: Traffic) -> Course {
     // Two buckets or three; a shard of logs.
-    let max_keys = 12 + 6 * usize::from(traffic.requests.len() % 2 == 0);
+    let max_keys = 12 + 6 * usize::from(traffic.requests.len().is_multiple_of(2));
     let limiter = Limiter::builder(accepted.policy.clone()).max_keys(max_keys).when_full(when_full);
     let limiter = limiter.build().expect("a small table");
     let mut clock = Clock::new(accepted, traffic.origin);

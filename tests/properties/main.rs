@@ -10,6 +10,7 @@ mod shared;
 mod text;
 mod traffic;
 mod twins;
+mod waits;
 
 use proptest::test_runner::Config;
 use ratecell::{Limiter, Policy};

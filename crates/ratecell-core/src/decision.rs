@@ -61,6 +61,27 @@ impl Decision {
         }
     }
 
+    /// The longest wait that a decision tells: what is longer, or would read as [`NEVER`](Self::NEVER), is this.
+    const LONGEST: u64 = Self::NEVER - 1;
+
+    /// The wait at `now` until `instant`.
+    pub(crate) fn until(instant: u128, now: u64) -> u64 {
+        let wait = instant.saturating_sub(u128::from(now));
+        u64::try_from(wait).unwrap_or(Self::LONGEST).min(Self::LONGEST)
+    }
+
+    /// Makes it a denial until that many nanoseconds have passed, which is not never.
+    pub(crate) fn deny(&mut self, wait_ns: u64) {
+        self.outcome = Outcome::Denied;
+        self.retry_after_ns = wait_ns.min(Self::LONGEST);
+    }
+
+    /// Makes it the decision of a request that can never go.
+    pub(crate) fn refuse(&mut self) {
+        self.outcome = Outcome::Never;
+        self.retry_after_ns = Self::NEVER;
+    }
+
     /// The decision at a `now` past the range of the policy's word.
     pub const fn clock_range(limit: u64) -> Self {
         Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
@@ -76,31 +97,35 @@ impl Decision {
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
     pub fn without_room(self, free_at: u64, now: u64) -> Self {
-        let wait = free_at.saturating_sub(now).clamp(1, Self::NEVER - 1);
-        Self {
-            outcome: Outcome::Denied,
-            remaining: 0,
-            retry_after_ns: wait,
-            reset_after_ns: wait,
-            delay_ns: 0,
-            ..self
-        }
+        let wait = Self::until(u128::from(free_at), now).max(1);
+        let mut denied = Self { remaining: 0, reset_after_ns: wait, delay_ns: 0, ..self };
+        denied.deny(wait);
+        denied
     }
 
     /// A peek's decision as that of a request that can never go.
     pub fn never(self) -> Self {
-        Self { outcome: Outcome::Never, retry_after_ns: Self::NEVER, delay_ns: 0, ..self }
+        let mut never = Self { delay_ns: 0, ..self };
+        never.refuse();
+        never
     }
 
     /// This decision, or if its delay is longer than that, a denial until it no longer is.
     pub fn within(self, max_delay_ns: u64) -> Self {
         match self.delay_ns.checked_sub(max_delay_ns) {
             None | Some(0) => self,
-            Some(late) => Self { outcome: Outcome::Denied, retry_after_ns: late, delay_ns: 0, ..self },
+            Some(late) => {
+                let mut denied = Self { delay_ns: 0, ..self };
+                denied.deny(late);
+                denied
+            }
         }
     }
 
     /// The decision that says this: one that was sent here by another process, or that a test makes up.
+    ///
+    /// Whether it can ever go is the outcome's to say: of a denial a `retry_after_ns` of [`NEVER`](Self::NEVER) is
+    /// the longest wait, and of [`Outcome::Never`] and [`Outcome::ClockRange`] any is `NEVER`.
     pub const fn new(
         outcome: Outcome,
         limit: u64,
@@ -110,6 +135,11 @@ impl Decision {
         delay_ns: u64,
         layer: u32,
     ) -> Self {
+        let retry_after_ns = match outcome {
+            Outcome::Never | Outcome::ClockRange => Self::NEVER,
+            Outcome::Allowed | Outcome::Denied if retry_after_ns == Self::NEVER => Self::LONGEST,
+            Outcome::Allowed | Outcome::Denied => retry_after_ns,
+        };
         Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
     }
 
@@ -145,16 +175,17 @@ impl Decision {
     }
 
     /// How long until the same cost would be allowed, with no other traffic on the key: exact, 1 ns
-    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be.
+    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be. What is longer than
+    /// 2^64 - 2 ns is that long.
     ///
     /// It is exact by the limiter's own clock, which is never ahead of CLOCK_MONOTONIC and up to about a
     /// microsecond behind it (where another thread was preempted while it measured the clocks, 0.2 % of that
     /// preemption): a wait of exactly this by another clock may end that much too early.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
-        match self.retry_after_ns {
-            Self::NEVER => None,
-            ns => Some(Duration::from_nanos(ns)),
+        match self.outcome {
+            Outcome::Never | Outcome::ClockRange => None,
+            Outcome::Allowed | Outcome::Denied => Some(Duration::from_nanos(self.retry_after_ns)),
         }
     }
 
@@ -189,9 +220,9 @@ impl Decision {
     }
 }
 
-/// A denial for ever, of a limit of 0: what a slice of decisions holds before it is filled.
+/// Never, of a limit of 0: what a slice of decisions holds before it is filled.
 impl Default for Decision {
     fn default() -> Self {
-        Self { retry_after_ns: Self::NEVER, outcome: Outcome::Denied, ..Self::allowed(0) }
+        Self::allowed(0).never()
     }
 }

@@ -8,7 +8,7 @@
 
 use super::packing::Packing;
 use super::{Algorithm, Resolved, Step, WORD_LIMIT};
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 
 /// A period that starts with a request has at least this many quanta.
 pub(super) const MIN_QUANTA: u64 = 1000;
@@ -55,24 +55,22 @@ impl Counter {
         }
     }
 
-    /// The decision and the count after `cost` beside `used`, but for the two times.
-    fn step(&self, used: u64, cost: u32) -> (Decision, u64) {
+    /// The decision and the count after `cost` beside `used`, but for the times; of a denial, by how many units there
+    /// are too many.
+    fn step(&self, used: u64, cost: u32) -> (Decision, u64, Option<u64>) {
         let limit = u64::from(self.capacity);
         let wanted = used + u64::from(cost);
-        let (outcome, used) = if cost > self.capacity {
-            (Outcome::Never, used)
+        let mut decision = Decision::allowed(limit);
+        let (used, too_many) = if cost > self.capacity {
+            decision.refuse();
+            (used, None)
         } else if wanted <= limit {
-            (Outcome::Allowed, wanted)
+            (wanted, None)
         } else {
-            (Outcome::Denied, used)
+            (used, Some(wanted - limit))
         };
-        let decision = Decision {
-            remaining: limit.saturating_sub(used),
-            retry_after_ns: if outcome == Outcome::Never { Decision::NEVER } else { 0 },
-            outcome,
-            ..Decision::allowed(limit)
-        };
-        (decision, used)
+        decision.remaining = limit.saturating_sub(used);
+        (decision, used, too_many)
     }
 }
 
@@ -108,13 +106,12 @@ impl<C: Counting> Algorithm for C {
         }
         let (time, used) = counter.count.unpack(if self.is_healed(word, now) { 0 } else { word });
         let (time, used) = self.passed(time, used, now);
-        let wanted = used + u64::from(cost);
-        let (mut decision, used) = counter.step(used, cost);
-        if decision.outcome == Outcome::Denied {
-            decision.retry_after_ns = until(self.free_at(time, wanted - limit), now);
+        let (mut decision, used, too_many) = counter.step(used, cost);
+        if let Some(units) = too_many {
+            decision.deny(Decision::until(self.free_at(time, units), now));
         }
         if used > 0 {
-            decision.reset_after_ns = until(self.free_at(time, used), now);
+            decision.reset_after_ns = Decision::until(self.free_at(time, used), now);
         }
         let charged = (cost > 0 && decision.is_allowed()).then(|| counter.count.pack(time, used));
         Step { charged, decision }
@@ -123,7 +120,7 @@ impl<C: Counting> Algorithm for C {
     #[inline]
     fn fresh_at(&self, word: u64) -> u64 {
         let (time, used) = self.counter().count.unpack(word);
-        until(self.free_at(time, used), 0)
+        Decision::until(self.free_at(time, used), 0)
     }
 
     #[inline]
@@ -156,9 +153,4 @@ impl<C: Counting> Algorithm for C {
     fn packing(&self) -> Packing {
         self.packed()
     }
-}
-
-/// Nanoseconds from `now` to an instant that only a word no step wrote puts out of reach.
-fn until(instant: u128, now: u64) -> u64 {
-    u64::try_from(instant.saturating_sub(u128::from(now))).unwrap_or(Decision::NEVER - 1)
 }

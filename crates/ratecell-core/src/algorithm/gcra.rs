@@ -14,7 +14,7 @@ use super::divide::Divider;
 use super::packing::{self, Pack, Packing};
 use super::params::{Key, Params};
 use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 pub(crate) static GCRA: Form = Form {
@@ -235,8 +235,7 @@ impl Algorithm for Gcra {
         let base = tat.max(t);
         let mut decision = Decision::allowed(limit);
         let after = if cost > self.capacity.get() {
-            decision.outcome = Outcome::Never;
-            decision.retry_after_ns = Decision::NEVER;
+            decision.refuse();
             base
         } else {
             // cost * num <= tau. Their sum with `base` may leave a u64, so it is the differences that are
@@ -249,8 +248,7 @@ impl Algorithm for Gcra {
                 }
                 base + charge
             } else {
-                decision.outcome = Outcome::Denied;
-                decision.retry_after_ns = self.by_den.ceil(ahead - room);
+                decision.deny(self.by_den.ceil(ahead - room));
                 base
             }
         };

@@ -4,7 +4,7 @@
 use super::packing::Pack;
 use super::params::{LIMIT, Params};
 use super::{Form, Plan, Resolved, quota};
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
@@ -68,10 +68,7 @@ impl SlidingLog {
 
     fn until_left(&self, entry: u64, now: u64) -> u64 {
         let left = u128::from(entry) + u128::from(self.window);
-        // What no u64 tells is the last that one does: NEVER is none.
-        u64::try_from(left.saturating_sub(u128::from(now)))
-            .unwrap_or(Decision::NEVER)
-            .min(Decision::NEVER - 1)
+        Decision::until(left, now)
     }
 
     /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
@@ -84,13 +81,11 @@ impl SlidingLog {
         let wanted = live + u64::from(cost);
         let mut decision = Decision::allowed(limit);
         if cost > self.limit {
-            decision.outcome = Outcome::Never;
-            decision.retry_after_ns = Decision::NEVER;
+            decision.refuse();
         } else if wanted > limit {
-            decision.outcome = Outcome::Denied;
             // wanted - limit <= live: that many of the oldest live entries have to leave.
             let last = left + (wanted - limit) as usize - 1;
-            decision.retry_after_ns = log.get(last).map_or(0, |entry| self.until_left(entry, now));
+            decision.deny(log.get(last).map_or(0, |entry| self.until_left(entry, now)));
         } else if cost > 0 && charge {
             if !log.advance(left, clock, cost as usize, self.limit as usize) {
                 return decision.without_room(now, now);

@@ -10,7 +10,7 @@ use super::divide::Divider;
 use super::packing::Packing;
 use super::params::Key;
 use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
-use crate::decision::{Decision, Outcome};
+use crate::decision::Decision;
 
 pub(crate) static SLIDING_WINDOW: Form = Form {
     name: "sliding_window",
@@ -119,8 +119,7 @@ impl SlidingWindow {
     /// Nanoseconds from `now` to `elapsed` after the start of window `index`.
     fn until(&self, index: u64, elapsed: u64, now: u64) -> u64 {
         let at = u128::from(index) * u128::from(self.window) + u128::from(elapsed);
-        // More than a u64 away only from a word that no step wrote.
-        u64::try_from(at - u128::from(now).min(at)).unwrap_or(Decision::NEVER - 1)
+        Decision::until(at, now)
     }
 
     /// What the two counts weigh, in whole units: rounded down, or up if strict.
@@ -159,8 +158,7 @@ impl Algorithm for SlidingWindow {
         let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
         let units = u64::from(cost);
         if cost > self.limit {
-            decision.outcome = Outcome::Never;
-            decision.retry_after_ns = Decision::NEVER;
+            decision.refuse();
         } else if self.slack(view.current, units).is_some_and(|slack| weight <= slack) {
             // At most the limit, which count_bits hold.
             view.current += units;
@@ -168,8 +166,7 @@ impl Algorithm for SlidingWindow {
                 charged = Some(self.pack(view.index, view.previous, view.current));
             }
         } else {
-            decision.outcome = Outcome::Denied;
-            decision.retry_after_ns = self.retry(view, units, now);
+            decision.deny(self.retry(view, units, now));
         }
         decision.remaining = limit.saturating_sub(self.estimate(view));
         decision.reset_after_ns = if view.current > 0 {
