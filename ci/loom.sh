@@ -34,7 +34,10 @@ copy="$target/mutated"
 
 # How the copy is built: little optimised, for it is built once for each mutation, and with the dependencies that the
 # models have. A copy that is built as the crate is, cargo takes for the crate.
-hasty=(--config profile.test.package.ratecell.opt-level=1 --config profile.test.package.ratecell.debug=false)
+hasty=()
+for crate in ratecell ratecell-core; do
+    hasty+=(--config "profile.test.package.$crate.opt-level=1" --config "profile.test.package.$crate.debug=false")
+done
 
 # Applies one mutation to a copy of the sources and expects its model to fail.
 #
@@ -49,7 +52,7 @@ mutate() {
     cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests "$copy"
     patched "$copy" "$patch"
     # What it leaves unused.
-    sed -i '1i #![allow(warnings)]' "$copy/src/lib.rs"
+    sed -i '1i #![allow(warnings)]' "$copy/src/lib.rs" "$copy/crates/ratecell-core/src/lib.rs"
     red="$(sed -n 's/^Red: //p' "$patch")"
     read -r checker model <<<"$red"
     under "$checker" "$copy"

@@ -1,7 +1,7 @@
 //! The algorithms: what each key's word means, and how a request changes it.
 //!
 //! An algorithm is a pure, total function over words: any `u64` gives a decision, integers only, no
-//! panic, no allocation. Each is one file here and one line in [`FORMS`]; the word-sized ones have a
+//! panic, no allocation. Each is one file here and one line in `FORMS`; the word-sized ones have a
 //! second line in the list of kernels, through which they reach the cell and the table.
 
 use crate::decision::Decision;
