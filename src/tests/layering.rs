@@ -15,7 +15,17 @@ struct House {
 const HOUSES: [House; 2] = [
     House {
         sources: "crates/ratecell-core/src",
-        order: &["error", "decision", "algorithm", "policy", "headers", "client_key", "waiting", "fields"],
+        order: &[
+            "error",
+            "decision",
+            "algorithm",
+            "policy",
+            "structured",
+            "headers",
+            "client_key",
+            "waiting",
+            "fields",
+        ],
         imports: 15,
     },
     House {

@@ -32,7 +32,6 @@ use crate::decision::{Decision, Outcome};
 mod label;
 mod layers;
 mod next;
-mod structured;
 mod style;
 mod value;
 

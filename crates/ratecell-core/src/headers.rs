@@ -33,9 +33,7 @@ use core::iter;
 use crate::decision::{Decision, Outcome};
 use crate::policy::Policy;
 
-mod structured;
-
-use structured::{Integer, QuotedString};
+use crate::structured::{Integer, QuotedString};
 
 /// An HTTP field about a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! error · decision → algorithm → policy → headers · client_key · waiting · fields
+//! error · decision → algorithm → policy → structured → headers · client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -21,6 +21,7 @@ mod error;
 mod decision;
 pub mod algorithm;
 mod policy;
+mod structured;
 pub mod headers;
 pub mod client_key;
 pub mod waiting;

@@ -4,8 +4,8 @@ use core::fmt;
 use core::num::NonZeroU64;
 
 use super::NS_PER_SECOND;
-use super::structured::Integer;
 use crate::policy::{Layer, Policy};
+use crate::structured::Integer;
 
 /// One layer by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::layers::{LayerFields, Layers};
-use super::structured::{ByteSequence, Integer, QuotedString};
 use super::{Answer, Label, Unit};
+use crate::structured::{ByteSequence, Integer, QuotedString};
 
 /// The value of a field, to be written.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,15 @@
-//! Structured fields, RFC 9651: the two items that limits are told in.
+//! Structured fields, RFC 9651: the bare items in which limits are given.
 
 use core::fmt::{self, Write as _};
 
-/// A number of units as a structured integer, which has 15 digits; a larger one is said to be the largest.
-pub(super) struct Integer(pub(super) u64);
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
+
+/// A number of units as a structured integer, which has 15 digits; a larger one is written as the largest.
+pub(crate) struct Integer(pub(crate) u64);
 
 impl Integer {
-    pub(super) const MAX: u64 = 999_999_999_999_999;
+    pub(crate) const MAX: u64 = 999_999_999_999_999;
 }
 
 impl fmt::Display for Integer {
@@ -15,8 +18,17 @@ impl fmt::Display for Integer {
     }
 }
 
+/// Bytes as a structured byte sequence.
+pub(crate) struct ByteSequence<'b>(pub(crate) &'b [u8]);
+
+impl fmt::Display for ByteSequence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ":{}:", Base64Display::new(self.0, &STANDARD))
+    }
+}
+
 /// Printable ASCII as a structured string.
-pub(super) struct QuotedString<T>(pub(super) T);
+pub(crate) struct QuotedString<T>(pub(crate) T);
 
 impl<T: fmt::Display> fmt::Display for QuotedString<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
