@@ -37,7 +37,7 @@ touch "$LEFT_OUT" "$logs/table"
 # Runs those of the parts that are chosen. A line when one starts, and one when it ends: with the seconds that it took, and
 # those that processors took for it.
 lane() {
-    local part words result wall user system cpu wanted TIMEFORMAT='%R %U %S'
+    local part words result times wall user system cpu wanted TIMEFORMAT='%R %U %S'
     for part in "$@"; do
         wanted="$(among "$part" "${chosen[@]}")"
         if [ -z "$wanted" ] || [ -e "$logs/failed" ]; then continue; fi
@@ -46,7 +46,9 @@ lane() {
         result=passed
         { time "ci/${words[0]}.sh" "${words[@]:1}" </dev/null >"$logs/$part" 2>&1; } 2>"$logs/time-$part" || result=failed
         if [ "$result" = failed ]; then echo "$part" >>"$logs/failed"; fi
-        read -r wall user system <"$logs/time-$part"
+        # Above the times stands what the shell says of a script that a signal ended.
+        times="$(tail -n 1 "$logs/time-$part")"
+        read -r wall user system <<<"$times"
         cpu="$(awk "BEGIN { print $user + $system }")"
         echo "$result $wall $cpu $part"
     done
