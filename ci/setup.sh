@@ -47,9 +47,8 @@ fi
 oldest="$(manifest rust-version)"
 toolchains="$(rustup toolchain list)"
 grep -q "^$oldest-" <<<"$toolchains" || rustup toolchain install "$oldest" --profile minimal
-# Where the core is run or compiled, beside this machine: the targets of ci/wasm.sh.
-rustup --quiet target add wasm32-wasip1 wasm32-unknown-unknown aarch64-unknown-linux-gnu \
-    aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-msvc
+read -ra targets <<<"$CORE_TARGETS"
+rustup --quiet target add "${targets[@]}"
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 # Rust's own library, to be instrumented with ours.
