@@ -195,3 +195,36 @@ fn a_changed_figure_fails() {
         assert!(failures[0].starts_with(&format!("{name}:{line}: ")), "{failures:?}");
     }
 }
+
+/// Of each kind: a line that is none of its rows is an error, which names the line.
+#[test]
+fn what_is_no_row_is_an_error() {
+    for (kind, line, expected) in [
+        ("grammar", r#"["2/m"]"#, "expected a text and what it is read as, or its error"),
+        ("client_keys", r#"["@",[]]"#, "expected a peer, its fields, the key and the search's end"),
+        ("client_keys", r#"{"width":{"v4":7,"v6":64},"trust":null}"#, "bad_width: "),
+        ("client_keys_addresses", r#"["1.2.3.4",null]"#, "expected a text and its two keys"),
+        ("client_keys_construct", r#"{"width":{"v4":4294967296,"v6":64}}"#, "expected a width, a trust and "),
+        (
+            "fields",
+            r#"{"section":"decided/0","policies":[{"layers":[{"text":"5","capacity":1}]}]}"#,
+            "expected a policy: ",
+        ),
+        (
+            "fields",
+            r#"{"decision":{},"style":"x"}"#,
+            "expected decisions, a style, an instant and the fields",
+        ),
+        ("fields_construct", r#"{"policy":{"partition":"f","layers":[]}}"#, "expected a policy's label and "),
+        ("waiting", "[1]", "expected an event, its instant, the actions and the next instant"),
+        ("waiting", r#"["sleep",0,[],null]"#, "no event: "),
+        ("waiting", r#"["answer",0,1,0,null,0,[],null]"#, "no event: "),
+        ("waiting", r#"["timer",0.0,[],null]"#, "expected an instant: "),
+        ("waiting", "nonsense", "not a row, expected JSON: "),
+    ] {
+        let text = format!("{{\"ratecell_vectors\":3,\"kind\":\"{kind}\",\"columns\":[]}}\n\n{line}\n");
+        let error = replay("file", text.as_bytes(), &mut Failures::default()).expect_err(line);
+        let error = format!("{error:#}");
+        assert!(error.starts_with(&format!("file:3: {expected}")), "{error}");
+    }
+}
