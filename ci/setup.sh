@@ -23,15 +23,16 @@ done
 cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
-# What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Python.
+# What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Python, Node.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
 }
 for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
     nginx nginx-dev python3 python3-venv; do needs "$package"; done
-# Any Go since Debian's.
+# Any Go since Debian's, and any Node.
 command -v go >/dev/null || needs golang
+command -v node >/dev/null || needs nodejs
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$EUID" -eq 0 ] || root=(sudo)
@@ -46,6 +47,8 @@ fi
 oldest="$(manifest rust-version)"
 toolchains="$(rustup toolchain list)"
 grep -q "^$oldest-" <<<"$toolchains" || rustup toolchain install "$oldest" --profile minimal
+read -ra targets <<<"$CORE_TARGETS"
+rustup --quiet target add "${targets[@]}"
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 # Rust's own library, to be instrumented with ours.

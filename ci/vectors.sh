@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every published vector, of decisions and of logs, by the release build of the program. A changed figure fails.
+# Every published vector, of every kind, by the release build of the program. A changed figure fails.
 source "$(dirname "$0")/lib.sh"
 
 vectors="${1:-vectors}"

@@ -6,29 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use ratecell::Policy;
+use ratecell_vectors::{Judge, Replays, Tally, replay};
 
 use crate::cli::VectorsArgs;
 use crate::output::{print, table};
 
-mod file;
-mod format;
-mod grammar;
+mod keys;
 mod logs;
-mod policy;
-mod resolved;
-mod section;
+
+use keys::Keys;
 
 /// Failures are shown up to this many.
 const FAILURES_SHOWN: u64 = 20;
-
-/// What was counted, of one file or of all.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    sections: u64,
-    rows: u64,
-    passed: u64,
-    failed: u64,
-}
 
 /// The failures of all files, shown as they come.
 #[derive(Debug, Default)]
@@ -36,8 +26,18 @@ struct Failures {
     count: u64,
 }
 
-impl Failures {
-    fn show(&mut self, failure: &str) -> Result<()> {
+impl Replays for Failures {
+    type Decides = Keys;
+
+    fn decides(&mut self, policy: Policy) -> Result<Keys> {
+        Keys::new(policy)
+    }
+
+    fn judge(&self, kind: &str) -> Option<Judge> {
+        logs::judge(kind)
+    }
+
+    fn failed(&mut self, failure: &str) -> Result<()> {
         self.count += 1;
         if self.count <= FAILURES_SHOWN {
             print(failure)?;
@@ -51,7 +51,9 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     let mut total = Tally::default();
     let mut lines = Vec::new();
     for path in args.paths.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.into_iter().flatten() {
-        let tally = file::replay(&path, &mut failures)?;
+        let shown = path.display().to_string();
+        let text = fs::read(&path).with_context(|| shown.clone())?;
+        let tally = replay(&shown, &text, &mut failures)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Tally { sections, rows, passed, failed } = tally;
         lines.push([name, sections.to_string(), rows.to_string(), passed.to_string(), failed.to_string()]);

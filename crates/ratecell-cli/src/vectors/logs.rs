@@ -7,9 +7,8 @@ use ratecell_logs::{
     ClientText, Cost, Filter, Format, FormatError, Group, Line, Lines, Options, Reader, Reason, Record,
     SAMPLE_LINES, Selector, Server, Spread, Value as Field, Window, counts_for_sample, recognise,
 };
+use ratecell_vectors::{Judge, Judged};
 use serde_json::{Map, Value, json};
-
-use super::format::Judge;
 
 type Object = Map<String, Value>;
 
@@ -32,17 +31,18 @@ const ASKED: [&str; 13] = [
 
 /// What judges the rows of a kind of files.
 pub(crate) fn judge(kind: &str) -> Option<Judge> {
-    Some(match kind {
-        "logs" => |row| wrong(row, line),
-        "logs_files" => |row| wrong(row, file),
-        "logs_compile" => |row| wrong(row, compile),
-        "logs_times" => |row| wrong(row, times),
+    let answer = match kind {
+        "logs" => line,
+        "logs_files" => file,
+        "logs_compile" => compile,
+        "logs_times" => times,
         _ => return None,
-    })
+    };
+    Some(Box::new(move |row| judged(ratecell_vectors::object(row)?, answer)))
 }
 
-/// What is wrong with a row; `None` if it is what `answer` gives.
-fn wrong(row: &Object, answer: fn(&Object) -> Result<Object>) -> Result<Option<String>> {
+/// Whether a row is what `answer` gives.
+fn judged(row: &Object, answer: fn(&Object) -> Result<Object>) -> Result<Judged> {
     let got = answer(row)?;
     let expected: Object = row
         .iter()
@@ -57,7 +57,7 @@ fn wrong(row: &Object, answer: fn(&Object) -> Result<Object>) -> Result<Option<S
         format!("{name}: expected {}, got {}", show(expected.get(name)), show(got.get(name)))
     });
     let differing: Vec<_> = differing.collect();
-    Ok((!differing.is_empty()).then(|| differing.join("; ")))
+    Ok(if differing.is_empty() { Judged::Right } else { Judged::Wrong(differing.join("; ")) })
 }
 
 fn line(row: &Object) -> Result<Object> {

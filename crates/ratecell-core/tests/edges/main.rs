@@ -1,6 +1,5 @@
-//! The edges that all languages share, against their published vectors and their laws.
+//! The edges that all languages share, against their laws.
 
 mod client_keys;
 mod fields;
-mod replay;
 mod waiting;

@@ -1,17 +1,12 @@
 //! Policies as text: what each is read as, or why it is refused.
 
-use anyhow::{Context, Result};
-use ratecell::Policy;
+use anyhow::Result;
+use ratecell_core::Policy;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::format::Judge;
-use super::policy::policy;
-
-/// What judges the rows of a file of texts.
-pub(crate) fn judge(kind: &str) -> Option<Judge> {
-    (kind == "grammar").then_some(wrong)
-}
+use super::{Judged, read};
+use crate::policy::policy;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, untagged)]
@@ -20,9 +15,8 @@ enum Row {
     Refused { text: String, error: String, column: usize, message: String },
 }
 
-/// What does not hold of a row.
-fn wrong(row: &Map<String, Value>) -> Result<Option<String>> {
-    let row = Row::deserialize(row).context("expected a text and what it is read as, or its error")?;
+pub(super) fn text(row: &Value) -> Result<Judged> {
+    let row: Row = read(row, "a text and what it is read as, or its error")?;
     let shown = |text: &str| match text.parse::<Policy>() {
         Ok(policy) => policy.to_string(),
         Err(error) => error.to_string(),
@@ -35,13 +29,13 @@ fn wrong(row: &Map<String, Value>) -> Result<Option<String>> {
     };
     let got = shown(text);
     if got != expected {
-        return Ok(Some(format!("expected {expected}, got {got}")));
+        return Ok(Judged::compared(&expected, &got));
     }
-    let Row::Accepted { canonical, policy: json, .. } = &row else { return Ok(None) };
+    let Row::Accepted { canonical, policy: json, .. } = &row else { return Ok(Judged::Right) };
     let meant = policy(json);
     if meant != text.parse() || meant != canonical.parse() {
         let meant = meant.map_or_else(|error| error.to_string(), |policy| policy.to_string());
-        return Ok(Some(format!("expected {meant}, got {got}")));
+        return Ok(Judged::Wrong(format!("expected {meant}, got {got}")));
     }
-    Ok(None)
+    Ok(Judged::Right)
 }

@@ -1,6 +1,6 @@
 //! What the library made of a policy's parameters, against what the vectors state.
 
-use ratecell::{Policy, Resolved};
+use ratecell_core::{Policy, Resolved};
 use serde_json::{Map, Value, json};
 
 /// The differences from what is stated, each as `name: expected, got`; `None` if there are none.

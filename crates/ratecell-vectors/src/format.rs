@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
-use ratecell::{Decision, Outcome};
+use ratecell_core::{Decision, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{grammar, logs};
+use crate::rows::{self, Judge};
 
 /// The version of files of decisions, the value of `ratecell_vectors` in the first line.
 const DECISIONS: u64 = 1;
@@ -25,35 +25,34 @@ struct Header {
     columns: Vec<String>,
 }
 
-/// Says what is wrong with a row; `None` if it is right.
-pub(crate) type Judge = fn(&Map<String, Value>) -> Result<Option<String>>;
-
 /// What is in a file.
-#[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// Decisions of limiters.
     Decisions,
-    /// Rows of which each stands by itself.
+    /// Rows that are judged by themselves.
     Rows(Judge),
-    /// Vectors of a kind that this program does not know, and their version.
+    /// Vectors of a kind that nothing here judges, and their version.
     Unknown(String, u64),
 }
 
-/// Reads the first line of a file.
-pub(crate) fn kind(line: &[u8]) -> Result<Kind> {
+/// Reads the first line of a file. Of a kind that is not known here, the caller may have a judge.
+pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;
-    match (version, grammar::judge(&kind).or_else(|| logs::judge(&kind))) {
-        (DECISIONS, _) if columns == COLUMNS => Ok(Kind::Decisions),
-        (DECISIONS, _) => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
-        (KINDS, Some(judge)) => Ok(Kind::Rows(judge)),
-        _ => Ok(Kind::Unknown(kind, version)),
-    }
+    Ok(match version {
+        DECISIONS if columns == COLUMNS => Kind::Decisions,
+        DECISIONS => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
+        KINDS => match rows::judge(&kind).or_else(|| others(&kind)) {
+            Some(judge) => Kind::Rows(judge),
+            None => Kind::Unknown(kind, version),
+        },
+        _ => Kind::Unknown(kind, version),
+    })
 }
 
-/// Reads a row that is an object.
-pub(crate) fn object(line: &[u8]) -> Result<Map<String, Value>> {
-    parse(line, "not a row, expected an object")
+/// Reads a row of any kind but decisions.
+pub(crate) fn row(line: &[u8]) -> Result<Value> {
+    parse(line, "not a row, expected JSON")
 }
 
 fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], wrong: &str) -> Result<T> {

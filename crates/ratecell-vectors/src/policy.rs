@@ -1,6 +1,6 @@
 //! From a policy in the vectors' JSON to a policy of the library, through its text.
 
-use ratecell::{Policy, PolicyError};
+use ratecell_core::{Policy, PolicyError};
 use serde_json::{Map, Value};
 
 const LIMIT_NAMES: [&str; 3] = ["limit", "refill", "leak"];

@@ -1,27 +1,77 @@
 //! One file of vectors, replayed from the first line to the last.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
-use ratecell::{Policy, PolicyError};
+use ratecell_core::{Decision, Policy, PolicyError};
 use serde_json::{Map, Value};
 
-use super::format::{Kind, Line, Row, kind, object};
-use super::policy::policy;
-use super::resolved::differences;
-use super::section::Section;
-use super::{Failures, Tally};
+use crate::format::{Answer, Kind, Line, Row, kind, row};
+use crate::policy::policy;
+use crate::resolved::differences;
+use crate::rows::{Judge, Judged};
 
-pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
-    let name = path.display().to_string();
-    let text = fs::read(path).with_context(|| name.clone())?;
+/// Keys with their states under one policy: what decides the requests of one section of a file, in their order.
+pub trait Decides {
+    /// Decides `cost` units of `key` at `now_ns`, and charges them if they are allowed.
+    fn decide(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision;
+
+    /// How many keys did not find room: any is a failure of the section.
+    fn keys_without_room(&self) -> u64 {
+        0
+    }
+}
+
+/// The caller of a replay.
+pub trait Replays {
+    /// What decides.
+    type Decides: Decides;
+
+    /// Something that has seen no request, for the requests of one section.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made, which ends the replay.
+    fn decides(&mut self, policy: Policy) -> Result<Self::Decides>;
+
+    /// What judges a kind of files that this crate does not know.
+    fn judge(&self, kind: &str) -> Option<Judge> {
+        let _ = kind;
+        None
+    }
+
+    /// Takes the text of a failure, which begins with the file's name and the line's number.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be shown, which ends the replay.
+    fn failed(&mut self, failure: &str) -> Result<()>;
+}
+
+/// What was counted of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lines that start a section.
+    pub sections: u64,
+    /// Lines that state something.
+    pub rows: u64,
+    /// Rows that are as stated.
+    pub passed: u64,
+    /// Rows that are not, and failures of whole sections and files.
+    pub failed: u64,
+}
+
+/// Replays the file called `name` that has these bytes, from the first line to the last. A file of a kind that is not
+/// known is one failure.
+///
+/// # Errors
+///
+/// A line is none of its kind, or the caller's own error.
+pub fn replay(name: &str, text: &[u8], caller: &mut impl Replays) -> Result<Tally> {
     let mut lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     let (_, first) = lines.next().unwrap_or_default();
-    let kind = kind(first).with_context(|| format!("{name}:1"))?;
+    let kind = kind(first, |kind| caller.judge(kind)).with_context(|| format!("{name}:1"))?;
     let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
 
-    let mut replay = Replay { name: &name, line: 1, section: None, tally: Tally::default(), failures };
+    let mut replay = Replay { name, line: 1, section: None, tally: Tally::default(), caller };
     match kind {
         Kind::Decisions => {
             for (number, line) in lines {
@@ -32,11 +82,11 @@ pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
             }
             replay.end_section()?;
         }
-        Kind::Rows(judge) => {
+        Kind::Rows(mut judge) => {
             for (number, line) in lines {
                 replay.line = number;
-                let wrong = object(line).and_then(|row| judge(&row));
-                replay.answered(line, wrong.with_context(|| format!("{name}:{number}"))?)?;
+                let judged = row(line).and_then(|row| judge(&row));
+                replay.judged(line, judged.with_context(|| format!("{name}:{number}"))?)?;
             }
         }
         Kind::Unknown(kind, version) => {
@@ -49,15 +99,22 @@ pub(crate) fn replay(path: &Path, failures: &mut Failures) -> Result<Tally> {
     Ok(replay.tally)
 }
 
-struct Replay<'a> {
+struct Replay<'a, R: Replays> {
     name: &'a str,
     line: usize,
-    section: Option<Section>,
+    section: Option<Section<R::Decides>>,
     tally: Tally,
-    failures: &'a mut Failures,
+    caller: &'a mut R,
 }
 
-impl Replay<'_> {
+struct Section<D> {
+    name: String,
+    line: usize,
+    /// `None` where the policy was refused: then no row can pass.
+    decides: Option<D>,
+}
+
+impl<R: Replays> Replay<'_, R> {
     fn line(&mut self, line: Line<'_>, text: &str) -> Result<()> {
         match line {
             Line::Row(row) => self.row(&row, text),
@@ -84,7 +141,8 @@ impl Replay<'_> {
         };
         self.tally.rows += 1;
         let expected = row.answer();
-        let got = section.decide(row);
+        let decides = section.decides.as_mut();
+        let got = decides.map(|decides| Answer::from(decides.decide(&row.key, row.cost, row.now_ns)));
         if got == Some(expected) {
             self.tally.passed += 1;
             return Ok(());
@@ -105,13 +163,14 @@ impl Replay<'_> {
         if let Some(wrong) = wrong {
             self.fail(self.line, &format!("section {name}: {wrong}"))?;
         }
-        self.section = Some(Section::new(name, self.line, made.ok())?);
+        let decides = made.ok().map(|policy| self.caller.decides(policy)).transpose()?;
+        self.section = Some(Section { name, line: self.line, decides });
         Ok(())
     }
 
     fn end_section(&mut self) -> Result<()> {
         let Some(section) = self.section.take() else { return Ok(()) };
-        match section.keys_without_room() {
+        match section.decides.as_ref().map_or(0, Decides::keys_without_room) {
             0 => Ok(()),
             keys => {
                 let what =
@@ -125,8 +184,15 @@ impl Replay<'_> {
         self.counted(wrong.map(|wrong| format!("policy {}: {wrong}", Value::Object(json.clone()))))
     }
 
-    fn answered(&mut self, row: &[u8], wrong: Option<String>) -> Result<()> {
-        self.counted(wrong.map(|wrong| format!("row {}: {wrong}", String::from_utf8_lossy(row))))
+    fn judged(&mut self, row: &[u8], judged: Judged) -> Result<()> {
+        match judged {
+            Judged::Section => {
+                self.tally.sections += 1;
+                Ok(())
+            }
+            Judged::Right => self.counted(None),
+            Judged::Wrong(how) => self.counted(Some(format!("row {}: {how}", String::from_utf8_lossy(row)))),
+        }
     }
 
     fn counted(&mut self, wrong: Option<String>) -> Result<()> {
@@ -140,7 +206,7 @@ impl Replay<'_> {
 
     fn fail(&mut self, line: usize, what: &str) -> Result<()> {
         self.tally.failed += 1;
-        self.failures.show(&format!("{}:{line}: {what}", self.name))
+        self.caller.failed(&format!("{}:{line}: {what}", self.name))
     }
 }
 

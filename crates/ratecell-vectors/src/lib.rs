@@ -1,0 +1,21 @@
+//! Replays the published vectors, for whatever decides as they say.
+//!
+//! A file of vectors has a first line that names its kind, and a row a line behind it. [`replay`] reads a file of any
+//! kind: of decisions, which the caller's [`Decides`] makes; of policies as text, client keys, HTTP fields and
+//! waiting, which `ratecell-core` answers; and of the kinds that the caller has a [`Judge`] for.
+//!
+//! ```text
+//! policy → resolved → rows → format → replay
+//! ```
+//!
+//! Each module imports only from those to its left.
+#![forbid(unsafe_code)]
+
+mod policy;
+mod resolved;
+mod rows;
+mod format;
+mod replay;
+
+pub use replay::{Decides, Replays, Tally, replay};
+pub use rows::{Judge, Judged, object};
