@@ -37,7 +37,7 @@ nginx_here() {
 }
 
 # Downloads nginx's own sources, of the version that is installed, from where apt has its packages: nginx-dev has only
-# headers. Fails where there are none.
+# headers. The file `tarball` is not there where apt has none.
 download() {
     local package version apt file
     version="$(nginx -v 2>&1 | sed 's/.*nginx\///; s/ .*//')"
@@ -59,20 +59,21 @@ download() {
         if [ -f "$tarball" ]; then break; fi
     done
     rm -rf "$static/apt"
-    [ -f "$tarball" ]
 }
 
 # An nginx with the module built in: RATECELL_NGINX_STATIC is its path.
 build_static() {
-    if ! diff -q <(nginx_here) "$static/nginx.txt" >/dev/null 2>&1; then
+    nginx_here >"$out/static.now"
+    if ! cmp -s "$out/static.now" "$static/nginx.txt"; then
         rm -rf "$static"
         mkdir -p "$static"
     fi
-    if ! download; then
-        left_out "nginx with the module built in: apt has no sources of $(nginx -v 2>&1)"
+    download
+    if [ ! -f "$tarball" ]; then
+        left_out "nginx with the module built in: apt has no ${tarball##*/}"
         return
     fi
-    nginx_here >"$static/nginx.txt"
+    mv "$out/static.now" "$static/nginx.txt"
     if [ ! -f "$static/objs/Makefile" ] || [ bindings/nginx/config -nt "$static/objs/Makefile" ]; then
         rm -rf "$static/objs" "$static/sources"
         mkdir "$static/sources"

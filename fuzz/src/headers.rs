@@ -240,8 +240,8 @@ fn number(field: Field, decision: &ratecell_decision) -> Option<u64> {
         Field::XRateLimitRemaining => Some(decision.remaining),
         Field::XRateLimitReset => Some(decision.reset_after_ns.div_ceil(SECOND)),
         Field::RetryAfter => {
-            let is_denied = decision.outcome == RATECELL_DENIED as i32;
-            is_denied.then(|| decision.retry_after_ns.div_ceil(SECOND).max(1))
+            let sent = decision.outcome == RATECELL_DENIED as i32 && decision.retry_after_ns != u64::MAX;
+            sent.then(|| decision.retry_after_ns.div_ceil(SECOND).max(1))
         }
         _ => None,
     }

@@ -3,8 +3,9 @@
 //!
 //! Where the system's clock itself is this counter, scaled, a reading of both is an *anchor*, from which the
 //! counter tells the time for a third of a millisecond. It is scaled by a little less than it should be, so that
-//! neither the error of the measurement nor the slewing of the system's clock (at most 0.05 %) can bring it ahead:
-//! two processes that share a table, by whichever way they read the clock, allow nothing too early.
+//! neither the error of the measurement nor the slewing of the system's clock (at most 0.05 % by ntpd and adjtime) can
+//! bring it ahead: two processes that share a table, by whichever way they read the clock, allow nothing too early.
+//! chronyd may slew by more, up to 8 %: while it does, the time may be ahead by that part of an anchor's life.
 
 use core::arch::x86_64::{_mm_lfence, _rdtsc};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -126,11 +127,17 @@ fn measure(reading: Reading) {
     // Never waited for, so a thread that is stopped in here holds up no other.
     let Ok(mut first) = FIRST.try_lock() else { return };
     match reading.since(*first.get_or_insert(reading)) {
-        // Relaxed: anchors are made with it by whoever sees it.
-        Since::Scale(scale) => COUNTER.scale.store(scale.max(UNMEASURED), Ordering::Relaxed),
+        Since::Scale(scale) => keep(&COUNTER.scale, scale),
         Since::TooLittle => {}
         Since::Anew => *first = Some(reading),
     }
+}
+
+/// The first scale that is measured stays: an offset fits only the scale that it was made with, and a thread may measure
+/// again that read the clocks before the first was there.
+fn keep(place: &AtomicU64, scale: u64) {
+    // Relaxed: anchors are made with it by whoever sees it.
+    let _ = place.compare_exchange(UNMEASURED, scale.max(UNMEASURED), Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// What two readings say.
@@ -164,6 +171,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn a_scale_stays() {
+        let place = AtomicU64::new(UNMEASURED);
+        keep(&place, 1 << 30);
+        keep(&place, 1 << 31);
+        assert_eq!(place.load(Ordering::Relaxed), 1 << 30);
+    }
 
     #[test]
     fn the_scale_is_measured_as_soon_as_it_is_precise() {

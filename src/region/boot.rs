@@ -95,6 +95,9 @@ impl Sight {
             return Relation::OtherBoot;
         }
         let other = match [self.boot.namespace, here.boot.namespace] {
+            // A system without time namespaces tells none. The wall clock is not believed; a clock that has gone back is
+            // another.
+            [0, 0] => ids_known && here.monotonic < self.monotonic,
             [0, _] | [_, 0] => self.clocks_differ(here, medium) && ids_known,
             [held, own] => {
                 // The wall clock is not believed within one namespace: it may have been set.
@@ -192,6 +195,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn without_time_namespaces_the_wall_clock_is_not_believed() {
+        let boot = Boot { namespace: 0, ..BOOT };
+        let held = sight(boot, START, 20, 0);
+        for started in [START - 9_000_000, START + 2_000, START + 9_000_000] {
+            assert_eq!(held.relation(&sight(boot, started, 5_000, 0), Medium::File), Relation::Same);
+        }
+        assert_eq!(held.relation(&sight(boot, START, 19, 0), Medium::File), Relation::OtherNamespace);
     }
 
     #[test]

@@ -191,12 +191,12 @@ fn is_blank(mut file: &File) -> io::Result<bool> {
 }
 
 /// Makes the file so many zeros, for which the file system has set the room aside: were it missing later, a store would
-/// kill the process. Where it has no room, it keeps what it had.
+/// kill the process. Where there is no room, it is left empty.
 fn reserve(mut file: &File, len: usize) -> io::Result<()> {
     file.set_len(0)?;
     let reserved = match fallocate(file, FallocateFlags::empty(), 0, len as u64) {
-        // The file system cannot: by writing them.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+        // The file system cannot, or gives up at each signal: by writing them.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => {
             file.rewind()?;
             io::copy(&mut io::repeat(0).take(len as u64), &mut file).map(|_| ())
         }

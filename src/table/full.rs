@@ -3,8 +3,8 @@
 use super::geometry::Address;
 use super::layout::Version;
 use super::{Table, Verdict, WhenFull};
-use ratecell_core::Decision;
 use ratecell_core::algorithm::Algorithm;
+use ratecell_core::{Decision, Outcome};
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// Charges the cell that newcomers without room share.
@@ -61,9 +61,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
     ) -> Decision {
         let unkept = algorithm.report(0, now, cost);
-        match self.when_full {
-            WhenFull::Allow => unkept,
-            WhenFull::Evict | WhenFull::Share | WhenFull::Deny => unkept.without_room(free_at, now),
+        match (self.when_full, unkept.outcome()) {
+            (WhenFull::Allow, _) | (_, Outcome::Never | Outcome::ClockRange) => unkept,
+            (WhenFull::Evict | WhenFull::Share | WhenFull::Deny, _) => unkept.without_room(free_at, now),
         }
     }
 }

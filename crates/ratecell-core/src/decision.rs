@@ -122,10 +122,10 @@ impl Decision {
         }
     }
 
-    /// The decision that says this: one that was sent here by another process, or that a test makes up.
+    /// A decision with these fields: one that another process sent, or that a test makes up.
     ///
-    /// Whether it can ever go is the outcome's to say: of a denial a `retry_after_ns` of [`NEVER`](Self::NEVER) is
-    /// the longest wait, and of [`Outcome::Never`] and [`Outcome::ClockRange`] any is `NEVER`.
+    /// A denial with a `retry_after_ns` of [`NEVER`](Self::NEVER) is one whose wait is not known; no limiter makes one.
+    /// Of [`Outcome::Never`] and [`Outcome::ClockRange`] it is `NEVER`, whatever is given.
     pub const fn new(
         outcome: Outcome,
         limit: u64,
@@ -137,7 +137,6 @@ impl Decision {
     ) -> Self {
         let retry_after_ns = match outcome {
             Outcome::Never | Outcome::ClockRange => Self::NEVER,
-            Outcome::Allowed | Outcome::Denied if retry_after_ns == Self::NEVER => Self::LONGEST,
             Outcome::Allowed | Outcome::Denied => retry_after_ns,
         };
         Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
@@ -175,17 +174,17 @@ impl Decision {
     }
 
     /// How long until the same cost would be allowed, with no other traffic on the key: exact, 1 ns
-    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be. What is longer than
-    /// 2^64 - 2 ns is that long.
+    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be, or if a decision that was made
+    /// [`new`](Self::new) does not say. What is longer than 2^64 - 2 ns is that long.
     ///
     /// It is exact by the limiter's own clock, which is never ahead of CLOCK_MONOTONIC and up to about a
     /// microsecond behind it (where another thread was preempted while it measured the clocks, 0.2 % of that
     /// preemption): a wait of exactly this by another clock may end that much too early.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
-        match self.outcome {
-            Outcome::Never | Outcome::ClockRange => None,
-            Outcome::Allowed | Outcome::Denied => Some(Duration::from_nanos(self.retry_after_ns)),
+        match self.retry_after_ns {
+            Self::NEVER => None,
+            ns => Some(Duration::from_nanos(ns)),
         }
     }
 

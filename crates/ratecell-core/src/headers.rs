@@ -220,7 +220,7 @@ const fn seconds(ns: u64) -> u64 {
 
 fn retry_after(decision: &Decision) -> Option<u64> {
     match decision.outcome {
-        Outcome::Denied => Some(seconds(decision.retry_after_ns).max(1)),
+        Outcome::Denied => decision.retry_after().map(|_| seconds(decision.retry_after_ns).max(1)),
         Outcome::Allowed | Outcome::Never | Outcome::ClockRange => None,
     }
 }
