@@ -10,6 +10,7 @@ use ratecell::Policy;
 use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
+use crate::zone::Zone;
 
 /// Rate limits: replay a log through them, try one, check that they decide as published.
 ///
@@ -76,9 +77,12 @@ pub(crate) struct ReplayArgs {
     #[arg(long = "pointer", value_name = "FIELD=/POINTER")]
     pub(crate) pointers: Vec<String>,
 
-    /// The zone of times that are written without an offset: +hh:mm, -hh:mm, or seconds east of UTC.
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
-    pub(crate) zone: Option<i32>,
+    /// The zone of times that are written without an offset: +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of
+    /// UTC.
+    ///
+    /// Four digits after a sign are hours and minutes. Seconds have no sign, or a sign and five digits: 3600, -18000.
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) zone: Option<Zone>,
 
     /// When a request is decided: at its stamp, or at its arrival, which is earlier by its duration where the stamp
     /// is that of its end.
@@ -127,28 +131,6 @@ pub(crate) enum Order {
 pub(crate) enum SpreadArg {
     Even,
     Together,
-}
-
-/// Seconds east of UTC.
-fn zone(text: &str) -> Result<i32, String> {
-    let wrong = || "expected +hh:mm, -hh:mm, or seconds east of UTC".to_owned();
-    let seconds = match text.split_once(':') {
-        None => text.parse().ok(),
-        Some((hours, minutes)) => {
-            let number =
-                |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i32::from);
-            let sign = match hours.as_bytes().first() {
-                Some(b'+') => Some(1),
-                Some(b'-') => Some(-1),
-                _ => None,
-            };
-            sign.and_then(|sign| {
-                let minutes = number(minutes).filter(|minutes| *minutes < 60)?;
-                Some(sign * (number(&hours[1..])? * 3600 + minutes * 60))
-            })
-        }
-    };
-    seconds.filter(|seconds| (-86_399..=86_399).contains(seconds)).ok_or_else(wrong)
 }
 
 fn window(text: &str) -> Result<SignedDuration, String> {

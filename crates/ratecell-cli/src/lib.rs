@@ -9,6 +9,7 @@ mod check;
 mod output;
 mod replay;
 mod vectors;
+mod zone;
 
 use cli::{Cli, Command};
 

@@ -24,13 +24,14 @@ use tally::Tally;
 
 pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut options = Options::default();
-    options.zone = args.zone;
+    options.zone = args.zone.map(|zone| zone.seconds);
     for pointer in &args.pointers {
         let (field, pointer) = pointer.split_once('=').unwrap_or((pointer, ""));
         options.set_pointer(field, pointer).map_err(|error| anyhow!("--pointer: {error}"))?;
     }
     let assumptions = Assumptions {
         at: args.at,
+        zone: args.zone,
         window_ns: match args.order {
             Order::Time => Some(u64::try_from(args.window.as_nanos()).unwrap_or(u64::MAX)),
             Order::File => None,

@@ -72,6 +72,8 @@ pub(crate) struct MalformedReport {
 pub(crate) struct Assumed {
     /// `stamp` or `arrival`.
     pub(crate) at: &'static str,
+    /// Of times that are written without an offset, as `+hh:mm`, if it was given.
+    pub(crate) zone: Option<String>,
     /// `time` or `file`.
     order: &'static str,
     window_s: Option<f64>,
@@ -197,7 +199,7 @@ impl FileReport {
 
 impl Assumed {
     fn new(tally: &Tally) -> Self {
-        let Assumptions { at, window_ns, .. } = tally.assumptions;
+        let Assumptions { at, zone, window_ns, .. } = tally.assumptions;
         // Without a window of their own, the records still went through that of the other assumptions.
         let (late, furthest_back_ns) = tally.late().filter(|_| window_ns.is_some()).unwrap_or_default();
         // Whole seconds, so that it can be typed.
@@ -207,6 +209,7 @@ impl Assumed {
                 At::Stamp => "stamp",
                 At::Arrival => "arrival",
             },
+            zone: zone.map(|zone| zone.to_string()),
             order: if window_ns.is_some() { "time" } else { "file" },
             window_s: window_ns.map(|ns| ns as f64 / NS),
             late,

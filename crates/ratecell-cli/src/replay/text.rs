@@ -28,6 +28,9 @@ impl fmt::Display for Report {
         for file in &self.files {
             write_file(f, file)?;
         }
+        if let Some(zone) = &self.assumed.zone {
+            writeln!(f, "zone       {zone} where a time has no offset")?;
+        }
         writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
         writeln!(f, "decided    at the {}, {}", self.assumed.at, self.assumptions)?;
         let rows = self.policies.iter().map(summary).collect();

@@ -32,11 +32,11 @@ fn bad_arguments() {
         ),
         (
             "replay x -p 1/s --zone CET",
-            "invalid value 'CET' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+            "invalid value 'CET' for '--zone <ZONE>': `CET`: expected +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of UTC such as 3600 or -18000",
         ),
         (
             "replay x -p 1/s --zone +01:60",
-            "invalid value '+01:60' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+            "invalid value '+01:60' for '--zone <ZONE>': `+01:60`: expected +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of UTC such as 3600 or -18000",
         ),
         (
             "replay x -p 1/s --window 60",
@@ -125,9 +125,12 @@ fn a_time_without_an_offset_ends_the_run() {
         line,
         "ratecell: standard input:1: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00"
     );
-    for zone in ["+01:30", "5400"] {
+    for zone in ["+01:30", "+0130", "5400"] {
         let out = ratecell_with(&["replay", "-p", "1/s", "--zone", zone], log).quiet_success();
         assert!(out.contains("first      2015-05-17T08:35:03Z"), "{out}");
+        assert!(out.contains("zone       +01:30 where a time has no offset\n"), "{out}");
+        let json = ratecell_with(&["replay", "-p", "1/s", "--json", "--zone", zone], log).quiet_success();
+        assert!(json.contains(r#""zone":"+01:30""#), "{json}");
     }
     let out = ratecell_with(&["replay", "-p", "1/s", "--zone", "-01:30"], log).quiet_success();
     assert!(out.contains("first      2015-05-17T11:35:03Z"), "{out}");
