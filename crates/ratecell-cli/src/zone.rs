@@ -62,7 +62,7 @@ impl fmt::Display for Zone {
         let sign = if self.seconds < 0 { '-' } else { '+' };
         let seconds = self.seconds.unsigned_abs();
         write!(f, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60)?;
-        if seconds % 60 > 0 {
+        if !seconds.is_multiple_of(60) {
             write!(f, ":{:02}", seconds % 60)?;
         }
         Ok(())
