@@ -64,6 +64,9 @@ pub(crate) struct ReplayArgs {
 
     /// Decide only these requests: a field, `=`, `!=`, `^=` (begins with), `<` or `>`, and a value, such as
     /// status=4xx or path^=/api/. May be given several times; all must hold.
+    ///
+    /// The values of `<` and `>` are whole numbers. A class of statuses, 1xx to 9xx, goes with `=` and `!=`. `!=` alone
+    /// holds for what is not there.
     #[arg(long = "where", value_name = "FILTER")]
     pub(crate) filters: Vec<Filter>,
 

@@ -51,6 +51,14 @@ fn bad_arguments() {
             "invalid value 'status' for '--where <FILTER>': `status`: expected a field, =, !=, ^=, < or >, and a value, such as status=4xx or path^=/api",
         ),
         (
+            "replay x -p 1/s --where status>=400",
+            "invalid value 'status>=400' for '--where <FILTER>': `status>=400`: `=400` is no whole number, as < and > need",
+        ),
+        (
+            "replay x -p 1/s --where status!=4XX",
+            "invalid value 'status!=4XX' for '--where <FILTER>': `status!=4XX`: `4XX` is no status: expected one such as 404, or a class, 1xx to 9xx",
+        ),
+        (
             "replay x -p 1/s --pointer who=/a",
             "--pointer: `who` is no field: expected one of time, client, user, request, method, target, protocol, status, bytes, host, referer, agent, x_forwarded_for",
         ),
