@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -56,11 +57,13 @@ pub(crate) struct ReplayArgs {
     ///
     /// A client is one IPv4 address, or the /64 of an IPv6 address.
     #[arg(long, value_name = "KEY", default_value = "client")]
-    pub(crate) key: Selector,
+    pub(crate) key: Written<Selector>,
 
     /// The units that a request takes: a number, or a field, perhaps divided and rounded up, such as bytes/1024.
+    ///
+    /// A request without the field is decided at no cost. The report counts these; if all are, that is an error.
     #[arg(long, value_name = "COST", default_value = "1")]
-    pub(crate) cost: Cost,
+    pub(crate) cost: Written<Cost>,
 
     /// Decide only these requests: a field, `=`, `!=`, `^=` (begins with), `<` or `>`, and a value, such as
     /// status=4xx or path^=/api/. May be given several times; all must hold.
@@ -68,7 +71,7 @@ pub(crate) struct ReplayArgs {
     /// The values of `<` and `>` are whole numbers. A class of statuses, 1xx to 9xx, goes with `=` and `!=`. `!=` alone
     /// holds for what is not there.
     #[arg(long = "where", value_name = "FILTER")]
-    pub(crate) filters: Vec<Filter>,
+    pub(crate) filters: Vec<Written<Filter>>,
 
     /// How the lines are written: combined, vhost_combined, json, caddy, traefik, envoy, haproxy, alb, s3 or w3c;
     /// nginx:LOG_FORMAT or apache:LOGFORMAT with the string of the server's configuration. Before each of them
@@ -134,6 +137,21 @@ pub(crate) enum Order {
 pub(crate) enum SpreadArg {
     Even,
     Together,
+}
+
+/// A value with its text, which the report repeats.
+#[derive(Clone, Debug)]
+pub(crate) struct Written<T> {
+    pub(crate) text: String,
+    pub(crate) value: T,
+}
+
+impl<T: FromStr> FromStr for Written<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        Ok(Self { text: text.to_owned(), value: text.parse()? })
+    }
 }
 
 fn window(text: &str) -> Result<SignedDuration, String> {

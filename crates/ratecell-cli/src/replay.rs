@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread};
 
-use crate::cli::{At, Order, ReplayArgs, SpreadArg};
+use crate::cli::{At, Order, ReplayArgs, SpreadArg, Written};
 use crate::output::print;
 
 mod assumptions;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut inputs = Inputs::open(&args.files, args.format.as_ref(), &options)?;
     let tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
     let (key, cost, filters) = (args.key, args.cost, args.filters);
-    let mut question = Question { key, cost, filters, at: args.at, undecided: Undecided::default() };
+    let mut question = Question { key, cost, filters, at: args.at, counts: Counts::default() };
     let mut pipeline = Pipeline::start(tally);
     for input in &mut inputs.files {
         read(input, &mut question, &mut pipeline)?;
@@ -52,9 +52,11 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let (keys, tally) = pipeline.finish();
     inputs.progress.finish_and_clear();
 
-    let undecided = question.undecided;
-    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, undecided)) };
-    let report = Report::new(&keys, &tally, period, undecided, &inputs.files, args.top);
+    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, question.counts)) };
+    if question.counts.no_cost == tally.records {
+        bail!("--cost {}: none of {} requests has a number in that field", question.cost.text, tally.records);
+    }
+    let report = Report::new(&keys, &tally, period, &question, &inputs.files, args.top);
     if args.json {
         for warning in report.warnings() {
             eprintln!("ratecell: {warning}");
@@ -67,20 +69,22 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
 
 /// What of a record is decided.
 struct Question {
-    key: Selector,
-    cost: Cost,
-    filters: Vec<Filter>,
+    key: Written<Selector>,
+    cost: Written<Cost>,
+    filters: Vec<Written<Filter>>,
     at: At,
-    undecided: Undecided,
+    counts: Counts,
 }
 
-/// Records that are not decided.
+/// Records to which the question does not apply as it was put.
 #[derive(Clone, Copy, Debug, Default)]
-struct Undecided {
-    /// A filter does not hold.
+struct Counts {
+    /// A filter does not hold: not decided.
     filtered: u64,
-    /// A part of the key is not there.
+    /// A part of the key is not there: not decided.
     no_key: u64,
+    /// The field of the cost is not there, or no number: decided at no cost.
+    no_cost: u64,
 }
 
 /// Hands the records of a file over.
@@ -110,24 +114,26 @@ fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> 
 
 impl Question {
     fn ask(&mut self, record: &Record<'_>, digits: u8, pipeline: &mut Pipeline) {
-        if !self.filters.iter().all(|filter| filter.holds(record)) {
-            self.undecided.filtered += 1;
+        if !self.filters.iter().all(|filter| filter.value.holds(record)) {
+            self.counts.filtered += 1;
             return;
         }
-        let Some(key) = self.key.key(record, ClientText::Key) else {
-            self.undecided.no_key += 1;
+        let Some(key) = self.key.value.key(record, ClientText::Key) else {
+            self.counts.no_key += 1;
             return;
         };
+        let cost = self.cost.value.known(record);
+        self.counts.no_cost += u64::from(cost.is_none());
         let time_ns = match self.at {
             At::Stamp => record.time_ns(),
             At::Arrival => record.arrival_ns(),
         };
-        pipeline.decide(time_ns, &key, self.cost.of(record), digits);
+        pipeline.decide(time_ns, &key, cost.unwrap_or(0), digits);
     }
 }
 
 /// Why nothing was decided.
-fn no_record(files: &[Input], undecided: Undecided) -> String {
+fn no_record(files: &[Input], counts: Counts) -> String {
     let name = match files {
         [only] => only.name.clone(),
         _ => format!("{} files", files.len()),
@@ -136,8 +142,8 @@ fn no_record(files: &[Input], undecided: Undecided) -> String {
     let mut reasons = Vec::new();
     for (count, what) in [
         (malformed, "malformed lines"),
-        (undecided.filtered, "records that --where leaves out"),
-        (undecided.no_key, "records without the --key"),
+        (counts.filtered, "records that --where leaves out"),
+        (counts.no_key, "records without the --key"),
     ] {
         if count > 0 {
             reasons.push(format!("{count} {what}"));
