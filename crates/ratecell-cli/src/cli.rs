@@ -1,16 +1,18 @@
 //! The arguments.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use ratecell::Policy;
 use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
+use crate::output::{complain, one_line};
 use crate::zone::Zone;
 
 /// Rate limits: replay a log through them, try one, check that they decide as published.
@@ -91,7 +93,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) zone: Option<Zone>,
 
     /// When a request is decided: at its stamp, or at its arrival, which is earlier by its duration where the stamp
-    /// is that of its end.
+    /// is that of its end. A request without a duration is decided at its stamp; the report counts these.
     #[arg(long, value_enum, default_value_t = At::Stamp)]
     pub(crate) at: At,
 
@@ -203,10 +205,29 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
     }
-    let text = error.render().to_string();
+    complain(wrong(error));
+    ExitCode::from(FAILURE)
+}
+
+/// What is wrong, without the tips and the usage.
+fn wrong(error: &clap::Error) -> String {
+    let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    if let (ErrorKind::ValueValidation, Some(reason)) = (error.kind(), error.source()) {
+        let (value, argument) = (of(ContextKind::InvalidValue), of(ContextKind::InvalidArg));
+        return format!("invalid value '{value}' for '{argument}': {reason}");
+    }
+    // An argument that is repeated in the message can have a blank line of its own.
+    let mut escaped = clap::Error::new(error.kind()).with_cmd(&Cli::command());
+    for (kind, value) in error.context() {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(one_line(text)),
+            other => other.clone(),
+        };
+        escaped.insert(kind, value);
+    }
     // The first paragraph says what is wrong; the tips and the usage come after it.
+    let text = escaped.render().to_string();
     let wrong: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let wrong = wrong.join(" ");
-    eprintln!("ratecell: {}", wrong.strip_prefix("error: ").unwrap_or(&wrong));
-    ExitCode::from(FAILURE)
+    wrong.strip_prefix("error: ").unwrap_or(&wrong).to_owned()
 }

@@ -75,6 +75,35 @@ fn bad_arguments() {
 }
 
 #[test]
+fn an_argument_with_line_ends_keeps_the_reason_on_one_line() {
+    for (args, expected) in [
+        (
+            &["replay", "x", "-p", "1/s", "--window", "a\n\nb\x1b[2J"][..],
+            "invalid value 'a\\n\\nb\\u{1b}[2J' for '--window <TIME>': expected a time such as 60s, 5m or 0s",
+        ),
+        (
+            &["replay", "x", "-p", "1/s", "--where", "\n\nstatus"],
+            "invalid value '\\n\\nstatus' for '--where <FILTER>': `\\n\\nstatus`: expected a field, =, !=, ^=, < or >, and a value, such as status=4xx or path^=/api",
+        ),
+        (&["vek\n\ntors"], "unrecognized subcommand 'vek\\n\\ntors'"),
+        (&["check", "-p", "1/s", "k", "a\n\nb"], "unexpected argument 'a\\n\\nb' found"),
+        (&["replay", "-p", "1/s", "--a\n\nb"], "unexpected argument '--a\\n\\nb' found"),
+        (
+            &["replay", "x", "-p", "1/s", "--at", "no\n\nw"],
+            "invalid value 'no\\n\\nw' for '--at <AT>' [possible values: stamp, arrival]",
+        ),
+        (
+            &["replay", "x", "-p", "1/s", "--pointer", "w\n\nho=/a"],
+            "--pointer: `w\\n\\nho` is no field: expected one of time, client, user, request, method, target, protocol, status, bytes, host, referer, agent, x_forwarded_for",
+        ),
+    ] {
+        assert_eq!(ratecell(args).error(), format!("ratecell: {expected}"), "{args:?}");
+    }
+    let line = ratecell(&["replay", "/no\n\nlog", "-p", "1/s"]).error();
+    assert!(line.starts_with("ratecell: /no\\n\\nlog: cannot be read, expected a log file: "), "{line}");
+}
+
+#[test]
 fn no_arguments_show_the_help_as_an_error() {
     let run = ratecell(&[]);
     assert_eq!((run.status, &*run.stdout), (Some(2), ""));
