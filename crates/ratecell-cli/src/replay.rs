@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread};
+use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread, StampIs};
 
 use crate::cli::{At, Order, ReplayArgs, SpreadArg, Written};
-use crate::output::print;
+use crate::output::{complain, print};
 
 mod assumptions;
 mod input;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let report = Report::new(&keys, &tally, period, &question, &inputs.files, args.top);
     if args.json {
         for warning in report.warnings() {
-            eprintln!("ratecell: {warning}");
+            complain(warning);
         }
         print(serde_json::to_string(&report)?)
     } else {
@@ -85,6 +85,8 @@ struct Counts {
     no_key: u64,
     /// The field of the cost is not there, or no number: decided at no cost.
     no_cost: u64,
+    /// The stamp is the end, and the arrival, which is asked for, is not known: decided at the stamp.
+    no_duration: u64,
 }
 
 /// Hands the records of a file over.
@@ -126,7 +128,11 @@ impl Question {
         self.counts.no_cost += u64::from(cost.is_none());
         let time_ns = match self.at {
             At::Stamp => record.time_ns(),
-            At::Arrival => record.arrival_ns(),
+            At::Arrival => {
+                let is_unknown = record.stamp_is() == StampIs::End && record.duration_ns().is_none();
+                self.counts.no_duration += u64::from(is_unknown);
+                record.arrival_ns()
+            }
         };
         pipeline.decide(time_ns, &key, cost.unwrap_or(0), digits);
     }

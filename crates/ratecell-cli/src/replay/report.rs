@@ -79,6 +79,8 @@ pub(crate) struct Assumed {
     pub(crate) filters: Vec<String>,
     /// `stamp` or `arrival`.
     pub(crate) at: &'static str,
+    /// Requests that were decided at their stamps, as they have no duration by which their arrival is known.
+    no_duration: u64,
     /// Of times that are written without an offset, as `+hh:mm`, if it was given.
     pub(crate) zone: Option<String>,
     /// `time` or `file`.
@@ -155,13 +157,19 @@ impl Report {
     }
 
     /// What is to be said about counts that do not show what the policies would have done: a line for each format
-    /// that does not fit, one about requests without a cost, one about a window that was too small, and one for each policy that had too little room.
+    /// that does not fit, one about requests without a cost, one about those without a duration, one about a window that was too small, and one for each policy that had too little room.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         let formats = self.files.iter().filter_map(|file| file.warning.clone());
         let no_cost = (self.no_cost > 0).then(|| {
             format!(
                 "{} of {} records have no number for --cost {} and were decided at no cost",
                 self.no_cost, self.records, self.assumed.cost,
+            )
+        });
+        let no_duration = (self.assumed.no_duration > 0).then(|| {
+            format!(
+                "{} of {} records have no duration: decided at their stamps",
+                self.assumed.no_duration, self.records,
             )
         });
         let late = (self.assumed.late > 0).then(|| {
@@ -180,7 +188,7 @@ impl Report {
                 policy.keys.saturating_mul(2),
             )
         });
-        formats.chain(no_cost).chain(late).chain(evicted)
+        formats.chain(no_cost).chain(no_duration).chain(late).chain(evicted)
     }
 }
 
@@ -226,6 +234,7 @@ impl Assumed {
                 At::Stamp => "stamp",
                 At::Arrival => "arrival",
             },
+            no_duration: question.counts.no_duration,
             zone: zone.map(|zone| zone.to_string()),
             order: if window_ns.is_some() { "time" } else { "file" },
             window_s: window_ns.map(|ns| ns as f64 / NS),
