@@ -1,15 +1,19 @@
 //! The arguments.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use ratecell::Policy;
 use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
+use crate::output::{complain, one_line};
+use crate::zone::Zone;
 
 /// Rate limits: replay a log through them, try one, check that they decide as published.
 ///
@@ -55,16 +59,21 @@ pub(crate) struct ReplayArgs {
     ///
     /// A client is one IPv4 address, or the /64 of an IPv6 address.
     #[arg(long, value_name = "KEY", default_value = "client")]
-    pub(crate) key: Selector,
+    pub(crate) key: Written<Selector>,
 
     /// The units that a request takes: a number, or a field, perhaps divided and rounded up, such as bytes/1024.
+    ///
+    /// A request without the field is decided at no cost. The report counts these; if all are, that is an error.
     #[arg(long, value_name = "COST", default_value = "1")]
-    pub(crate) cost: Cost,
+    pub(crate) cost: Written<Cost>,
 
     /// Decide only these requests: a field, `=`, `!=`, `^=` (begins with), `<` or `>`, and a value, such as
     /// status=4xx or path^=/api/. May be given several times; all must hold.
+    ///
+    /// The values of `<` and `>` are whole numbers. A class of statuses, 1xx to 9xx, goes with `=` and `!=`. `!=` alone
+    /// holds for what is not there.
     #[arg(long = "where", value_name = "FILTER")]
-    pub(crate) filters: Vec<Filter>,
+    pub(crate) filters: Vec<Written<Filter>>,
 
     /// How the lines are written: combined, vhost_combined, json, caddy, traefik, envoy, haproxy, alb, s3 or w3c;
     /// nginx:LOG_FORMAT or apache:LOGFORMAT with the string of the server's configuration. Before each of them
@@ -76,12 +85,15 @@ pub(crate) struct ReplayArgs {
     #[arg(long = "pointer", value_name = "FIELD=/POINTER")]
     pub(crate) pointers: Vec<String>,
 
-    /// The zone of times that are written without an offset: +hh:mm, -hh:mm, or seconds east of UTC.
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
-    pub(crate) zone: Option<i32>,
+    /// The zone of times that are written without an offset: +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of
+    /// UTC.
+    ///
+    /// Four digits after a sign are hours and minutes. Seconds have no sign, or a sign and five digits: 3600, -18000.
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) zone: Option<Zone>,
 
     /// When a request is decided: at its stamp, or at its arrival, which is earlier by its duration where the stamp
-    /// is that of its end.
+    /// is that of its end. A request without a duration is decided at its stamp; the report counts these.
     #[arg(long, value_enum, default_value_t = At::Stamp)]
     pub(crate) at: At,
 
@@ -129,26 +141,19 @@ pub(crate) enum SpreadArg {
     Together,
 }
 
-/// Seconds east of UTC.
-fn zone(text: &str) -> Result<i32, String> {
-    let wrong = || "expected +hh:mm, -hh:mm, or seconds east of UTC".to_owned();
-    let seconds = match text.split_once(':') {
-        None => text.parse().ok(),
-        Some((hours, minutes)) => {
-            let number =
-                |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i32::from);
-            let sign = match hours.as_bytes().first() {
-                Some(b'+') => Some(1),
-                Some(b'-') => Some(-1),
-                _ => None,
-            };
-            sign.and_then(|sign| {
-                let minutes = number(minutes).filter(|minutes| *minutes < 60)?;
-                Some(sign * (number(&hours[1..])? * 3600 + minutes * 60))
-            })
-        }
-    };
-    seconds.filter(|seconds| (-86_399..=86_399).contains(seconds)).ok_or_else(wrong)
+/// A value with its text, which the report repeats.
+#[derive(Clone, Debug)]
+pub(crate) struct Written<T> {
+    pub(crate) text: String,
+    pub(crate) value: T,
+}
+
+impl<T: FromStr> FromStr for Written<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        Ok(Self { text: text.to_owned(), value: text.parse()? })
+    }
 }
 
 fn window(text: &str) -> Result<SignedDuration, String> {
@@ -200,10 +205,29 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
     }
-    let text = error.render().to_string();
+    complain(wrong(error));
+    ExitCode::from(FAILURE)
+}
+
+/// What is wrong, without the tips and the usage.
+fn wrong(error: &clap::Error) -> String {
+    let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    if let (ErrorKind::ValueValidation, Some(reason)) = (error.kind(), error.source()) {
+        let (value, argument) = (of(ContextKind::InvalidValue), of(ContextKind::InvalidArg));
+        return format!("invalid value '{value}' for '{argument}': {reason}");
+    }
+    // An argument that is repeated in the message can have a blank line of its own.
+    let mut escaped = clap::Error::new(error.kind()).with_cmd(&Cli::command());
+    for (kind, value) in error.context() {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(one_line(text)),
+            other => other.clone(),
+        };
+        escaped.insert(kind, value);
+    }
     // The first paragraph says what is wrong; the tips and the usage come after it.
+    let text = escaped.render().to_string();
     let wrong: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let wrong = wrong.join(" ");
-    eprintln!("ratecell: {}", wrong.strip_prefix("error: ").unwrap_or(&wrong));
-    ExitCode::from(FAILURE)
+    wrong.strip_prefix("error: ").unwrap_or(&wrong).to_owned()
 }

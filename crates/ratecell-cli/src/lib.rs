@@ -9,6 +9,7 @@ mod check;
 mod output;
 mod replay;
 mod vectors;
+mod zone;
 
 use cli::{Cli, Command};
 
@@ -28,7 +29,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("ratecell: {error:#}");
+        output::complain(format_args!("{error:#}"));
         ExitCode::from(FAILURE)
     })
 }

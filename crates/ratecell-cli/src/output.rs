@@ -26,6 +26,24 @@ pub(crate) fn table<const N: usize>(
     table
 }
 
+/// Text on one line, safe for a terminal: control characters are escaped.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// Reports an error or a warning, on one line of standard error.
+pub(crate) fn complain(of: impl Display) {
+    eprintln!("ratecell: {}", one_line(&of.to_string()));
+}
+
 /// Prints a line, or several. A reader who has seen enough, as `head` has, is no error.
 pub(crate) fn print(text: impl Display) -> Result<()> {
     match writeln!(stdout(), "{text}") {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread};
+use ratecell_logs::{ClientText, Cost, Filter, Line, Options, Reason, Record, Selector, Spread, StampIs};
 
-use crate::cli::{At, Order, ReplayArgs, SpreadArg};
-use crate::output::print;
+use crate::cli::{At, Order, ReplayArgs, SpreadArg, Written};
+use crate::output::{complain, print};
 
 mod assumptions;
 mod input;
@@ -24,13 +24,14 @@ use tally::Tally;
 
 pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut options = Options::default();
-    options.zone = args.zone;
+    options.zone = args.zone.map(|zone| zone.seconds);
     for pointer in &args.pointers {
         let (field, pointer) = pointer.split_once('=').unwrap_or((pointer, ""));
         options.set_pointer(field, pointer).map_err(|error| anyhow!("--pointer: {error}"))?;
     }
     let assumptions = Assumptions {
         at: args.at,
+        zone: args.zone,
         window_ns: match args.order {
             Order::Time => Some(u64::try_from(args.window.as_nanos()).unwrap_or(u64::MAX)),
             Order::File => None,
@@ -43,7 +44,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let mut inputs = Inputs::open(&args.files, args.format.as_ref(), &options)?;
     let tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
     let (key, cost, filters) = (args.key, args.cost, args.filters);
-    let mut question = Question { key, cost, filters, at: args.at, undecided: Undecided::default() };
+    let mut question = Question { key, cost, filters, at: args.at, counts: Counts::default() };
     let mut pipeline = Pipeline::start(tally);
     for input in &mut inputs.files {
         read(input, &mut question, &mut pipeline)?;
@@ -51,12 +52,14 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
     let (keys, tally) = pipeline.finish();
     inputs.progress.finish_and_clear();
 
-    let undecided = question.undecided;
-    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, undecided)) };
-    let report = Report::new(&keys, &tally, period, undecided, &inputs.files, args.top);
+    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, question.counts)) };
+    if question.counts.no_cost == tally.records {
+        bail!("--cost {}: none of {} requests has a number in that field", question.cost.text, tally.records);
+    }
+    let report = Report::new(&keys, &tally, period, &question, &inputs.files, args.top);
     if args.json {
         for warning in report.warnings() {
-            eprintln!("ratecell: {warning}");
+            complain(warning);
         }
         print(serde_json::to_string(&report)?)
     } else {
@@ -66,20 +69,24 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
 
 /// What of a record is decided.
 struct Question {
-    key: Selector,
-    cost: Cost,
-    filters: Vec<Filter>,
+    key: Written<Selector>,
+    cost: Written<Cost>,
+    filters: Vec<Written<Filter>>,
     at: At,
-    undecided: Undecided,
+    counts: Counts,
 }
 
-/// Records that are not decided.
+/// Records to which the question does not apply as it was put.
 #[derive(Clone, Copy, Debug, Default)]
-struct Undecided {
-    /// A filter does not hold.
+struct Counts {
+    /// A filter does not hold: not decided.
     filtered: u64,
-    /// A part of the key is not there.
+    /// A part of the key is not there: not decided.
     no_key: u64,
+    /// The field of the cost is not there, or no number: decided at no cost.
+    no_cost: u64,
+    /// The stamp is the end, and the arrival, which is asked for, is not known: decided at the stamp.
+    no_duration: u64,
 }
 
 /// Hands the records of a file over.
@@ -109,24 +116,30 @@ fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> 
 
 impl Question {
     fn ask(&mut self, record: &Record<'_>, digits: u8, pipeline: &mut Pipeline) {
-        if !self.filters.iter().all(|filter| filter.holds(record)) {
-            self.undecided.filtered += 1;
+        if !self.filters.iter().all(|filter| filter.value.holds(record)) {
+            self.counts.filtered += 1;
             return;
         }
-        let Some(key) = self.key.key(record, ClientText::Key) else {
-            self.undecided.no_key += 1;
+        let Some(key) = self.key.value.key(record, ClientText::Key) else {
+            self.counts.no_key += 1;
             return;
         };
+        let cost = self.cost.value.known(record);
+        self.counts.no_cost += u64::from(cost.is_none());
         let time_ns = match self.at {
             At::Stamp => record.time_ns(),
-            At::Arrival => record.arrival_ns(),
+            At::Arrival => {
+                let is_unknown = record.stamp_is() == StampIs::End && record.duration_ns().is_none();
+                self.counts.no_duration += u64::from(is_unknown);
+                record.arrival_ns()
+            }
         };
-        pipeline.decide(time_ns, &key, self.cost.of(record), digits);
+        pipeline.decide(time_ns, &key, cost.unwrap_or(0), digits);
     }
 }
 
 /// Why nothing was decided.
-fn no_record(files: &[Input], undecided: Undecided) -> String {
+fn no_record(files: &[Input], counts: Counts) -> String {
     let name = match files {
         [only] => only.name.clone(),
         _ => format!("{} files", files.len()),
@@ -135,8 +148,8 @@ fn no_record(files: &[Input], undecided: Undecided) -> String {
     let mut reasons = Vec::new();
     for (count, what) in [
         (malformed, "malformed lines"),
-        (undecided.filtered, "records that --where leaves out"),
-        (undecided.no_key, "records without the --key"),
+        (counts.filtered, "records that --where leaves out"),
+        (counts.no_key, "records without the --key"),
     ] {
         if count > 0 {
             reasons.push(format!("{count} {what}"));

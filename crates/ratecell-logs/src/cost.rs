@@ -23,14 +23,20 @@ pub enum Cost {
 pub struct CostField(Field);
 
 impl Cost {
-    /// The units of a record, at most 2^32-1; none where the field is not there or no number.
+    /// The units of a record, at most 2^32-1; 0 where the field is not there or no number.
     #[must_use]
     pub fn of(&self, record: &Record<'_>) -> u32 {
+        self.known(record).unwrap_or(0)
+    }
+
+    /// The units of a record, at most 2^32-1; `None` where the field is not there or no number.
+    #[must_use]
+    pub fn known(&self, record: &Record<'_>) -> Option<u32> {
         match self {
-            Self::Fixed(cost) => *cost,
-            Self::Field { field, divisor } => match record.field(&field.0) {
-                Some(Value::Number(number)) => u32::try_from(number.div_ceil(*divisor)).unwrap_or(u32::MAX),
-                _ => 0,
+            Self::Fixed(cost) => Some(*cost),
+            Self::Field { field, divisor } => match record.field(&field.0)? {
+                Value::Number(number) => Some(u32::try_from(number.div_ceil(*divisor)).unwrap_or(u32::MAX)),
+                Value::Text(_) => None,
             },
         }
     }

@@ -42,14 +42,47 @@ impl Filter {
         let Some(text) = self.place.text(record) else { return self.comparison == Comparison::IsNot };
         let wanted = self.text.as_bytes();
         match self.comparison {
-            Comparison::Is => {
-                *text == *wanted || self.class.is_some_and(|class| text.first() == Some(&class))
-            }
-            Comparison::IsNot => *text != *wanted,
+            Comparison::Is => self.is(&text),
+            Comparison::IsNot => !self.is(&text),
             Comparison::BeginsWith => text.starts_with(wanted),
             Comparison::Below => compare(&text, wanted) == Some(Ordering::Less),
             Comparison::Above => compare(&text, wanted) == Some(Ordering::Greater),
         }
+    }
+
+    fn is(&self, text: &[u8]) -> bool {
+        match self.class {
+            // A status has three digits.
+            Some(class) => text.first() == Some(&class),
+            None => *text == *self.text.as_bytes(),
+        }
+    }
+}
+
+/// Refuses a value that the comparison is never about: the condition would hold for all, or for none.
+fn check(text: &str, name: &str, comparison: Comparison, value: &str) -> Result<(), String> {
+    let is_number = is_digits(value.as_bytes());
+    let wrong = match comparison {
+        Comparison::Below | Comparison::Above if !is_number => {
+            format!("`{value}` is no whole number, as < and > need")
+        }
+        Comparison::Is | Comparison::IsNot if value.starts_with('=') => "`==`: write one =".to_owned(),
+        Comparison::Is | Comparison::IsNot if name == "status" && !is_number && class(value).is_none() => {
+            format!("`{value}` is no status: expected one such as 404, or a class, 1xx to 9xx")
+        }
+        Comparison::BeginsWith if name == "status" && !is_number => {
+            format!("`{value}`: no status begins so: a class, such as 4xx, goes with = and !=")
+        }
+        _ => return Ok(()),
+    };
+    Err(format!("`{text}`: {wrong}"))
+}
+
+/// The first digit of a class of statuses, such as `4xx`.
+fn class(value: &str) -> Option<u8> {
+    match value.as_bytes() {
+        [class @ b'1'..=b'9', b'x', b'x'] => Some(*class),
+        _ => None,
     }
 }
 
@@ -79,10 +112,58 @@ impl FromStr for Filter {
         if name.is_empty() || name == "header:" {
             return Err(wrong());
         }
-        let class = match value.as_bytes() {
-            [class, b'x', b'x'] if name == "status" => Some(*class),
-            _ => None,
-        };
+        check(text, name, comparison, value)?;
+        let class = class(value).filter(|_| name == "status");
         Ok(Self { place: Place::parse(name), comparison, text: value.to_owned(), class })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Line, Options, Reader};
+
+    fn holds(filter: &str, status: &str) -> bool {
+        let format: Format = "combined".parse().expect("a format");
+        let mut reader = Reader::new(&format, &Options::default());
+        let line = format!("a - - [17/May/2015:10:05:03 +0000] \"GET /=4xx HTTP/1.1\" {status} 5");
+        let Line::Record(record) = reader.line(line.as_bytes()) else { panic!("{line}: expected a record") };
+        filter.parse::<Filter>().expect("a filter").holds(&record)
+    }
+
+    #[test]
+    fn a_class_is_compared_by_equal_and_by_not_equal() {
+        for status in ["404", "400", "499"] {
+            assert!(holds("status=4xx", status) && !holds("status!=4xx", status), "{status}");
+        }
+        for status in ["200", "399", "500"] {
+            assert!(!holds("status=4xx", status) && holds("status!=4xx", status), "{status}");
+        }
+        // What is not there.
+        assert!(!holds("status=4xx", "-") && holds("status!=4xx", "-"));
+        // Of no other field.
+        assert!(holds("bytes!=5xx", "200") && holds("path^=/=", "200") && holds("path=/=4xx", "200"));
+    }
+
+    #[test]
+    fn a_value_that_no_record_can_have_is_refused() {
+        for (filter, part) in [
+            ("status>=400", "`=400` is no whole number"),
+            ("bytes<=9", "`=9` is no whole number"),
+            ("bytes>1k", "`1k` is no whole number"),
+            ("bytes<", "`` is no whole number"),
+            ("status<4xx", "`4xx` is no whole number"),
+            ("status=4XX", "`4XX` is no status"),
+            ("status!=0xx", "`0xx` is no status"),
+            ("status=40x", "`40x` is no status"),
+            ("status=>400", "`>400` is no status"),
+            ("status=", "`` is no status"),
+            ("status==404", "`==`: write one ="),
+            ("path!==/a", "`==`: write one ="),
+            ("status^=4xx", "a class, such as 4xx, goes with = and !="),
+        ] {
+            let error = filter.parse::<Filter>().expect_err("a fault");
+            assert!(error.starts_with(&format!("`{filter}`: ")) && error.contains(part), "{filter}: {error}");
+        }
     }
 }

@@ -7,11 +7,14 @@ use jiff::SignedDuration;
 use ratecell_logs::Spread;
 
 use crate::cli::At;
+use crate::zone::Zone;
 
 /// In which order requests are decided, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Assumptions {
     pub(crate) at: At,
+    /// Of times that are written without an offset.
+    pub(crate) zone: Option<Zone>,
     /// The window in which records wait for earlier ones; without one they are decided in the order of the file.
     pub(crate) window_ns: Option<u64>,
     pub(crate) spread: Spread,
@@ -32,7 +35,7 @@ impl Assumptions {
             true => (Some(WINDOW_NS), Spread::Even),
             false => (None, Spread::Together),
         };
-        Self { at: self.at, window_ns, spread }
+        Self { window_ns, spread, ..self }
     }
 
     /// The options that say so.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use ratecell_logs::{StampIs, resolution_ns};
 use serde::Serialize;
 
-use super::Undecided;
+use super::Question;
 use super::assumptions::{Assumptions, duration};
 use super::input::Input;
 use super::pipeline::Keys;
@@ -27,6 +27,8 @@ pub(crate) struct Report {
     /// Records that were not decided: those that `--where` left out, and those without a key.
     pub(crate) filtered: u64,
     pub(crate) no_key: u64,
+    /// Requests that were decided at no cost, as the field of the cost is not there or no number.
+    pub(crate) no_cost: u64,
     /// The times of the earliest and the latest request.
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
@@ -67,11 +69,20 @@ pub(crate) struct MalformedReport {
     pub(crate) why: String,
 }
 
-/// What was assumed of the times.
+/// What was asked, and what was assumed of the times.
 #[derive(Debug, Serialize)]
 pub(crate) struct Assumed {
+    /// The options, as they were written.
+    pub(crate) key: String,
+    pub(crate) cost: String,
+    #[serde(rename = "where")]
+    pub(crate) filters: Vec<String>,
     /// `stamp` or `arrival`.
     pub(crate) at: &'static str,
+    /// Requests that were decided at their stamps, as they have no duration by which their arrival is known.
+    no_duration: u64,
+    /// Of times that are written without an offset, as `+hh:mm`, if it was given.
+    pub(crate) zone: Option<String>,
     /// `time` or `file`.
     order: &'static str,
     window_s: Option<f64>,
@@ -117,7 +128,7 @@ impl Report {
         keys: &Keys,
         tally: &Tally,
         period: Period,
-        undecided: Undecided,
+        question: &Question,
         files: &[Input],
         top: usize,
     ) -> Self {
@@ -127,12 +138,13 @@ impl Report {
             records: tally.records,
             malformed: files.iter().map(|file| file.found.malformed_count()).sum(),
             skipped: files.iter().map(|file| file.found.skipped_count()).sum(),
-            filtered: undecided.filtered,
-            no_key: undecided.no_key,
+            filtered: question.counts.filtered,
+            no_key: question.counts.no_key,
+            no_cost: question.counts.no_cost,
             first,
             last,
             files: files.iter().map(FileReport::new).collect(),
-            assumed: Assumed::new(tally),
+            assumed: Assumed::new(tally, question),
             other: tally.assumptions.other().options(),
             policies: tally
                 .policies
@@ -145,9 +157,21 @@ impl Report {
     }
 
     /// What is to be said about counts that do not show what the policies would have done: a line for each format
-    /// that does not fit, one about a window that was too small, and one for each policy that had too little room.
+    /// that does not fit, one about requests without a cost, one about those without a duration, one about a window that was too small, and one for each policy that had too little room.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         let formats = self.files.iter().filter_map(|file| file.warning.clone());
+        let no_cost = (self.no_cost > 0).then(|| {
+            format!(
+                "{} of {} records have no number for --cost {} and were decided at no cost",
+                self.no_cost, self.records, self.assumed.cost,
+            )
+        });
+        let no_duration = (self.assumed.no_duration > 0).then(|| {
+            format!(
+                "{} of {} records have no duration: decided at their stamps",
+                self.assumed.no_duration, self.records,
+            )
+        });
         let late = (self.assumed.late > 0).then(|| {
             format!(
                 "{} of {} records came too late for the window and were decided later than their stamps: --window {} would have been enough",
@@ -164,7 +188,7 @@ impl Report {
                 policy.keys.saturating_mul(2),
             )
         });
-        formats.chain(late).chain(evicted)
+        formats.chain(no_cost).chain(no_duration).chain(late).chain(evicted)
     }
 }
 
@@ -196,17 +220,22 @@ impl FileReport {
 }
 
 impl Assumed {
-    fn new(tally: &Tally) -> Self {
-        let Assumptions { at, window_ns, .. } = tally.assumptions;
+    fn new(tally: &Tally, question: &Question) -> Self {
+        let Assumptions { at, zone, window_ns, .. } = tally.assumptions;
         // Without a window of their own, the records still went through that of the other assumptions.
         let (late, furthest_back_ns) = tally.late().filter(|_| window_ns.is_some()).unwrap_or_default();
         // Whole seconds, so that it can be typed.
         let enough_window_ns = furthest_back_ns.div_ceil(1_000_000_000).saturating_mul(1_000_000_000);
         Self {
+            key: question.key.text.clone(),
+            cost: question.cost.text.clone(),
+            filters: question.filters.iter().map(|filter| filter.text.clone()).collect(),
             at: match at {
                 At::Stamp => "stamp",
                 At::Arrival => "arrival",
             },
+            no_duration: question.counts.no_duration,
+            zone: zone.map(|zone| zone.to_string()),
             order: if window_ns.is_some() { "time" } else { "file" },
             window_s: window_ns.map(|ns| ns as f64 / NS),
             late,

@@ -17,6 +17,7 @@ impl fmt::Display for Report {
             ("skipped   ", self.skipped),
             ("filtered  ", self.filtered),
             ("no key    ", self.no_key),
+            ("no cost   ", self.no_cost),
         ] {
             if count > 0 {
                 writeln!(f, "{name} {count}")?;
@@ -27,6 +28,14 @@ impl fmt::Display for Report {
         writeln!(f, "span       {:#}", self.span)?;
         for file in &self.files {
             write_file(f, file)?;
+        }
+        writeln!(f, "key        {}", self.assumed.key)?;
+        writeln!(f, "cost       {}", self.assumed.cost)?;
+        if !self.assumed.filters.is_empty() {
+            writeln!(f, "where      {}", self.assumed.filters.join(" and "))?;
+        }
+        if let Some(zone) = &self.assumed.zone {
+            writeln!(f, "zone       {zone} where a time has no offset")?;
         }
         writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
         writeln!(f, "decided    at the {}, {}", self.assumed.at, self.assumptions)?;

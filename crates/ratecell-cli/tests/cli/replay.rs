@@ -284,6 +284,28 @@ fn arrival_is_earlier_by_the_duration() {
 }
 
 #[test]
+fn an_arrival_that_is_not_known_is_told() {
+    let line =
+        |rest: &str| format!(r#"{{"time":"2026-01-02T03:04:05Z","client":"a","status":200{rest}}}"#) + "\n";
+    let log = line("") + &line(r#","request_time":"1.5""#) + &line("");
+    let told = "2 of 3 records have no duration: decided at their stamps";
+    let args = ["replay", "-p", "1/s", "--at", "arrival"];
+    let run = ratecell_with(&[&args[..], &["--json"]].concat(), log.as_bytes());
+    assert_eq!((run.status, &*run.stderr), (Some(0), &*format!("ratecell: {told}\n")));
+    assert_eq!(json(&run.stdout)["assumed"]["no_duration"], 2);
+    let run = ratecell_with(&args, log.as_bytes());
+    assert!(run.stdout.contains(&format!("warning: {told}")), "{}", run.stdout);
+
+    // At the stamps nothing is amiss, nor where the stamps are the arrivals.
+    let args = ["replay", "-p", "1/s", "--json"];
+    assert_eq!(json(&ratecell_with(&args, log.as_bytes()).quiet_success())["assumed"]["no_duration"], 0);
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/edges/samples");
+    let of_starts = std::fs::read(samples.join("s3.log")).unwrap();
+    let args = [&args[..], &["--at", "arrival"]].concat();
+    assert_eq!(json(&ratecell_with(&args, &of_starts).quiet_success())["assumed"]["no_duration"], 0);
+}
+
+#[test]
 fn time_zero_is_the_midnight_before_the_first_day() {
     // Windows of two days: the first one ends with 17 May, the second one holds 18 and 19 May.
     let log = |day: &str| format!("a - - [{day}/May/2015:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");

@@ -117,6 +117,47 @@ fn costs_and_filters() {
 }
 
 #[test]
+fn a_record_without_a_cost_is_counted_and_none_with_one_is_an_error() {
+    let json = r#"{"time":"2026-01-02T03:04:05Z","status":200,"client":"10.0.0.1""#;
+    let log = format!("{json},\"bytes\":7}}\n{json}}}\n{json}}}\n");
+    let warning = "2 of 3 records have no number for --cost bytes/2 and were decided at no cost";
+    let run = ratecell_with(&["replay", "-p", "1/1d", "--cost", "bytes/2", "--json"], log.as_bytes());
+    assert_eq!((run.status, &*run.stderr), (Some(0), &*format!("ratecell: {warning}\n")));
+    assert_eq!((&parse(&run)["records"], &parse(&run)["no_cost"]), (&json!(3), &json!(2)));
+    let run = ratecell_with(&["replay", "-p", "1/1d", "--cost", "bytes/2"], log.as_bytes());
+    assert!(run.stdout.contains("no cost    2\n"), "{}", run.stdout);
+    assert!(run.stdout.contains(&format!("warning: {warning}")), "{}", run.stdout);
+
+    for cost in ["byte", "client", "path/2"] {
+        let line = ratecell_with(&["replay", "-p", "1/1d", "--cost", cost], log.as_bytes()).error();
+        assert_eq!(line, format!("ratecell: --cost {cost}: none of 3 requests has a number in that field"));
+    }
+    assert_eq!(replay(log.as_bytes(), &["--cost", "0"])["no_cost"], 0);
+}
+
+#[test]
+fn the_report_states_what_was_asked() {
+    let log = [COMMON, COMBINED, ""].join("\n");
+    let asked =
+        ["--key", "client+path", "--cost", "status/100", "--where", "status!=4xx", "--where", "path^=/"];
+    let assumed = &replay(log.as_bytes(), &asked)["assumed"];
+    assert_eq!((&assumed["key"], &assumed["cost"]), (&json!("client+path"), &json!("status/100")));
+    assert_eq!(assumed["where"], json!(["status!=4xx", "path^=/"]));
+    let out =
+        ratecell_with(&[&["replay", "-p", "1/1d"], &asked[..]].concat(), log.as_bytes()).quiet_success();
+    for line in
+        ["key        client+path\n", "cost       status/100\n", "where      status!=4xx and path^=/\n"]
+    {
+        assert!(out.contains(line), "{line} in\n{out}");
+    }
+    let assumed = &replay(log.as_bytes(), &[])["assumed"];
+    assert_eq!(
+        (&assumed["key"], &assumed["cost"], &assumed["where"]),
+        (&json!("client"), &json!("1"), &json!([]))
+    );
+}
+
+#[test]
 fn offsets_count() {
     assert_eq!(replay(COMMON.as_bytes(), &[])["first"], "2000-10-10T20:55:36Z");
 }

@@ -32,11 +32,11 @@ fn bad_arguments() {
         ),
         (
             "replay x -p 1/s --zone CET",
-            "invalid value 'CET' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+            "invalid value 'CET' for '--zone <ZONE>': `CET`: expected +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of UTC such as 3600 or -18000",
         ),
         (
             "replay x -p 1/s --zone +01:60",
-            "invalid value '+01:60' for '--zone <ZONE>': expected +hh:mm, -hh:mm, or seconds east of UTC",
+            "invalid value '+01:60' for '--zone <ZONE>': `+01:60`: expected +hh:mm or +hhmm, also with -, Z, UTC, or seconds east of UTC such as 3600 or -18000",
         ),
         (
             "replay x -p 1/s --window 60",
@@ -49,6 +49,14 @@ fn bad_arguments() {
         (
             "replay x -p 1/s --where status",
             "invalid value 'status' for '--where <FILTER>': `status`: expected a field, =, !=, ^=, < or >, and a value, such as status=4xx or path^=/api",
+        ),
+        (
+            "replay x -p 1/s --where status>=400",
+            "invalid value 'status>=400' for '--where <FILTER>': `status>=400`: `=400` is no whole number, as < and > need",
+        ),
+        (
+            "replay x -p 1/s --where status!=4XX",
+            "invalid value 'status!=4XX' for '--where <FILTER>': `status!=4XX`: `4XX` is no status: expected one such as 404, or a class, 1xx to 9xx",
         ),
         (
             "replay x -p 1/s --pointer who=/a",
@@ -64,6 +72,35 @@ fn bad_arguments() {
         let args: Vec<_> = args.split(' ').collect();
         assert_eq!(ratecell(&args).error(), format!("ratecell: {expected}"), "{args:?}");
     }
+}
+
+#[test]
+fn an_argument_with_line_ends_keeps_the_reason_on_one_line() {
+    for (args, expected) in [
+        (
+            &["replay", "x", "-p", "1/s", "--window", "a\n\nb\x1b[2J"][..],
+            "invalid value 'a\\n\\nb\\u{1b}[2J' for '--window <TIME>': expected a time such as 60s, 5m or 0s",
+        ),
+        (
+            &["replay", "x", "-p", "1/s", "--where", "\n\nstatus"],
+            "invalid value '\\n\\nstatus' for '--where <FILTER>': `\\n\\nstatus`: expected a field, =, !=, ^=, < or >, and a value, such as status=4xx or path^=/api",
+        ),
+        (&["vek\n\ntors"], "unrecognized subcommand 'vek\\n\\ntors'"),
+        (&["check", "-p", "1/s", "k", "a\n\nb"], "unexpected argument 'a\\n\\nb' found"),
+        (&["replay", "-p", "1/s", "--a\n\nb"], "unexpected argument '--a\\n\\nb' found"),
+        (
+            &["replay", "x", "-p", "1/s", "--at", "no\n\nw"],
+            "invalid value 'no\\n\\nw' for '--at <AT>' [possible values: stamp, arrival]",
+        ),
+        (
+            &["replay", "x", "-p", "1/s", "--pointer", "w\n\nho=/a"],
+            "--pointer: `w\\n\\nho` is no field: expected one of time, client, user, request, method, target, protocol, status, bytes, host, referer, agent, x_forwarded_for",
+        ),
+    ] {
+        assert_eq!(ratecell(args).error(), format!("ratecell: {expected}"), "{args:?}");
+    }
+    let line = ratecell(&["replay", "/no\n\nlog", "-p", "1/s"]).error();
+    assert!(line.starts_with("ratecell: /no\\n\\nlog: cannot be read, expected a log file: "), "{line}");
 }
 
 #[test]
@@ -125,9 +162,12 @@ fn a_time_without_an_offset_ends_the_run() {
         line,
         "ratecell: standard input:1: the time has no offset from UTC: give its zone with --zone, such as --zone +01:00"
     );
-    for zone in ["+01:30", "5400"] {
+    for zone in ["+01:30", "+0130", "5400"] {
         let out = ratecell_with(&["replay", "-p", "1/s", "--zone", zone], log).quiet_success();
         assert!(out.contains("first      2015-05-17T08:35:03Z"), "{out}");
+        assert!(out.contains("zone       +01:30 where a time has no offset\n"), "{out}");
+        let json = ratecell_with(&["replay", "-p", "1/s", "--json", "--zone", zone], log).quiet_success();
+        assert!(json.contains(r#""zone":"+01:30""#), "{json}");
     }
     let out = ratecell_with(&["replay", "-p", "1/s", "--zone", "-01:30"], log).quiet_success();
     assert!(out.contains("first      2015-05-17T11:35:03Z"), "{out}");
