@@ -1,5 +1,6 @@
 //! The edges that all languages share, against their published vectors and their laws.
 
+mod advice;
 mod client_keys;
 mod fields;
 mod replay;
