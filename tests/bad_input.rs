@@ -32,7 +32,10 @@ fn a_policy_is_refused_by_name_and_place() {
         ),
         ("fixed_window 2.5/s", "syntax at column 14: limit is `2.5`: expected a whole number, such as 5/2s"),
         ("10/s heal=1.5h", "syntax at column 11: heal is `1.5h`: write 90m"),
-        ("100/day;10/hour", "syntax at column 5: period is `day;10/hour`: expected & between layers"),
+        (
+            "100/day;10/hour",
+            "syntax at column 5: period is `day;10/hour`: expected & between layers, and white space before an option",
+        ),
         ("10/s burst=5 burst=6", "syntax at column 14: burst is given twice"),
         ("sliding_window 5/s strict=yes", "syntax at column 27: strict is `yes`: expected true, false"),
         ("token_bucket 5/s", "bad_type at column 1: capacity is missing: expected capacity=UNITS"),

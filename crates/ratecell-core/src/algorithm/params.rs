@@ -26,6 +26,19 @@ pub(crate) enum Key {
 pub(crate) const COMMON_OPTIONS: [Key; 2] = [Key::Heal, Key::Horizon];
 
 impl Key {
+    /// The options of all algorithms.
+    pub(crate) const ALL: [Key; 9] = [
+        Key::Burst,
+        Key::Capacity,
+        Key::Queue,
+        Key::Mode,
+        Key::Strict,
+        Key::Start,
+        Key::Offset,
+        Key::Heal,
+        Key::Horizon,
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Key::Burst => "burst",

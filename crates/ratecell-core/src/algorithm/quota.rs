@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::params::{MAX_PERIOD_NS, Params};
-use super::words::{Decimal, Duration, Word, Words, whole_units};
+use super::words::{Decimal, Duration, Word, Words, number_meant, whole_units};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 /// The form of an algorithm's quota.
@@ -70,18 +70,18 @@ fn print(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn read<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, PolicyError> {
     let first = words.next_before_slash();
-    if first.is_empty() || first.text == "per" || first.text.contains('=') {
+    if first.is_empty() || first.text == "per" || first.is_option() {
         let before = if first.is_empty() { "/" } else { first.text };
         return Err(first.refused(format!("nothing before `{before}`: expected {}", RATE.expected)));
     }
     let limit = without_r(first);
-    if let Some(instead) = joined(limit.text) {
+    if let Some(instead) = joined(limit.text, words) {
         return Err(limit.refused(format!("`{}`: write {instead}", limit.text)));
     }
     let amount = Decimal::read(limit, "limit")?;
     let separator = separator(words, limit)?;
     let next = words.peek();
-    if next.is_empty() || next.text.contains('=') {
+    if next.is_empty() || next.is_option() {
         let message = format!("nothing after `{separator}`: expected a period, such as s, 5m or day");
         return Err(next.refused(message));
     }
@@ -98,14 +98,21 @@ fn without_r(word: Word<'_>) -> Word<'_> {
     }
 }
 
-/// What is meant by a number with `rps` or `per` at its end.
-fn joined(text: &str) -> Option<String> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    match text.split_at(digits) {
-        ("", _) => None,
-        (count, "per") => Some(format!("{count} per")),
-        (count, word) => Some(format!("{count}/{}", letter(word)?)),
+/// What is meant by a number with `rps` or `per` at its end, before the words behind it.
+fn joined(text: &str, behind: &Words<'_>) -> Option<String> {
+    let count = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let word = &text[count.len()..];
+    if word.eq_ignore_ascii_case("per") && !behind.peek().text.starts_with('/') {
+        return Some(format!("{} per", number_meant(count)?));
     }
+    rate(count, word, behind)
+}
+
+/// The whole quota that `rps` and the like mean behind a count, if no period is said behind them.
+fn rate(count: &str, word: &str, behind: &Words<'_>) -> Option<String> {
+    let next = behind.peek();
+    let unit = letter(word).filter(|_| next.is_empty() || next.is_option())?;
+    Some(format!("{}/{unit}", number_meant(count)?))
 }
 
 /// The unit of `rps`, `RPM`, `qps` and the like.
@@ -127,9 +134,12 @@ fn separator(words: &mut Words<'_>, limit: Word<'_>) -> Result<&'static str, Pol
         ("per", false) => Ok("per"),
         ("", false) => Err(limit.refused(format!("`{}`: expected {}", limit.text, RATE.expected))),
         ("per", true) => Err(word.refused("`per` and `/`: expected one of them".to_owned())),
-        (text, _) => {
-            let instead = letter(text).map(|unit| format!("{}/{unit}", limit.text));
-            let instead = instead.or_else(|| text.eq_ignore_ascii_case("per").then(|| "per".to_owned()));
+        (text, slash) => {
+            let instead = match slash {
+                true => None,
+                false if text.eq_ignore_ascii_case("per") => Some("per".to_owned()),
+                false => rate(limit.text, text, words),
+            };
             Err(word.refused(match instead {
                 Some(instead) => format!("`{text}`: write {instead}"),
                 None => format!("`{text}` after `{}`: expected {}", limit.text, RATE.expected),

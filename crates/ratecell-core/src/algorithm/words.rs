@@ -1,5 +1,6 @@
 //! The words of a policy's text: where each stands, and the numbers and durations among them.
 
+use super::params::Key;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::string::String;
 
@@ -7,11 +8,15 @@ mod advice;
 mod duration;
 mod number;
 
+pub(crate) use advice::number as number_meant;
 pub(crate) use duration::Duration;
 #[cfg(test)]
 pub(crate) use duration::UNITS;
 pub use duration::{WholeUnits, whole_units};
 pub(crate) use number::{Decimal, whole};
+
+/// What stands between layers and between options, for errors at a comma, a semicolon or a bar.
+pub(crate) const SEPARATORS: &str = "expected & between layers, and white space before an option";
 
 /// A word and where it begins, in bytes of the policy's text.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,24 @@ pub(crate) struct Word<'a> {
 impl Word<'_> {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Whether it begins as an option does.
+    pub(crate) fn is_option(&self) -> bool {
+        self.text.split_once('=').is_some_and(|(name, _)| Key::ALL.iter().any(|key| key.name() == name))
+    }
+
+    /// Whether an option begins in it, or does where white space is missing.
+    pub(crate) fn has_option(&self) -> bool {
+        self.text
+            .split_once('=')
+            .is_some_and(|(name, _)| Key::ALL.iter().any(|key| name.ends_with(key.name())))
+    }
+
+    /// Whether more is written in it than one value, behind a comma, a semicolon or a bar.
+    pub(crate) fn is_list(&self) -> bool {
+        let Self { text, .. } = *self;
+        text.contains([';', '|']) || text.ends_with(',') || (text.contains(',') && text.contains(['=', '/']))
     }
 
     /// Refuses the word; the message names it.

@@ -2,7 +2,7 @@
 
 use super::{Layer, Policy, form};
 use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, LIMIT, Mode, PERIOD, Params, Start};
-use crate::algorithm::words::{Duration, Word, Words, whole};
+use crate::algorithm::words::{Duration, SEPARATORS, Word, Words, whole};
 use crate::algorithm::{FORMS, Form, gcra};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
@@ -105,6 +105,9 @@ fn option(word: Word<'_>, form: &Form, params: &mut Params) -> Result<(), Policy
 
 fn one_of<T: Copy>(word: Word<'_>, name: &str, values: &[(&str, T)], kind: Kind) -> Result<T, PolicyError> {
     values.iter().find(|(value, _)| *value == word.text).map(|(_, value)| *value).ok_or_else(|| {
+        if word.is_list() {
+            return word.refused(format!("{name} is `{}`: {SEPARATORS}", word.text));
+        }
         let names: Vec<_> = values.iter().map(|(name, _)| *name).collect();
         word.error(kind, format!("{name} is `{}`: expected {}", word.text, names.join(", ")))
     })

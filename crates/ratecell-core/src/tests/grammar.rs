@@ -84,3 +84,15 @@ fn every_name_has_a_vector() {
         );
     }
 }
+
+#[test]
+fn all_options_are_those_of_the_algorithms() {
+    let mut of_forms: Vec<_> =
+        FORMS.iter().flat_map(|form| form.options).chain(&COMMON_OPTIONS).map(|key| key.name()).collect();
+    let mut all = names(&Key::ALL);
+    for names in [&mut of_forms, &mut all] {
+        names.sort_unstable();
+        names.dedup();
+    }
+    assert_eq!(all, of_forms);
+}

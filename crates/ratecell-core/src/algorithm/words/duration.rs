@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::number::whole;
-use super::{Word, Words, advice};
+use super::{SEPARATORS, Word, Words, advice};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl<'a> Duration<'a> {
     pub(crate) fn next(words: &mut Words<'a>) -> Self {
         let said = Self::of(words.next());
         let next = words.peek();
-        if said.unit.is_empty() && next.text.starts_with(char::is_alphabetic) && !next.text.contains('=') {
+        if said.unit.is_empty() && next.text.starts_with(char::is_alphabetic) && !next.is_option() {
             return Self { unit: words.next().text, ..said };
         }
         said
@@ -89,7 +89,7 @@ impl<'a> Duration<'a> {
         count.checked_mul(unit.ns).ok_or_else(|| self.too_long(name))
     }
 
-    fn word(self, text: &'a str) -> Word<'a> {
+    fn word<'t>(self, text: &'t str) -> Word<'t> {
         Word { text, offset: self.offset }
     }
 
@@ -103,11 +103,13 @@ impl<'a> Duration<'a> {
             lasting
         } else if self.unit == "M" {
             "expected m for minutes, or 30d for a month".to_owned()
-        } else if self.unit.contains([',', ';', '|']) {
-            "expected & between layers".to_owned()
-        } else if self.unit.is_empty() && whole(self.word(self.count), name).is_ok() {
+        } else if self.unit.contains(',') || self.word(&format!("{self}")).is_list() {
+            SEPARATORS.to_owned()
+        } else if self.word(self.unit).has_option() {
+            "expected white space before an option".to_owned()
+        } else if self.unit.is_empty() && whole(self.word(self.count), name).is_ok_and(|count| count > 0) {
             format!("expected a unit behind it, such as {}s", self.count)
-        } else if let Some(duration) = advice::duration(self.count, self.unit) {
+        } else if let Some(duration) = advice::duration(self.count, self.unit, bare) {
             format!("write {duration}")
         } else {
             let form =
@@ -121,9 +123,10 @@ impl<'a> Duration<'a> {
     fn lasting(self) -> Option<String> {
         let unit = self.unit.to_ascii_lowercase();
         let (_, span, days) = LASTING.iter().find(|(names, ..)| names.contains(&unit.as_str()))?;
-        let count = whole(self.word(self.count), "").unwrap_or(1);
-        let days = count.checked_mul(*days).unwrap_or(*days);
-        Some(format!("{span} has no fixed length, write {days}d"))
+        Some(match advice::days(self.count, *days) {
+            Some(days) => format!("{span} has no fixed length, write {days}"),
+            None => format!("{span} has no fixed length, expected a whole number of days"),
+        })
     }
 }
 

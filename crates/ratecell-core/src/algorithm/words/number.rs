@@ -1,6 +1,6 @@
 //! Numbers: whole ones, and decimals as exact ratios.
 
-use super::{Word, advice};
+use super::{SEPARATORS, Word, advice};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 use alloc::string::String;
@@ -92,6 +92,7 @@ pub(crate) fn whole(word: Word<'_>, name: &str) -> Result<u64, PolicyError> {
 
 fn refused(word: Word<'_>, name: &str, flaw: Flaw, instead: Option<String>, expected: &str) -> PolicyError {
     let Word { text, .. } = word;
+    let expected = if word.is_list() { SEPARATORS } else { expected };
     match (flaw, instead) {
         (Flaw::Large, _) => word.error(Kind::Range, format!("{name} is {text}: expected less than 2^64")),
         (Flaw::Fine, _) => {
