@@ -150,11 +150,10 @@ proptest! {
         number in "[+.,_0-9]{0,5}[a-zA-Zµ]{0,3}", limit in any::<bool>(), option in prop::sample::select(&["burst", "heal", "horizon"][..])
     ) {
         let text = if limit { format!("{number}/h burst=1") } else { format!("10/s {option}={number}") };
-        if let Err(error) = text.parse::<Policy>() {
-            if let Some(followed) = followed(&text, &error) {
-                let read = followed.parse::<Policy>();
-                prop_assert!(read.is_ok(), "{}: {}, and then {}: {:?}", text, error, followed, read);
-            }
+        let refused = text.parse::<Policy>().err();
+        if let Some((followed, error)) = refused.and_then(|error| Some((followed(&text, &error)?, error))) {
+            let read = followed.parse::<Policy>();
+            prop_assert!(read.is_ok(), "{}: {}, and then {}: {:?}", text, error, followed, read);
         }
     }
 }
