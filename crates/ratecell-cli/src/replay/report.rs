@@ -80,7 +80,7 @@ pub(crate) struct Assumed {
     /// `stamp` or `arrival`.
     pub(crate) at: &'static str,
     /// Requests that were decided at their stamps, as they have no duration by which their arrival is known.
-    no_duration: u64,
+    pub(crate) no_duration: u64,
     /// Of times that are written without an offset, as `+hh:mm`, if it was given.
     pub(crate) zone: Option<String>,
     /// `time` or `file`.

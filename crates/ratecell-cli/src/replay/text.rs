@@ -38,7 +38,8 @@ impl fmt::Display for Report {
             writeln!(f, "zone       {zone} where a time has no offset")?;
         }
         writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
-        writeln!(f, "decided    at the {}, {}", self.assumed.at, self.assumptions)?;
+        let known = if self.assumed.no_duration > 0 { " where that is known" } else { "" };
+        writeln!(f, "decided    at the {}{known}, {}", self.assumed.at, self.assumptions)?;
         if let Some(step) = self.assumed.step_back_ns.filter(|step| *step > 0) {
             writeln!(f, "           times step back by up to {}", duration(step))?;
         }

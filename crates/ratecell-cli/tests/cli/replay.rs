@@ -316,6 +316,7 @@ fn an_arrival_that_is_not_known_is_told() {
     assert_eq!(json(&run.stdout)["assumed"]["no_duration"], 2);
     let run = ratecell_with(&args, log.as_bytes());
     assert!(run.stdout.contains(&format!("warning: {told}")), "{}", run.stdout);
+    assert!(run.stdout.contains("decided    at the arrival where that is known, "), "{}", run.stdout);
 
     // At the stamps nothing is amiss, nor where the stamps are the arrivals.
     let args = ["replay", "-p", "1/s", "--json"];
