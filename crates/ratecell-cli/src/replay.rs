@@ -1,5 +1,6 @@
 //! `ratecell replay`: what would policies have done to the requests of a log?
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -17,7 +18,7 @@ mod tally;
 mod text;
 
 use assumptions::Assumptions;
-use input::{Input, Inputs};
+use input::{Input, Inputs, no_lines};
 use pipeline::Pipeline;
 use report::Report;
 use tally::Tally;
@@ -159,7 +160,8 @@ fn no_record(files: &[Input], counts: Counts) -> String {
         let first = file.found.first_malformed.first()?;
         Some(format!("; {}:{}: {}: {}", file.name, first.line, first.reason, text::printable(&first.text)))
     });
-    let found = if reasons.is_empty() { "no lines".to_owned() } else { reasons.join(", ") };
+    let skipped: BTreeMap<_, _> = files.iter().flat_map(|file| file.found.skipped.clone()).collect();
+    let found = if reasons.is_empty() { no_lines(&skipped).to_owned() } else { reasons.join(", ") };
     format!("{name}: no request to decide: {found}{}", first.unwrap_or_default())
 }
 

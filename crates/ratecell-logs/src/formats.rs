@@ -61,6 +61,12 @@ impl Options {
     pub fn set_pointer(&mut self, field: &str, pointer: &str) -> Result<(), String> {
         self.pointers.set(field, pointer)
     }
+
+    /// Whether it was said of any field.
+    #[must_use]
+    pub fn has_pointers(&self) -> bool {
+        !self.pointers.is_empty()
+    }
 }
 
 /// A format's line in the registry.

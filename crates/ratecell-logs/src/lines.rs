@@ -14,7 +14,15 @@ const CHUNK_LEN: usize = 1 << 18;
 const KEPT_LEN: usize = MAX_LINE_LEN + 4;
 
 /// Where a file that begins so is gzip.
-const GZIP: [u8; 2] = [0x1F, 0x8B];
+const GZIP: &[u8] = &[0x1F, 0x8B];
+
+/// How files begin that are packed by what is not read, and their names. After the level of bzip2 comes the mark of
+/// a block or that of the end.
+const PACKED: [(&[u8], &str); 3] =
+    [(b"\xFD7zXZ\0", "xz"), (b"\x28\xB5\x2F\xFD", "zstd"), (b"PK\x03\x04", "zip")];
+
+/// The longest beginning.
+const MARK_LEN: u64 = 6;
 
 /// The lines of a file, which gzip may have packed.
 pub struct Lines {
@@ -40,11 +48,14 @@ impl Lines {
     /// The lines of `source`.
     ///
     /// # Errors
-    /// Its first bytes cannot be read.
+    /// Its first bytes cannot be read; [`ErrorKind::Unsupported`] if they are those of xz, zstd, bzip2 or zip.
     pub fn new(mut source: impl Read + 'static) -> io::Result<Self> {
         let mut first = Vec::new();
-        (&mut source).take(2).read_to_end(&mut first)?;
-        let is_gzip = first == GZIP;
+        (&mut source).take(MARK_LEN).read_to_end(&mut first)?;
+        if let Some(packer) = packer(&first) {
+            return Err(io::Error::new(ErrorKind::Unsupported, format!("is {packer}: only gzip is read")));
+        }
+        let is_gzip = first.starts_with(GZIP);
         let source = io::Cursor::new(first).chain(source);
         Ok(Self {
             source: if is_gzip { Box::new(MultiGzDecoder::new(source)) } else { Box::new(source) },
@@ -127,6 +138,14 @@ impl Lines {
             return Ok(());
         }
     }
+}
+
+/// Which program has packed a file that begins so, if it is none that is read.
+fn packer(first: &[u8]) -> Option<&'static str> {
+    if let [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41] | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72] = first {
+        return Some("bzip2");
+    }
+    PACKED.iter().find_map(|(mark, name)| first.starts_with(mark).then_some(*name))
 }
 
 #[cfg(test)]

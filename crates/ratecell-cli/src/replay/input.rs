@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -84,6 +84,11 @@ impl Found {
     }
 }
 
+/// What a log has of whose lines none was to be read.
+pub(crate) fn no_lines(skipped: &BTreeMap<&'static str, u64>) -> &'static str {
+    if skipped.contains_key(Skip::Comment.code()) { "no lines but comments" } else { "no lines" }
+}
+
 impl Inputs {
     /// Opens all files, of standard input where there are none. Those that are opened stay the same, also when
     /// they are renamed while others are read.
@@ -96,6 +101,9 @@ impl Inputs {
             [] => &standard_input,
             files => files,
         };
+        if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+            bail!("`-` is given twice: expected standard input at most once");
+        }
         let progress = progress(files)?;
         let open = |file: &PathBuf| Input::open(file, &progress, format, options);
         let mut files = files.iter().map(open).collect::<Result<Vec<_>>>()?;
@@ -123,7 +131,7 @@ impl Input {
     fn open(file: &Path, progress: &ProgressBar, format: Option<&Format>, options: &Options) -> Result<Self> {
         let name = name_of(file);
         let unreadable = || format!("{name}: cannot be read, expected a log file");
-        let mut lines = if file == Path::new("-") {
+        let lines = if file == Path::new("-") {
             Lines::new(io::stdin())
         } else {
             let opened = File::open(file).with_context(unreadable)?;
@@ -131,26 +139,27 @@ impl Input {
                 bail!("{name}: is a directory, expected a log file");
             }
             Lines::new(progress.wrap_read(opened))
-        }
-        .with_context(unreadable)?;
+        };
+        let mut lines = match lines {
+            Err(error) if error.kind() == ErrorKind::Unsupported => bail!("{name}: {error}"),
+            lines => lines.with_context(unreadable)?,
+        };
         let sample = lines.sample(SAMPLE_LINES, counts_for_sample).with_context(unreadable)?;
         let (format, warning) = match format {
             Some(format) => (Some(format.clone()), doubt(&name, format, options, &sample)),
             None if !sample.iter().any(|line| counts_for_sample(line)) => (None, None),
-            None => (Some(recognised(&name, &recognise(&sample))?), None),
+            None => (Some(recognised(&name, &recognise(&sample), options)?), None),
         };
+        let mut found = Found::default();
+        if format.is_none() {
+            // None of them counts, so that the sample is the whole file.
+            for line in &sample {
+                found.skip(if line.contains(&b'#') { Skip::Comment } else { Skip::Blank });
+            }
+        }
         let reader = format.as_ref().map(|format| Reader::new(format, options));
-        let mut input = Self {
-            name,
-            format,
-            lines,
-            reader,
-            digits: 0,
-            stamp: None,
-            found: Found::default(),
-            warning,
-            first_ns: None,
-        };
+        let mut input =
+            Self { name, format, lines, reader, digits: 0, stamp: None, found, warning, first_ns: None };
         input.look_at(&sample, options);
         Ok(input)
     }
@@ -170,14 +179,16 @@ impl Input {
     }
 }
 
-fn recognised(name: &str, recognised: &Recognised) -> Result<Format> {
+fn recognised(name: &str, recognised: &Recognised, options: &Options) -> Result<Format> {
     let Recognised { best, read, tried } = recognised;
+    let give =
+        if options.has_pointers() { "--format json, which reads by --pointer" } else { "one with --format" };
     let not_recognised = || match best {
         None => {
-            anyhow!("{name}: no known format reads any of its first {tried} lines: give one with --format")
+            anyhow!("{name}: no known format reads any of its first {tried} lines: give {give}")
         }
         Some(best) => anyhow!(
-            "{name}: its format is not recognised: the best one, {best}, reads {read} of {tried} lines, {} %: give one with --format",
+            "{name}: its format is not recognised: the best one, {best}, reads {read} of {tried} lines, {} %: give {give}",
             read * 100 / tried.max(&1)
         ),
     };

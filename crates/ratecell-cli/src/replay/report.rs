@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Question;
 use super::assumptions::{Assumptions, duration};
-use super::input::Input;
+use super::input::{Input, no_lines};
 use super::pipeline::Keys;
 use super::tally::{Period, PolicyTally, Tally};
 use super::text::printable;
@@ -80,7 +80,7 @@ pub(crate) struct Assumed {
     /// `stamp` or `arrival`.
     pub(crate) at: &'static str,
     /// Requests that were decided at their stamps, as they have no duration by which their arrival is known.
-    no_duration: u64,
+    pub(crate) no_duration: u64,
     /// Of times that are written without an offset, as `+hh:mm`, if it was given.
     pub(crate) zone: Option<String>,
     /// `time` or `file`.
@@ -89,11 +89,15 @@ pub(crate) struct Assumed {
     /// Records that came too late for the window, and one that would have been wide enough.
     late: u64,
     enough_window_s: Option<f64>,
+    /// In the order of the files, the furthest that a time was behind one before it.
+    step_back_s: Option<f64>,
     spread: &'static str,
     /// Records that share their stamp with another one.
     pub(crate) sharing: u64,
     #[serde(skip)]
     enough_window_ns: u64,
+    #[serde(skip)]
+    pub(crate) step_back_ns: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -110,7 +114,7 @@ pub(crate) struct PolicyReport {
     /// How many are denied if those of one stamp come together, where that is a question.
     pub(crate) together_denied: Option<u64>,
     pub(crate) top_denied: Vec<KeyReport>,
-    /// Keys whose state was lost: the counts are then not exact.
+    /// How often the state of a key was lost: the counts are then not exact.
     #[serde(skip)]
     pub(crate) evicted: u64,
 }
@@ -182,7 +186,7 @@ impl Report {
         });
         let evicted = self.policies.iter().filter(|policy| policy.evicted > 0).map(|policy| {
             format!(
-                "{}: the state of {} keys was evicted for want of room, so that its counts are not exact: try --max-keys {}",
+                "{}: the state of a key was evicted {} times for want of room, so that its counts are not exact: try --max-keys {}",
                 policy.policy,
                 policy.evicted,
                 policy.keys.saturating_mul(2),
@@ -193,6 +197,11 @@ impl Report {
 }
 
 impl FileReport {
+    /// What a file without a format has.
+    pub(crate) fn no_lines(&self) -> &'static str {
+        no_lines(&self.skipped)
+    }
+
     fn new(file: &Input) -> Self {
         let has_lines = file.reader.is_some();
         Self {
@@ -223,9 +232,10 @@ impl Assumed {
     fn new(tally: &Tally, question: &Question) -> Self {
         let Assumptions { at, zone, window_ns, .. } = tally.assumptions;
         // Without a window of their own, the records still went through that of the other assumptions.
-        let (late, furthest_back_ns) = tally.late().filter(|_| window_ns.is_some()).unwrap_or_default();
+        let late = tally.late().filter(|_| window_ns.is_some()).unwrap_or_default();
+        let step_back_ns = window_ns.is_none().then_some(tally.furthest_back_ns);
         // Whole seconds, so that it can be typed.
-        let enough_window_ns = furthest_back_ns.div_ceil(1_000_000_000).saturating_mul(1_000_000_000);
+        let enough_window_ns = tally.furthest_back_ns.div_ceil(1_000_000_000).saturating_mul(1_000_000_000);
         Self {
             key: question.key.text.clone(),
             cost: question.cost.text.clone(),
@@ -240,9 +250,11 @@ impl Assumed {
             window_s: window_ns.map(|ns| ns as f64 / NS),
             late,
             enough_window_s: (late > 0).then_some(enough_window_ns as f64 / NS),
+            step_back_s: step_back_ns.map(|ns| ns as f64 / NS),
             spread: tally.assumptions.spread_word(),
             sharing: tally.sharing(),
             enough_window_ns,
+            step_back_ns,
         }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Tally {
     pub(crate) policies: Vec<PolicyTally>,
     pub(crate) period: Option<Period>,
     pub(crate) records: u64,
+    /// The furthest that a time was behind one before it in the log.
+    pub(crate) furthest_back_ns: u64,
     window: Option<Window<Waiting>>,
     group: Group<Waiting>,
 }
@@ -119,6 +121,7 @@ impl Tally {
             policies: policies.into_iter().map(tally).collect::<Result<_>>()?,
             period: None,
             records: 0,
+            furthest_back_ns: 0,
             window: ordered.window_ns.map(Window::new),
             group: Group::new(ordered.spread),
         })
@@ -129,6 +132,7 @@ impl Tally {
         self.records += 1;
         let period = self.period.get_or_insert_with(|| Period::from(time_ns));
         period.first_ns = period.first_ns.min(time_ns);
+        self.furthest_back_ns = self.furthest_back_ns.max(period.last_ns.saturating_sub(time_ns));
         period.last_ns = period.last_ns.max(time_ns);
         let (now_ns, hash) = (period.now_ns(time_ns), hash(request.key));
         let mut allowed = 0;
@@ -186,9 +190,9 @@ impl Tally {
         });
     }
 
-    /// Records that came too late for the window, and the furthest that one of all was back.
-    pub(crate) fn late(&self) -> Option<(u64, u64)> {
-        self.window.as_ref().map(|window| (window.late(), window.furthest_back_ns()))
+    /// Records that came too late for the window.
+    pub(crate) fn late(&self) -> Option<u64> {
+        self.window.as_ref().map(Window::late)
     }
 
     /// Records that share their stamp with another one.
@@ -218,7 +222,7 @@ impl PolicyTally {
         self.ordered.policy().to_string()
     }
 
-    /// Keys whose state was lost for want of room, under any of the assumptions.
+    /// How often the state of a key was lost for want of room, under any of the assumptions.
     pub(crate) fn evicted(&self) -> u64 {
         let limiters = [Some(&self.at_once), Some(&self.ordered), self.together.as_ref()];
         limiters.into_iter().flatten().map(|limiter| limiter.stats_at(0).evicted).max().unwrap_or(0)

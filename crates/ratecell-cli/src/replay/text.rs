@@ -38,7 +38,11 @@ impl fmt::Display for Report {
             writeln!(f, "zone       {zone} where a time has no offset")?;
         }
         writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
-        writeln!(f, "decided    at the {}, {}", self.assumed.at, self.assumptions)?;
+        let known = if self.assumed.no_duration > 0 { " where that is known" } else { "" };
+        writeln!(f, "decided    at the {}{known}, {}", self.assumed.at, self.assumptions)?;
+        if let Some(step) = self.assumed.step_back_ns.filter(|step| *step > 0) {
+            writeln!(f, "           times step back by up to {}", duration(step))?;
+        }
         let rows = self.policies.iter().map(summary).collect();
         let heading = ["policy", "allowed", "denied", "denied %", "keys", "keys denied"];
         write!(f, "\n{}", table(heading, 1, rows))?;
@@ -61,7 +65,9 @@ impl fmt::Display for Report {
 }
 
 fn write_file(f: &mut fmt::Formatter<'_>, file: &FileReport) -> fmt::Result {
-    let Some(format) = &file.format else { return writeln!(f, "file       {}: no lines", file.name) };
+    let Some(format) = &file.format else {
+        return writeln!(f, "file       {}: {}", file.name, file.no_lines());
+    };
     write!(f, "file       {}: {format}", file.name)?;
     if let (Some(stamp), Some(resolution)) = (file.stamp, file.resolution_ns) {
         write!(f, ", stamps of the {stamp} of requests in steps of {}", duration(resolution))?;

@@ -284,6 +284,27 @@ fn arrival_is_earlier_by_the_duration() {
 }
 
 #[test]
+fn the_order_of_the_files_says_how_far_it_steps_back() {
+    let log =
+        ["10:10:00", "10:08:20", "10:12:00", "10:08:30", "10:12:00"].map(|time| stamped("a", time)).concat();
+    for spread in ["even", "together"] {
+        let args = ["replay", "-p", "1/s", "--order", "file", "--spread", spread];
+        let run = |options: &[&str], log: &str| {
+            ratecell_with(&[&args[..], options].concat(), log.as_bytes()).quiet_success()
+        };
+        let out = run(&[], &log);
+        assert!(out.contains("\n           times step back by up to 3m 30s\n"), "{out}");
+        assert_eq!(json(&run(&["--json"], &log))["assumed"]["step_back_s"], 210.0);
+        let in_order = stamped("a", "10:10:00") + &stamped("a", "10:10:00");
+        assert!(!run(&[], &in_order).contains("step back"));
+        assert_eq!(json(&run(&["--json"], &in_order))["assumed"]["step_back_s"], 0.0);
+    }
+    let args = ["replay", "-p", "1/s", "--window", "1h", "--json"];
+    let json = json(&ratecell_with(&args, log.as_bytes()).quiet_success());
+    assert_eq!(json["assumed"]["step_back_s"], Value::Null);
+}
+
+#[test]
 fn an_arrival_that_is_not_known_is_told() {
     let line =
         |rest: &str| format!(r#"{{"time":"2026-01-02T03:04:05Z","client":"a","status":200{rest}}}"#) + "\n";
@@ -295,6 +316,7 @@ fn an_arrival_that_is_not_known_is_told() {
     assert_eq!(json(&run.stdout)["assumed"]["no_duration"], 2);
     let run = ratecell_with(&args, log.as_bytes());
     assert!(run.stdout.contains(&format!("warning: {told}")), "{}", run.stdout);
+    assert!(run.stdout.contains("decided    at the arrival where that is known, "), "{}", run.stdout);
 
     // At the stamps nothing is amiss, nor where the stamps are the arrivals.
     let args = ["replay", "-p", "1/s", "--json"];
@@ -339,7 +361,8 @@ fn evicted_keys_are_told() {
     let args = ["replay", "-p", "1/1d", "--max-keys", "100"];
     let run = ratecell_with(&[&args[..], &["--json"]].concat(), log.as_bytes());
     assert_eq!(run.status, Some(0));
-    assert!(run.stderr.starts_with("ratecell: 1/d: the state of "), "{}", run.stderr);
+    assert!(run.stderr.starts_with("ratecell: 1/d: the state of a key was evicted "), "{}", run.stderr);
+    assert!(run.stderr.contains(" times for want of room, "), "{}", run.stderr);
     assert!(run.stderr.ends_with("its counts are not exact: try --max-keys 4000\n"), "{}", run.stderr);
 
     let run = ratecell_with(&args, log.as_bytes());

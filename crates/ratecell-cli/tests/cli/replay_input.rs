@@ -203,7 +203,7 @@ fn several_files_are_read_oldest_first() {
         ("access.log", line(12, "a").as_bytes()),
         ("access.log.1", format!("{}{}", line(11, "a"), line(12, "a")).as_bytes()),
         ("access.log.2", line(10, "a").as_bytes()),
-        ("access.log.3", b""),
+        ("access.log.3", b"# empty\n"),
         ("other.log", b"{\"ts\":\"2000-10-11T00:00:00Z\",\"client\":\"a\",\"status\":200}\n"),
     ]);
     let names = ["access.log", "access.log.1", "access.log.2", "access.log.3", "other.log"];
@@ -215,6 +215,7 @@ fn several_files_are_read_oldest_first() {
     let run = ratecell(&args);
     assert_eq!((run.status, &*run.stderr), (Some(0), ""));
     let json = parse(&run);
+    assert_eq!(json["files"][0]["skipped"], json!({"comment": 1}));
     let read = json["files"].as_array().unwrap().iter().map(|file| {
         let name = file["name"].as_str().unwrap().rsplit('/').next().unwrap();
         (

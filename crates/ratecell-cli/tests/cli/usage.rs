@@ -146,12 +146,53 @@ fn a_log_without_a_request() {
         "ratecell: standard input: no request to decide: 2 malformed lines; standard input:1: no_time: no time: a b c"
     );
 
+    for options in [&[][..], &["--format", "combined"], &["--format", "w3c"]] {
+        let args = [&["replay", "-p", "1/s"], options].concat();
+        let line = ratecell_with(&args, b"\xEF\xBB\xBF#Version: 1.0\n\n #x\r\n").error();
+        assert_eq!(line, "ratecell: standard input: no request to decide: no lines but comments");
+        let line = ratecell_with(&args, b"\n \t\r\n").error();
+        assert_eq!(line, "ratecell: standard input: no request to decide: no lines");
+    }
+
     let log = b"a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5\n";
     let args = ["replay", "-p", "1/s", "--where", "status=404"];
     let line = ratecell_with(&args, log).error();
     assert_eq!(line, "ratecell: standard input: no request to decide: 1 records that --where leaves out");
     let line = ratecell_with(&["replay", "-p", "1/s", "--key", "header:x-key"], log).error();
     assert_eq!(line, "ratecell: standard input: no request to decide: 1 records without the --key");
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let line = ratecell(&["replay", "-", "x", "-", "-p", "1/s"]).error();
+    assert_eq!(line, "ratecell: `-` is given twice: expected standard input at most once");
+}
+
+#[test]
+fn what_is_packed_otherwise_is_named() {
+    for (mark, name) in [
+        (&b"\xFD7zXZ\0\0\x04"[..], "xz"),
+        (b"\x28\xB5\x2F\xFD\x04\x58", "zstd"),
+        (b"BZh91AY&SY", "bzip2"),
+        (b"BZh9\x17\x72\x45\x38\x50\x90", "bzip2"),
+        (b"PK\x03\x04\x14\0", "zip"),
+    ] {
+        let line = ratecell_with(&["replay", "-p", "1/s", "--format", "combined"], mark).error();
+        assert_eq!(line, format!("ratecell: standard input: is {name}: only gzip is read"));
+    }
+}
+
+#[test]
+fn a_pointer_without_a_format_says_which_one() {
+    let log = b"{\"when\":\"2015-05-17T10:05:03Z\"}\n";
+    let line = ratecell_with(&["replay", "-p", "1/s", "--pointer", "time=/when"], log).error();
+    assert_eq!(
+        line,
+        "ratecell: standard input: no known format reads any of its first 1 lines: give --format json, which reads by --pointer"
+    );
+    let mixed = [&log[..], b"{\"time\":\"2015-05-17T10:05:03Z\",\"status\":200}\n"].concat();
+    let line = ratecell_with(&["replay", "-p", "1/s", "--pointer", "time=/when"], &mixed).error();
+    assert!(line.ends_with(" 50 %: give --format json, which reads by --pointer"), "{line}");
 }
 
 #[test]

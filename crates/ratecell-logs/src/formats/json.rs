@@ -64,6 +64,10 @@ impl Pointers {
         self.0[place] = Some(pointer);
         Ok(())
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
 }
 
 /// A reader of JSON lines, of Traefik's too, whose names are among the known ones.
