@@ -115,7 +115,7 @@ fn decisions_as_published() {
         ("bursts.jsonl", 9496),
         ("construct.jsonl", 66),
         ("float.jsonl", 3294),
-        ("grammar.jsonl", 212),
+        ("grammar.jsonl", 261),
         ("huge.jsonl", 1240),
         ("idle.jsonl", 714),
         ("random.jsonl", 88000),
