@@ -111,9 +111,9 @@ fn decide(record: &Record<'_>) {
         }
     }
     for filter in &*FILTERS {
-        filter.holds(record);
+        let _ = filter.holds(record);
     }
-    COST.of(record);
+    let _ = COST.of(record);
 }
 
 /// The first line as a format string for the others.
