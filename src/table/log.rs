@@ -215,7 +215,7 @@ impl Shard {
                 // A floor that is not believed would hide this one.
                 self.floor = algorithm.believed(self.floor, now).max(fresh_at);
             }
-            *log = Log::new();
+            log.clear();
         }
     }
 
@@ -223,7 +223,7 @@ impl Shard {
         if let Some(log) = self.logs.iter_mut().min_by_key(|log| algorithm.level(log, now)) {
             self.stats.evicted += 1;
             self.stats.forgiven = self.stats.forgiven.saturating_add(algorithm.level(log, now));
-            *log = Log::new();
+            log.clear();
         }
     }
 
