@@ -49,6 +49,7 @@ impl Decision {
     pub const NEVER: u64 = u64::MAX;
 
     /// Allowed, with nothing remaining and no waits: what an algorithm completes.
+    #[inline]
     pub const fn allowed(limit: u64) -> Self {
         Self {
             limit,
@@ -65,24 +66,28 @@ impl Decision {
     const LONGEST: u64 = Self::NEVER - 1;
 
     /// The wait at `now` until `instant`.
+    #[inline]
     pub(crate) fn until(instant: u128, now: u64) -> u64 {
         let wait = instant.saturating_sub(u128::from(now));
         u64::try_from(wait).unwrap_or(Self::LONGEST).min(Self::LONGEST)
     }
 
     /// Makes it a denial until that many nanoseconds have passed, which is not never.
+    #[inline]
     pub(crate) fn deny(&mut self, wait_ns: u64) {
         self.outcome = Outcome::Denied;
         self.retry_after_ns = wait_ns.min(Self::LONGEST);
     }
 
     /// Makes it the decision of a request that can never go.
+    #[inline]
     pub(crate) fn refuse(&mut self) {
         self.outcome = Outcome::Never;
         self.retry_after_ns = Self::NEVER;
     }
 
     /// The decision at a `now` past the range of the policy's word.
+    #[inline]
     pub const fn clock_range(limit: u64) -> Self {
         Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
     }
@@ -96,6 +101,7 @@ impl Decision {
     }
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
+    #[inline]
     pub fn without_room(self, free_at: u64, now: u64) -> Self {
         let wait = Self::until(u128::from(free_at), now).max(1);
         let mut denied = Self { remaining: 0, reset_after_ns: wait, delay_ns: 0, ..self };
@@ -104,6 +110,7 @@ impl Decision {
     }
 
     /// A peek's decision as that of a request that can never go.
+    #[inline]
     pub fn never(self) -> Self {
         let mut never = Self { delay_ns: 0, ..self };
         never.refuse();
@@ -111,6 +118,7 @@ impl Decision {
     }
 
     /// This decision, or if its delay is longer than that, a denial until it no longer is.
+    #[inline]
     pub fn within(self, max_delay_ns: u64) -> Self {
         match self.delay_ns.checked_sub(max_delay_ns) {
             None | Some(0) => self,
@@ -126,6 +134,7 @@ impl Decision {
     ///
     /// A denial with a `retry_after_ns` of [`NEVER`](Self::NEVER) is one whose wait is not known; no limiter makes one.
     /// Of [`Outcome::Never`] and [`Outcome::ClockRange`] it is `NEVER`, whatever is given.
+    #[inline]
     pub const fn new(
         outcome: Outcome,
         limit: u64,
@@ -143,12 +152,14 @@ impl Decision {
     }
 
     /// How the request was decided.
+    #[inline]
     pub const fn outcome(&self) -> Outcome {
         self.outcome
     }
 
     /// Whether the request may go.
     #[must_use]
+    #[inline]
     pub const fn is_allowed(&self) -> bool {
         matches!(self.outcome, Outcome::Allowed)
     }
@@ -156,6 +167,7 @@ impl Decision {
     /// The most units that can pass at one instant: the capacity of the policy, of several layers that
     /// of [`layer`](Self::layer).
     #[must_use]
+    #[inline]
     pub const fn limit(&self) -> u64 {
         self.limit
     }
@@ -163,12 +175,14 @@ impl Decision {
     /// Which of the policy's layers has the least [`remaining`](Self::remaining), and among equals is reset
     /// last: the one to name to whoever was refused. Counted from 0; 0 where there is one layer.
     #[must_use]
+    #[inline]
     pub const fn layer(&self) -> usize {
         self.layer as usize
     }
 
     /// Units that would be allowed at this same instant, after this decision.
     #[must_use]
+    #[inline]
     pub const fn remaining(&self) -> u64 {
         self.remaining
     }
@@ -181,6 +195,7 @@ impl Decision {
     /// microsecond behind it (where another thread was preempted while it measured the clocks, 0.2 % of that
     /// preemption): a wait of exactly this by another clock may end that much too early.
     #[must_use]
+    #[inline]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self.retry_after_ns {
             Self::NEVER => None,
@@ -190,30 +205,35 @@ impl Decision {
 
     /// [`retry_after`](Self::retry_after) in nanoseconds, [`NEVER`](Self::NEVER) for `None`.
     #[must_use]
+    #[inline]
     pub const fn retry_after_ns(&self) -> u64 {
         self.retry_after_ns
     }
 
     /// How long until the key is as good as never used.
     #[must_use]
+    #[inline]
     pub const fn reset_after(&self) -> Duration {
         Duration::from_nanos(self.reset_after_ns)
     }
 
     /// [`reset_after`](Self::reset_after) in nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn reset_after_ns(&self) -> u64 {
         self.reset_after_ns
     }
 
     /// How long to hold the allowed request before it goes on: zero except for a `leaky_queue`.
     #[must_use]
+    #[inline]
     pub const fn delay(&self) -> Duration {
         Duration::from_nanos(self.delay_ns)
     }
 
     /// [`delay`](Self::delay) in nanoseconds.
     #[must_use]
+    #[inline]
     pub const fn delay_ns(&self) -> u64 {
         self.delay_ns
     }
@@ -221,6 +241,7 @@ impl Decision {
 
 /// Never, of a limit of 0: what a slice of decisions holds before it is filled.
 impl Default for Decision {
+    #[inline]
     fn default() -> Self {
         Self::allowed(0).never()
     }

@@ -50,6 +50,7 @@ pub struct SlidingLog {
 impl SlidingLog {
     /// The log's own clock, which never goes back nor before `floor`, and how many entries have left by
     /// it.
+    #[inline]
     fn view(&self, log: &Log, floor: u64, now: u64) -> (u64, usize) {
         let clock = self.believed(floor, now).max(now);
         match log.newest() {
@@ -62,10 +63,12 @@ impl SlidingLog {
     }
 
     /// `instant`, or 0 where only a clock that was set back since can have shown it.
+    #[inline]
     pub fn believed(&self, instant: u64, now: u64) -> u64 {
         if self.heal.is_some_and(|heal| instant > now.saturating_add(heal)) { 0 } else { instant }
     }
 
+    #[inline]
     fn until_left(&self, entry: u64, now: u64) -> u64 {
         let left = u128::from(entry) + u128::from(self.window);
         Decision::until(left, now)
@@ -73,6 +76,7 @@ impl SlidingLog {
 
     /// Decides `cost` at `now`, no earlier than `floor`, on `log`; an allowed cost goes into it where
     /// `charge` says so, and is denied if there is no memory for it.
+    #[inline]
     pub fn step(&self, log: &mut Log, floor: u64, now: u64, cost: u32, charge: bool) -> Decision {
         let (clock, left) = self.view(log, floor, now);
         let mut live = (log.len() - left) as u64;
@@ -100,6 +104,7 @@ impl SlidingLog {
 
     /// Charges as much of `cost` as there is room for, by a `step` that is told how much, and whether to charge. The
     /// decision is a peek's, unless the charge was refused.
+    #[inline]
     pub fn fill(cost: u32, mut step: impl FnMut(u32, bool) -> Decision) -> Decision {
         let most = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
         let charged = step(cost.min(most), true);
@@ -108,6 +113,7 @@ impl SlidingLog {
 
     /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a
     /// later instant: then they stay. Which units of one instant go makes no difference.
+    #[inline]
     pub fn refund(log: &mut Log, clock: u64, cost: u32) {
         let oldest = log.len().checked_sub(cost as usize);
         if oldest.is_some_and(|oldest| log.get(oldest) == Some(clock)) && log.newest() == Some(clock) {
@@ -116,12 +122,14 @@ impl SlidingLog {
     }
 
     /// Units that the log still holds at `now`.
+    #[inline]
     pub fn level(&self, log: &Log, now: u64) -> u64 {
         let (_, left) = self.view(log, 0, now);
         (log.len() - left) as u64
     }
 
     /// The instant from which the log holds nothing.
+    #[inline]
     pub fn fresh_at(&self, log: &Log) -> u64 {
         log.newest().map_or(0, |newest| newest.saturating_add(self.window))
     }

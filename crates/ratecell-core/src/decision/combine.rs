@@ -12,6 +12,7 @@ impl Decision {
     }
 
     /// The layers' decisions, in order, as one that names the tightest; `None` of no layer.
+    #[inline]
     pub fn combined(decisions: impl Iterator<Item = Self>) -> Option<Self> {
         (0..).zip(decisions).map(|(layer, decision)| decision.of_layer(layer)).reduce(Self::combine)
     }
@@ -21,6 +22,7 @@ impl Decision {
     ///
     /// Refusal is monotone in time in each layer, so the greatest `retry_after` is the exact one; but for a
     /// layer that heals, which may allow now what it refuses once the clock has caught up.
+    #[inline]
     pub fn combine(self, other: Self) -> Self {
         let slack = |decision: &Self| (decision.remaining, Reverse(decision.reset_after_ns));
         let tightest = if slack(&other) < slack(&self) { other } else { self };
@@ -35,6 +37,7 @@ impl Decision {
 
     /// The decision of a request that `refused` refuses, where `self` is that of a peek: nothing was charged, so
     /// what remains and when it is reset are the peek's.
+    #[inline]
     pub fn refused_by(self, refused: &Self) -> Self {
         Self { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..self }
     }

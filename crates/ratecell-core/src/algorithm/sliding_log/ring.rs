@@ -15,34 +15,41 @@ pub struct Ring {
 }
 
 impl Ring {
+    #[inline]
     pub const fn new() -> Self {
         Self { slots: Vec::new(), head: 0, len: 0 }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The slot `distance` after the head, for a distance no more than the count of slots.
+    #[inline]
     fn slot(&self, distance: usize) -> usize {
         let at = self.head + distance;
         if at >= self.slots.len() { at - self.slots.len() } else { at }
     }
 
     /// The `index`th instant from the oldest.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<u64> {
         if index < self.len { self.slots.get(self.slot(index)).copied() } else { None }
     }
 
+    #[inline]
     pub fn newest(&self) -> Option<u64> {
         self.get(self.len.checked_sub(1)?)
     }
 
     /// How many of the oldest `are_out`, which are all before the first that is not.
+    #[inline]
     pub fn count_oldest(&self, are_out: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len);
         while low < high {
@@ -59,6 +66,7 @@ impl Ring {
     /// Drops the `oldest` and appends `count` times `instant`, all of it, or nothing where there is no
     /// memory for it. Grows to no more than `most` slots, which is enough.
     #[must_use]
+    #[inline]
     pub fn advance(&mut self, oldest: usize, instant: u64, count: usize, most: usize) -> bool {
         let kept = self.len.saturating_sub(oldest);
         let len = kept.saturating_add(count);
@@ -89,15 +97,8 @@ impl Ring {
         true
     }
 
-    /// Drops all, and gives the memory back.
-    // In a caller's loop, the address of the allocator's function would be kept in a register, and the call through it
-    // could not be followed in the machine code.
-    #[inline(never)]
-    pub fn clear(&mut self) {
-        *self = Self::new();
-    }
-
     /// Drops the `newest`.
+    #[inline]
     pub fn retreat(&mut self, newest: usize) {
         self.len = self.len.saturating_sub(newest);
     }
