@@ -108,6 +108,12 @@ impl Lines {
     /// The file cannot be read, or is damaged.
     pub fn sample(&mut self, most: usize, count: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Vec<u8>>> {
         self.keeps = true;
+        let sample = self.take_sample(most, count);
+        (self.start, self.number, self.keeps) = (0, 0, false);
+        sample
+    }
+
+    fn take_sample(&mut self, most: usize, count: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Vec<u8>>> {
         let mut sample = Vec::new();
         let mut counted = 0;
         while counted < most {
@@ -115,7 +121,6 @@ impl Lines {
             counted += usize::from(count(line));
             sample.push(line.to_vec());
         }
-        (self.start, self.number, self.keeps) = (0, 0, false);
         Ok(sample)
     }
 
@@ -150,6 +155,8 @@ fn packer(first: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// Gives a few bytes at a time.
@@ -185,6 +192,18 @@ mod tests {
         }
         assert!(lines(b"", 1, 1).is_empty());
         assert_eq!(lines(b"\n", 1, 0), [b""]);
+    }
+
+    #[test]
+    fn a_sample_that_fails_takes_no_line() {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(b"one\ntwo\n").unwrap();
+        let mut packed = packer.finish().unwrap();
+        *packed.last_mut().unwrap() ^= 1;
+        let mut lines = Lines::new(io::Cursor::new(packed)).unwrap();
+        lines.sample(3, |_| true).unwrap_err();
+        assert_eq!(lines.next_line().unwrap(), Some((1, &b"one"[..])));
+        assert_eq!(lines.next_line().unwrap(), Some((2, &b"two"[..])));
     }
 
     #[test]
