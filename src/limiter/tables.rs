@@ -4,8 +4,9 @@ use core::ops::Deref;
 
 use super::layers::Layer;
 use crate::error::BuildError;
+use crate::memory::Memory;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::Decision;
 use ratecell_core::algorithm::SlidingLog;
 use ratecell_core::algorithm::{Asked, Filling, Within};
