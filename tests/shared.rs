@@ -1,4 +1,5 @@
 //! Tables in memory and files that processes share: what must agree, what may differ, and what is refused.
+#![cfg(target_os = "linux")]
 
 use ratecell::{
     BuildError, Claim, Decision, Limiter, LimiterBuilder, Memory, Outcome, Policy, RegionError, RegionField,
