@@ -38,6 +38,7 @@
 
 mod batch;
 mod check;
+mod clients;
 mod config;
 mod decision;
 mod headers;
@@ -57,6 +58,10 @@ pub use check::{
     ratecell_limiter_check_hash, ratecell_limiter_check_hash_at, ratecell_limiter_check_within,
     ratecell_limiter_check_within_at, ratecell_limiter_forget, ratecell_limiter_peek,
     ratecell_limiter_peek_at,
+};
+pub use clients::{
+    RATECELL_CLIENT_KEY_SIZE, ratecell_client_key, ratecell_client_kind, ratecell_clients,
+    ratecell_clients_config, ratecell_clients_free, ratecell_clients_new, ratecell_line,
 };
 pub use config::{ratecell_config, ratecell_when_full};
 pub use decision::ratecell_decision;
