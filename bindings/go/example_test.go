@@ -125,7 +125,7 @@ func ExampleMiddleware() {
 	limiter, _ := ratecell.New("1/1h")
 	defer limiter.Close()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
-	handler := ratecell.Middleware(limiter, ratecell.ByRemoteAddr(), ratecell.PolicyName("address"))(hello)
+	handler := ratecell.Middleware(limiter, ratecell.ByClient(), ratecell.PolicyName("address"))(hello)
 	for i := 0; i < 2; i++ {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
