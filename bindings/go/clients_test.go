@@ -159,8 +159,14 @@ func TestClientKeyVectors(t *testing.T) {
 		t.Skipf("%s has no vectors: they are in ratecell's own repository", dir)
 	}
 	r := &replay{t: t}
-	for _, kind := range []string{"client_keys", "client_keys_addresses", "client_keys_construct"} {
-		r.clientKeys(filepath.Join(dir, kind+".jsonl"), kind)
+	for _, file := range [][2]string{
+		{"client_keys", "client_keys"},
+		{"client_keys_addresses", "client_keys_addresses"},
+		{"client_keys_construct", "client_keys_construct"},
+		{"rfc5952", "client_keys_addresses"},
+		{"rfc7239", "client_keys"},
+	} {
+		r.clientKeys(filepath.Join(dir, file[0]+".jsonl"), file[1])
 	}
 	t.Logf("client keys: %d passed, %d failed", r.passed, r.failed)
 	if r.failed > 0 || r.passed < 10_000 {

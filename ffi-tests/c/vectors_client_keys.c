@@ -194,12 +194,12 @@ static void address(ratecell_clients *const clients[2], json_object *row, const 
     stated(holds, line, keys[0]);
 }
 
-static void replay_file(const char *folder, const char *kind) {
+static void replay_file(const char *folder, const char *name, const char *kind) {
     char path[4096];
     char *line = NULL;
     size_t size = 0;
     ratecell_clients *section = NULL, *widths[2] = { of_width(128), of_width(64) };
-    snprintf(path, sizeof path, "%s/%s.jsonl", folder, kind);
+    snprintf(path, sizeof path, "%s/%s.jsonl", folder, name);
     FILE *file = fopen(path, "r");
     replay.file = path;
     replay.line = 0;
@@ -241,9 +241,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: vectors_client_keys DIR\n");
         return EXIT_FAILURE;
     }
-    replay_file(argv[1], "client_keys");
-    replay_file(argv[1], "client_keys_addresses");
-    replay_file(argv[1], "client_keys_construct");
+    replay_file(argv[1], "client_keys", "client_keys");
+    replay_file(argv[1], "client_keys_addresses", "client_keys_addresses");
+    replay_file(argv[1], "client_keys_construct", "client_keys_construct");
+    replay_file(argv[1], "rfc5952", "client_keys_addresses");
+    replay_file(argv[1], "rfc7239", "client_keys");
     printf("%lu of them configurations that C cannot say\n", replay.unsaid);
     printf("%lu passed, %lu failed\n", replay.passed, replay.failed);
     return replay.passed > 0 && replay.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

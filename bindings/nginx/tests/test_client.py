@@ -21,12 +21,15 @@ NODES = [r"([0-9.]+)" + PORT, r"([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)(?:%[A-Za-z0-9._~
 BROADCAST = ipaddress.ip_address("255.255.255.255")
 
 
-def vectors(kind):
-    """The lines of a file, without its first."""
-    lines = (VECTORS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines()
-    if json.loads(lines[0])["kind"] != kind:
-        raise ValueError(f"{kind}: not a file of vectors")
-    return [json.loads(line) for line in lines[1:]]
+def vectors(kind, *names):
+    """The lines of the files of a kind, without their first ones."""
+    found = []
+    for name in (kind, *names):
+        first, *lines = (VECTORS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        if json.loads(first)["kind"] != kind:
+            raise ValueError(f"{name}: not a file of vectors of {kind}")
+        found += map(json.loads, lines)
+    return found
 
 
 def encoded(text):
@@ -126,7 +129,7 @@ class Published(NginxTest):
 
     def test_requests(self):
         sections, rows, left = [], [], collections.Counter()
-        for line in vectors("client_keys"):
+        for line in vectors("client_keys", "rfc7239"):
             if isinstance(line, dict):
                 sections.append(directive(line))
                 continue
@@ -151,7 +154,7 @@ class Published(NginxTest):
         nginx = self.serve(servers([directive(line) for line in (
             widths + [{**width, "trust": single} for width in widths])]))
         rows, left = [], collections.Counter()
-        for text, *keys in vectors("client_keys_addresses"):
+        for text, *keys in vectors("client_keys_addresses", "rfc5952"):
             if address_of(text) not in (None, BROADCAST):
                 rows += [(f"/{number}", text, [], key) for number, key in enumerate(keys)]
             if not can_be_sent("X-Address", text) or text != text.strip(" \t"):

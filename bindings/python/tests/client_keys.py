@@ -17,7 +17,14 @@ from typing import Any
 from ratecell import Clients
 
 FAILURES_SHOWN = 20
-KINDS = ("client_keys", "client_keys_addresses", "client_keys_construct")
+FILES = {
+    "client_keys": "client_keys",
+    "client_keys_addresses": "client_keys_addresses",
+    "client_keys_construct": "client_keys_construct",
+    "rfc5952": "client_keys_addresses",
+    "rfc7239": "client_keys",
+}
+"""The files, by their names, and each one's kind."""
 
 
 class Replay:
@@ -33,8 +40,8 @@ class Replay:
         lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
         _, first = next(lines)
         header = json.loads(first)
-        if (header["kind"], header["ratecell_vectors"]) != (path.stem, 3):
-            raise ValueError(f"{path}: expected vectors of {path.stem}, version 3")
+        if (header["kind"], header["ratecell_vectors"]) != (FILES[path.stem], 3):
+            raise ValueError(f"{path}: expected vectors of {FILES[path.stem]}, version 3")
         for number, line in lines:
             value = json.loads(line)
             if isinstance(value, dict) and "section" in value:
@@ -109,7 +116,7 @@ def address(text: str, *keys: str | None) -> str:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    return (path for kind in KINDS if (path := folder / f"{kind}.jsonl").exists())
+    return (path for name in FILES if (path := folder / f"{name}.jsonl").exists())
 
 
 def replay(folder: Path) -> Replay:
