@@ -4,9 +4,10 @@ use core::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
 use super::flags::RATECELL_ZEROED;
-use super::limiter::{Refusal, explained, make};
+use super::limiter::make;
 use super::policy;
 use super::ratecell_status::RATECELL_ECONFIG;
+use super::why::{Refusal, explained};
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
 use crate::memory::Memory;
@@ -62,7 +63,7 @@ pub unsafe extern "C" fn ratecell_region_size(
     // SAFETY: as the header's preamble has it.
     let bytes = unsafe {
         ratecell_config::read(config).and_then(|config| {
-            explained(&config, |config| {
+            explained(config.why, config.why_len, || {
                 Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?)
             })
         })

@@ -15,13 +15,13 @@ from ratecell._limiter import Limiter
 from ratecell._native import Decision, Decisions, PolicyError, Stats
 from ratecell._outcome import Outcome, RateLimitExceeded
 from ratecell.asgi import RateLimitMiddleware
-from ratecell.keys import ClientIP, Header, client_ip
+from ratecell.keys import Clients, Header, client_key
 
 Sequence.register(Decisions)
 
 __all__ = [
     "Claim",
-    "ClientIP",
+    "Clients",
     "Decision",
     "Decisions",
     "Header",
@@ -33,5 +33,5 @@ __all__ = [
     "RateLimitMiddleware",
     "Stats",
     "check_all",
-    "client_ip",
+    "client_key",
 ]

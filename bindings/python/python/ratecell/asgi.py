@@ -9,7 +9,7 @@ from typing import Any
 from ratecell._http import DECISION, Desk
 from ratecell._limiter import Limiter
 from ratecell._native import Decision
-from ratecell.keys import KeyFunction, client_ip
+from ratecell.keys import KeyFunction, client_key
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -37,7 +37,7 @@ class RateLimitMiddleware:
         self,
         app: App,
         limiter: Limiter,
-        key: KeyFunction = client_ip,
+        key: KeyFunction = client_key,
         *,
         cost: int | Callable[[Scope], int] = 1,
         name: str | None = None,

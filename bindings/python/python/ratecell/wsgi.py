@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratecell._http import DECISION, Desk
 from ratecell._limiter import Limiter
-from ratecell.keys import KeyFunction, client_ip
+from ratecell.keys import KeyFunction, client_key
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -31,7 +31,7 @@ class RateLimitMiddleware:
         self,
         app: WSGIApplication,
         limiter: Limiter,
-        key: KeyFunction = client_ip,
+        key: KeyFunction = client_key,
         *,
         cost: int | Callable[[WSGIEnvironment], int] = 1,
         name: str | None = None,
