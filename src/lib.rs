@@ -36,6 +36,8 @@ pub mod ffi;
 mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+pub use limiter::Region;
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Resolved, Start,

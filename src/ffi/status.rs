@@ -190,6 +190,7 @@ impl From<BuildError> for ratecell_status {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
+            BuildError::NoPolicy => RATECELL_EINVAL,
             BuildError::OutOfMemory { .. } => RATECELL_ENOMEM,
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Policy(error) => error.kind().into(),
@@ -204,7 +205,7 @@ impl From<RegionError> for ratecell_status {
             RegionError::Unaligned { .. } => RATECELL_EALIGN,
             RegionError::TooSmall { .. } => RATECELL_EREGION_SMALL,
             RegionError::NotARegion => RATECELL_EREGION_NONE,
-            RegionError::Corrupt => RATECELL_EREGION_DAMAGED,
+            RegionError::Corrupt | RegionError::Section { .. } => RATECELL_EREGION_DAMAGED,
             RegionError::Differs { field, .. } => match field {
                 RegionField::Layout => RATECELL_EREGION_LAYOUT,
                 RegionField::Layers => RATECELL_EREGION_LAYERS,

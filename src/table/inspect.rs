@@ -8,18 +8,18 @@ use ratecell_core::algorithm::Algorithm;
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
-        let places = self.places(&self.geometry.address(h));
-        places.alike().filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity)).count()
+        let address = self.geometry.address(h);
+        let members = self.entries().filter(|entry| entry.tag.is_member() && entry.home == address.home);
+        members
+            .filter(|entry| entry.tag.is_key_of(address.identity.in_role(entry.tag.is_alternate())))
+            .count()
     }
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let cells = self.geometry.indices_from(0).map(|index| {
-            let slots = self.buckets.get(index).slots.iter().map(|slot| slot.cell.load());
-            let overflow = self.ledger.get(index).overflow.load();
-            slots.chain([overflow]).map(|word| algorithm.level(word, now)).sum::<u64>()
-        });
-        cells.sum()
+        let own = self.entries().map(|entry| entry.word);
+        let shared = self.geometry.indices_from(0).map(|home| self.ledger.get(home).overflow.load());
+        own.chain(shared).map(|word| algorithm.level(word, now)).sum()
     }
 
     /// Marks the slot of a key, as a reclaimer that then dies.

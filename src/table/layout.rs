@@ -149,6 +149,13 @@ impl AtomicTag {
         Tag(self.0.load(Ordering::Acquire))
     }
 
+    /// The tag for a walk, which orders it by a fence: memory that is mapped for reading alone may be read by no other
+    /// load.
+    pub(super) fn glance(&self) -> Tag {
+        // Relaxed: the walk's fences order it.
+        Tag(self.0.load(Ordering::Relaxed))
+    }
+
     /// Changes the tag from exactly `from`.
     pub(super) fn change(&self, from: Tag, to: Tag) -> bool {
         // AcqRel: a retag releases the floor it raised, a finish the word it was charged with, a mark

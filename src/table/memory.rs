@@ -36,7 +36,8 @@ const HUGE_PAGE: usize = 2 << 20;
 /// stays until all of them and all limiters in it are gone.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// Aligned to [`ALIGNMENT`](Self::ALIGNMENT), readable and writable for `len` bytes.
+    /// Aligned to [`ALIGNMENT`](Self::ALIGNMENT), readable for `len` bytes, and writable unless it was mapped
+    /// [for reading alone](Self::of_file_to_read).
     start: NonNull<u8>,
     len: usize,
     /// `None` where the caller sees to it that the memory stays.
@@ -93,6 +94,15 @@ impl Memory {
         })?;
         memory.advise(Advice::LinuxPopulateWrite);
         Ok(memory)
+    }
+
+    /// The first `len` bytes of a file for reading alone: by relaxed loads, and never by a store, which
+    /// would end the process.
+    pub(crate) fn of_file_to_read(file: &File, len: usize) -> Result<Self, BuildError> {
+        Self::mapped(len, 0, |len| {
+            // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
+            unsafe { mmap(core::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, 0) }
+        })
     }
 
     /// Memory of the caller's.
