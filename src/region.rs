@@ -150,20 +150,14 @@ pub(crate) fn note(memory: &Memory) -> Result<(), RegionError> {
 }
 
 impl Header {
-    /// Whether the region has as many layers as `policy`.
-    pub(crate) fn has_layers(&self, asked: usize, policy: impl fmt::Display) -> Result<(), RegionError> {
-        let held = self.packings.len();
-        if held == asked {
-            return Ok(());
-        }
-        let (held, asked) = (of_policy(held, &self.policy), of_policy(asked, policy));
-        Err(RegionError::Differs { field: RegionField::Layers, held, asked })
-    }
-
     /// Whether a region can give what is asked of it, but for its words.
     pub(crate) fn agrees(&self, terms: &Terms) -> Result<(), BuildError> {
         let differs = |field, held: String, asked: String| RegionError::Differs { field, held, asked };
-        self.has_layers(terms.packings.len(), &terms.policy)?;
+        let (held, asked) = (self.packings.len(), terms.packings.len());
+        if held != asked {
+            let (held, asked) = (of_policy(held, &self.policy), of_policy(asked, &terms.policy));
+            return Err(differs(RegionField::Layers, held, asked).into());
+        }
         let buckets = self.directory.buckets();
         if let Some(max_keys) = terms.max_keys
             && buckets_for(max_keys)? != buckets

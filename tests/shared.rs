@@ -202,7 +202,10 @@ fn other_words_are_refused_by_name() {
 fn a_refusal_names_both_policies() {
     let (memory, made) = made("10/s", 100);
     for (asked, words) in [
-        ("fixed_window 10/s", ["words: gcra in ticks of 1/1 ns, of `10/s`; expected fixed of 1s", ", of `fixed_window 10/s`"]),
+        (
+            "fixed_window 10/s",
+            ["words: gcra in ticks of 1/1 ns, of `10/s`; expected fixed of 1s", ", of `fixed_window 10/s`"],
+        ),
         ("10/s & 100/m", ["number of layers: 1, of `10/s`; expected 2", ", of `10/s & 100/m`"]),
     ] {
         let view = made.with_policy(asked.parse().expect("a policy"));

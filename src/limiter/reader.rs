@@ -4,10 +4,11 @@ use core::fmt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::shared::{fit, of_file, tables};
+use super::Limiter;
+use super::shared::{of_file, tables};
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::region::{self, Header};
+use crate::region;
 use crate::table::{Extent, Stats, Table, WhenFull, keys_in};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Kernel;
@@ -59,7 +60,7 @@ impl Region {
         let path = path.as_ref();
         let region = || {
             let (memory, header) = region::file::read(path)?;
-            let policy = followed(&header)?;
+            let policy = Limiter::following().fitted(&header)?;
             let layers = tables(&policy, &memory, &header)?;
             let max_keys = keys_in(header.directory.buckets());
             Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers })
@@ -127,11 +128,4 @@ impl Region {
             with_kernel!(kernel, algorithm => sum.with(table.stats(algorithm, now_ns, extent)))
         })
     }
-}
-
-/// The policy of a region in its own words.
-pub(super) fn followed(header: &Header) -> Result<Policy, BuildError> {
-    let policy: Policy = header.policy.parse()?;
-    header.has_layers(policy.layers().len(), &policy)?;
-    fit(&policy, &header.packings, &header.policy)
 }

@@ -156,7 +156,7 @@ impl LimiterBuilder {
     }
 
     /// The policy, or that of the region, in the words of the region.
-    fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
+    pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
         let policy = match &self.policy {
             Some(policy) => policy,
             None => &header.policy.parse()?,
@@ -237,11 +237,7 @@ fn packings(policy: &Policy) -> Result<Vec<Packing>, RegionError> {
 }
 
 /// `policy` in words that are `held`, as many as it has layers; of `holder`, a policy of theirs.
-pub(super) fn fit(
-    policy: &Policy,
-    held: &[Packing],
-    holder: &impl fmt::Display,
-) -> Result<Policy, BuildError> {
+fn fit(policy: &Policy, held: &[Packing], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
     let differs = |held: &Packing, asked: &Packing| {
         let (held, asked) = (of_policy(described(held), holder), of_policy(described(asked), policy));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })

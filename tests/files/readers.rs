@@ -55,7 +55,8 @@ fn a_reader_writes_nothing() {
     drop(builder().open(&scratch.0).expect("made"));
     // As another boot left it, whose clock whoever opens it would carry over.
     scratch.file().write_all_at(&[7; 16], 50 * 8).expect("written");
-    let before = (fs::read(&scratch.0).expect("read"), fs::metadata(&scratch.0).expect("a file").mtime_nsec());
+    let before =
+        (fs::read(&scratch.0).expect("read"), fs::metadata(&scratch.0).expect("a file").mtime_nsec());
     let region = Region::read(&scratch.0).expect("a region");
     let now = region.now_ns();
     let _ = (region.stats(), region.stats_exact());
@@ -102,7 +103,11 @@ fn no_damage_passes_for_another_region() {
         file.write_all_at(&[byte ^ 1 << (at % 8)], at as u64).expect("written");
         match Region::read(&scratch.0) {
             Ok(region) => {
-                assert_eq!((region.policy().to_string(), region.max_keys()), ("3/h".to_owned(), 1_002), "{at}");
+                assert_eq!(
+                    (region.policy().to_string(), region.max_keys()),
+                    ("3/h".to_owned(), 1_002),
+                    "{at}"
+                );
             }
             Err(BuildError::File { error, .. }) => {
                 assert!(!error.to_string().is_empty());

@@ -2,6 +2,52 @@
 
 use super::*;
 
+/// What docs/DESIGN.md and the module's own table say of the layout.
+#[test]
+fn the_documents_have_the_numbers_of_the_code() {
+    let design = include_str!("../../../docs/DESIGN.md");
+    let chapter =
+        design.split("## Regions\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a chapter");
+    let grouped = |number: usize| format!("{},{:03}", number / 1_000, number % 1_000);
+    let entry = ENTRY_WORDS * size_of::<u64>();
+    for row in [
+        format!("| header | {} |", crate::region::header::BYTES),
+        format!("| directory | {ENTRIES} entries of {entry} |"),
+        format!("| packings | {} a layer |", packings::BYTES),
+        format!("| policy | {} |", grouped(policy::BYTES)),
+        format!("| table, one a layer | {} a bucket |", <Table>::BUCKET_BYTES),
+        format!("| counters, one a layer | {COUNTER_LINE} a line |"),
+        format!("at a multiple of {ALIGNMENT} bytes"),
+        format!("a text of at most {}", grouped(policy::MAX_TEXT)),
+    ] {
+        assert!(chapter.contains(&row), "docs/DESIGN.md: expected {row}");
+    }
+    let listed: Vec<_> = chapter.lines().skip_while(|line| !line.starts_with("| kind |")).skip(2).collect();
+    let rows = Kind::ALL.map(|kind| format!("| {} | {} | {FORM} |", kind as u64, kind.name()));
+    assert_eq!(listed[..rows.len()], rows);
+    assert_eq!(listed[rows.len()], "");
+    let module = include_str!("../../region.rs");
+    let (header, sections) = (crate::region::header::BYTES, grouped(SECTIONS_AT));
+    for row in [
+        format!("| 0 to {} |", header - 1),
+        format!("| {header} to {} |", grouped(SECTIONS_AT - 1)),
+        format!("| {sections} on |"),
+    ] {
+        assert!(module.contains(&row), "src/region.rs: expected {row}");
+    }
+}
+
+/// The longest text that a policy prints has room.
+#[test]
+fn every_policy_has_room_for_its_text() {
+    let (units, most) = (u32::MAX, "4611686018427387903ns");
+    let layer = format!(
+        "token_bucket {units}/{most} capacity={units} mode=interval_first heal={most} horizon={most}"
+    );
+    let longest = [layer.as_str(); MAX_LAYERS].join(" & ");
+    assert!(longest.len() <= policy::MAX_TEXT, "{} bytes", longest.len());
+}
+
 /// Two layers of 100 buckets: sections 0 packings, 1 policy, 2 and 4 tables, 3 and 5 their counters.
 fn directory() -> Directory {
     Directory::new(2, 100).expect("a directory")
