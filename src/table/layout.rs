@@ -149,19 +149,19 @@ impl AtomicTag {
         Tag(self.0.load(Ordering::Acquire))
     }
 
-    /// The tag for a walk, which orders it by a fence: memory that is mapped for reading alone may be read by no other
-    /// load.
-    pub(super) fn glance(&self) -> Tag {
-        // Relaxed: the walk's fences order it.
-        Tag(self.0.load(Ordering::Relaxed))
-    }
-
     /// Changes the tag from exactly `from`.
     pub(super) fn change(&self, from: Tag, to: Tag) -> bool {
         // AcqRel: a retag releases the floor it raised, a finish the word it was charged with, a mark
         // comes before the probe; acquires what the tag's last writer knew.
         // Acquire on failure: the caller goes on from what it finds.
         self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The tag for a walk, which orders it by a fence: memory that is mapped for reading alone may be read by no other
+    /// load.
+    pub(super) fn glance(&self) -> Tag {
+        // Relaxed: the walk's fences order it.
+        Tag(self.0.load(Ordering::Relaxed))
     }
 }
 
