@@ -70,6 +70,9 @@ fn a_directory_is_read_as_it_was_written() {
     assert_eq!(Directory::new(8, usize::MAX / 152), None);
 }
 
+/// An entry's number, the number of a word in it, and what stands there.
+type Change = (usize, usize, u64);
+
 /// Each field of each kind of section, and each sentence.
 #[test]
 fn whatever_is_wrong_with_a_section_is_said() {
@@ -81,7 +84,7 @@ fn whatever_is_wrong_with_a_section_is_said() {
     let (bytes, policy_at) = (made.bytes as u64, made.policy_at as u64);
     let table_at = made.tables[0].buckets_at as u64;
     let within = format!("expected within bytes 2560 to {bytes}");
-    let cases: Vec<(&str, Vec<(usize, usize, u64)>, String)> = vec![
+    let cases: Vec<(&str, Vec<Change>, String)> = vec![
         (
             "no kind",
             vec![(0, KIND, 0)],
