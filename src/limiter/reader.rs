@@ -55,7 +55,7 @@ impl Region {
     ///
     /// # Errors
     /// [`BuildError::File`]: the system refuses to open the file for reading, or it holds no region, or one that is
-    /// damaged or of another layout. [`BuildError::Policy`]: the policy that it names is none, or not of its words.
+    /// damaged or of another layout. [`BuildError::Policy`]: the policy that it names cannot be kept in its words.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, BuildError> {
         let path = path.as_ref();
         let region = || {

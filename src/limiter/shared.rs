@@ -7,11 +7,11 @@ use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::region::{self, Header, Medium, Terms, of_policy};
 use crate::table::{Memory, Table, keys_in};
-use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
 use ratecell_core::algorithm::{Pack, Packing};
 use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
+use ratecell_core::{Policy, PolicyError};
 
 /// In memory that processes share, and in files.
 ///
@@ -159,7 +159,10 @@ impl LimiterBuilder {
     pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
         let policy = match &self.policy {
             Some(policy) => policy,
-            None => &header.policy.parse()?,
+            None => &header.policy.parse().map_err(|error: PolicyError| RegionError::Section {
+                section: "policy".to_owned(),
+                reason: error.to_string(),
+            })?,
         };
         header.agrees(&self.wide(policy)?.1)?;
         fit(policy, &header.packings, &header.policy)
