@@ -157,7 +157,8 @@ fn look_into(memory: &Memory, len: usize) {
             _,
         ) => {}
         // Where a file has no whole header, memory is only said to be too small.
-        (Err(BuildError::Region(RegionError::TooSmall { .. })), Err(BuildError::File { .. })) if len < 512 => {}
+        (Err(BuildError::Region(RegionError::TooSmall { .. })), Err(BuildError::File { .. }))
+            if len < 512 => {}
         (Err(follower), Err(BuildError::File { error, .. })) => {
             assert_eq!(follower, BuildError::Region(error), "expected one reason");
         }
