@@ -39,6 +39,8 @@ pub mod ffi;
 mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+pub use limiter::Region;
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use memory::{Memory, MemoryError};
 /// Limits clients by their address: the key of a request's client, the same text in every language and program.
