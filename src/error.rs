@@ -8,6 +8,7 @@ use ratecell_core::PolicyError;
 
 mod region;
 
+pub(crate) use region::of_policy;
 pub use region::{RegionError, RegionField};
 
 /// Why a limiter was not built.

@@ -11,12 +11,10 @@
 //! limit belong to each limiter. No state of the tables needs repair, so there is nothing to do when a process
 //! dies, and nothing to say when one leaves.
 
-use core::fmt;
-
 use siphasher::sip::SipHasher13;
 
 use crate::clock::Clock;
-use crate::error::{BuildError, RegionError, RegionField};
+use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull, buckets_for, keys_in};
@@ -174,9 +172,4 @@ impl Header {
             _ => Ok(()),
         }
     }
-}
-
-/// What a policy has, and the policy.
-pub(crate) fn of_policy(what: impl fmt::Display, policy: impl fmt::Display) -> String {
-    format!("{what}, of `{policy}`")
 }

@@ -134,3 +134,8 @@ impl fmt::Display for RegionError {
 }
 
 impl core::error::Error for RegionError {}
+
+/// What a policy has, and the policy.
+pub(crate) fn of_policy(what: impl fmt::Display, policy: impl fmt::Display) -> String {
+    format!("{what}, of `{policy}`")
+}

@@ -4,9 +4,9 @@ use core::fmt;
 use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
-use crate::error::{BuildError, RegionError, RegionField};
+use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
-use crate::region::{self, Header, Medium, Terms, of_policy};
+use crate::region::{self, Header, Medium, Terms};
 use crate::table::{Table, keys_in};
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
 use ratecell_core::algorithm::{Pack, Packing};
