@@ -7,13 +7,47 @@
 #include "ngx_http_ratecell.h"
 
 
-static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim);
+static ngx_inline void ngx_http_ratecell_request(
+    ngx_http_ratecell_claim_t *claim, uint32_t cost, uint32_t flags,
+    ratecell_request *request);
+static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim,
+    uint32_t cost);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
 static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx);
 static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
 static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
+
+
+static ngx_inline void
+ngx_http_ratecell_request(ngx_http_ratecell_claim_t *claim, uint32_t cost,
+    uint32_t flags, ratecell_request *request)
+{
+    request->key = claim->key.data;
+    request->key_len = claim->key.len;
+    request->hash = 0;
+    request->now_ns = claim->now;
+    request->max_delay_ns = 0;
+    request->cost = cost;
+    request->flags = flags;
+    request->zone = NULL;
+    request->reservation = NULL;
+}
+
+
+/* The claim's time is read with RATECELL_AT alone. */
+
+int32_t
+ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
+    uint32_t flags, ratecell_decision *decision)
+{
+    ratecell_request  request;
+
+    ngx_http_ratecell_request(claim, cost, flags, &request);
+
+    return ratecell_limiter_decide(claim->limiter, &request, decision);
+}
 
 
 /*
@@ -34,6 +68,8 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         if (rc < 0) {
             return rc;
         }
+
+        ctx->claims[i].flags |= RATECELL_AT;
     }
 
     rc = ngx_http_ratecell_decide_responses(ctx);
@@ -58,11 +94,9 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 
 
 static int32_t
-ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim)
+ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim, uint32_t cost)
 {
-    return ratecell_limiter_check_at(claim->limiter, claim->key.data,
-                                     claim->key.len, claim->cost, claim->now,
-                                     &claim->decision);
+    return ngx_http_ratecell_ask(claim, cost, claim->flags, &claim->decision);
 }
 
 
@@ -89,9 +123,7 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
             continue;
         }
 
-        rc = ratecell_limiter_peek_at(claim->limiter, claim->key.data,
-                                      claim->key.len, claim->now,
-                                      &claim->decision);
+        rc = ngx_http_ratecell_decide_one(claim, 0);
         if (rc < 0) {
             return rc;
         }
@@ -101,7 +133,7 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
         {
             /* for the time to retry; by a race it may yet be charged */
 
-            rc = ngx_http_ratecell_decide_one(claim);
+            rc = ngx_http_ratecell_decide_one(claim, claim->cost);
             if (rc < 0) {
                 return rc;
             }
@@ -131,9 +163,7 @@ ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
         claim = &ctx->claims[i];
 
         if (claim->limit->count == NULL) {
-            (void) ratecell_limiter_peek_at(claim->limiter, claim->key.data,
-                                            claim->key.len, claim->now,
-                                            &claim->decision);
+            (void) ngx_http_ratecell_decide_one(claim, 0);
         }
     }
 }
@@ -159,12 +189,8 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
         }
 
         claims[n].limiter = claim->limiter;
-        claims[n].key = claim->key.data;
-        claims[n].key_len = claim->key.len;
-        claims[n].now_ns = claim->now;
-        claims[n].cost = claim->cost;
-        claims[n].reserved = 0;
-
+        ngx_http_ratecell_request(claim, claim->cost, claim->flags,
+                                  &claims[n].request);
         asked[n++] = claim;
     }
 
@@ -173,10 +199,10 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
     }
 
     if (n == 1) {
-        return ngx_http_ratecell_decide_one(asked[0]);
+        return ngx_http_ratecell_decide_one(asked[0], asked[0]->cost);
     }
 
-    rc = ratecell_check_all(claims, n, decisions);
+    rc = ratecell_decide_all(claims, n, decisions);
 
     if (rc >= 0) {
         for (i = 0; i < n; i++) {
@@ -232,15 +258,14 @@ ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx)
         claim->charged = 1;
 
         if (claim->decision.outcome == RATECELL_ALLOWED) {
-            (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
-                                              claim->key.len, claim->cost,
-                                              claim->now, &claim->decision);
+            (void) ngx_http_ratecell_ask(claim, claim->cost,
+                                         claim->flags | RATECELL_CHARGE,
+                                         &claim->decision);
             continue;
         }
 
-        (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
-                                          claim->key.len, claim->cost,
-                                          claim->now, NULL);
-        (void) ngx_http_ratecell_decide_one(claim);
+        (void) ngx_http_ratecell_ask(claim, claim->cost,
+                                     claim->flags | RATECELL_CHARGE, NULL);
+        (void) ngx_http_ratecell_decide_one(claim, claim->cost);
     }
 }

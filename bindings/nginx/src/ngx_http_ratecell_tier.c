@@ -189,7 +189,7 @@ ngx_http_ratecell_make_tier(ngx_http_request_t *r,
     zone = ngx_http_ratecell_zone(limit);
 
     if (ratecell_limiter_with_policy(zone->limiter, (char *) policy,
-                                     &tier->limiter)
+                                     NULL, &tier->limiter)
         != 0)
     {
         ngx_free(tier);
