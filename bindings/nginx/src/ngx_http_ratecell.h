@@ -210,6 +210,11 @@ typedef struct {
 #define ngx_http_ratecell_zone(limit)                                         \
     ((ngx_http_ratecell_zone_t *) (limit)->shm_zone->data)
 
+/* A call that ends before it looks at its config writes no sentence. */
+
+#define ngx_http_ratecell_why(rc, why)                                        \
+    ((why)[0] ? (const char *) (why) : ratecell_strerror(rc))
+
 #define ngx_http_ratecell_refused(ctx)                                        \
     ((ctx)->status == NGX_HTTP_RATECELL_REJECTED)
 

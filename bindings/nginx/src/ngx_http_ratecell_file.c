@@ -10,7 +10,8 @@
 static int32_t ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone,
     char *path, char *why, size_t len);
 static uint64_t ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone);
-static char *ngx_http_ratecell_without_path(char *why, char *path);
+static const char *ngx_http_ratecell_without_path(const char *why,
+    char *path);
 
 
 /*
@@ -80,6 +81,8 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
         name[sizeof(name) - 1] = '\0';
     }
 
+    why[0] = '\0';
+
     rc = ngx_http_ratecell_open_table(zone, (char *) path, why, sizeof(why));
 
     if (beside) {
@@ -93,7 +96,8 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot use the file \"%V\": %s",
                   &shm_zone->shm.name, &zone->file,
-                  ngx_http_ratecell_without_path(why, (char *) path));
+                  ngx_http_ratecell_without_path(
+                      ngx_http_ratecell_why(rc, why), (char *) path));
 
     return NGX_ERROR;
 }
@@ -157,8 +161,8 @@ ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone)
 
 /* The library names the file that it was given, which may be the one beside. */
 
-static char *
-ngx_http_ratecell_without_path(char *why, char *path)
+static const char *
+ngx_http_ratecell_without_path(const char *why, char *path)
 {
     size_t  len;
 

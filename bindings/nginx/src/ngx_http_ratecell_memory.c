@@ -135,6 +135,7 @@ ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone)
 static ngx_int_t
 ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
 {
+    int32_t                    rc;
     char                       why[NGX_HTTP_RATECELL_WHY_LEN];
     ratecell_config            config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_shm_t   *shm;
@@ -144,20 +145,20 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
     shm = zone->shm;
 
     config.flags = NGX_HTTP_RATECELL_PAGES;
+    why[0] = '\0';
     config.why = why;
     config.why_len = sizeof(why);
 
-    if (ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
-                             (char *) zone->policy.data, &config,
-                             &zone->limiter)
-        == 0)
-    {
+    rc = ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
+                              (char *) zone->policy.data, &config,
+                              &zone->limiter);
+    if (rc == 0) {
         return NGX_OK;
     }
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot be made: %s",
-                  &shm_zone->shm.name, why);
+                  &shm_zone->shm.name, ngx_http_ratecell_why(rc, why));
 
     return NGX_ERROR;
 }
@@ -166,6 +167,7 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
 static ngx_int_t
 ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
 {
+    int32_t                    rc;
     char                       why[NGX_HTTP_RATECELL_WHY_LEN];
     ratecell_config            config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_shm_t   *shm;
@@ -182,20 +184,20 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
         return NGX_ERROR;
     }
 
+    why[0] = '\0';
     config.why = why;
     config.why_len = sizeof(why);
 
-    if (ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
-                               (char *) zone->policy.data, &config,
-                               &zone->limiter)
-        == 0)
-    {
+    rc = ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
+                                (char *) zone->policy.data, &config,
+                                &zone->limiter);
+    if (rc == 0) {
         return NGX_OK;
     }
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot be kept: %s",
-                  &shm_zone->shm.name, why);
+                  &shm_zone->shm.name, ngx_http_ratecell_why(rc, why));
 
     return NGX_ERROR;
 }
@@ -210,6 +212,7 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
 static ngx_int_t
 ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
 {
+    int32_t                      rc;
     u_char                      *policy;
     ngx_uint_t                   i;
     ratecell_config              config = RATECELL_CONFIG_INIT;
@@ -221,6 +224,7 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
     zone = shm_zone->data;
     limits = zone->limits.elts;
 
+    why[0] = '\0';
     config.why = why;
     config.why_len = sizeof(why);
 
@@ -235,14 +239,14 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
                                                   limits[i]->delay);
         }
 
-        if (ratecell_limiter_with_policy(zone->limiter, (char *) policy,
-                                         &config, &limits[i]->limiter)
-            != 0)
-        {
+        rc = ratecell_limiter_with_policy(zone->limiter, (char *) policy,
+                                          &config, &limits[i]->limiter);
+        if (rc != 0) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                          "ratecell zone \"%V\" cannot limit by \"%s\": its "
-                          "states are kept for its own rate: %s in %V:%ui",
-                          &shm_zone->shm.name, policy, why,
+                          "ratecell zone \"%V\" cannot limit by \"%s\", which "
+                          "needs a zone of its own: %s in %V:%ui",
+                          &shm_zone->shm.name, policy,
+                          ngx_http_ratecell_why(rc, why),
                           &limits[i]->conf_file, limits[i]->conf_line);
             return NGX_ERROR;
         }

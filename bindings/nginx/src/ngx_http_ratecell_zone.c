@@ -338,13 +338,15 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
                            - zone->policy.data - 1;
     }
 
+    why[0] = '\0';
     config.why = why;
     config.why_len = sizeof(why);
 
     if (ratecell_region_size((char *) zone->policy.data, &config) == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "invalid policy \"%V\" of zone \"%V\": %s",
-                           &zone->policy, &zone->name, why);
+                           &zone->policy, &zone->name,
+                           ngx_http_ratecell_why(RATECELL_EPANIC, why));
         return NGX_CONF_ERROR;
     }
 
