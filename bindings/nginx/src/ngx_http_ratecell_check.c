@@ -9,7 +9,6 @@
 
 static ngx_int_t ngx_http_ratecell_claims(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
-static uint64_t ngx_http_ratecell_unix_ns(void);
 static void ngx_http_ratecell_cleanup(void *data);
 static ngx_int_t ngx_http_ratecell_refuse(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
@@ -45,7 +44,7 @@ ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
 }
 
 
-/* One limit, to be charged now or not at all. */
+/* One limit, to be charged now or not at all, of which no field tells. */
 
 static ngx_inline ngx_uint_t
 ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
@@ -54,7 +53,8 @@ ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
 
     limit = ctx->claims[0].limit;
 
-    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict;
+    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict
+           && ctx->conf->styles == 0;
 }
 
 
@@ -67,15 +67,9 @@ ngx_http_ratecell_decide_plain(ngx_http_ratecell_ctx_t *ctx)
     claim = &ctx->claims[0];
     ctx->deciding = claim;
 
-    if (claim->flags == 0) {
-        rc = ratecell_limiter_check(claim->limiter, claim->key.data,
-                                    claim->key.len, claim->cost,
-                                    &claim->decision);
-    } else {
-        rc = ngx_http_ratecell_ask(claim, claim->cost, claim->flags,
-                                   &claim->decision);
-    }
-
+    rc = ratecell_limiter_check(claim->limiter, claim->key.data,
+                                claim->key.len, claim->cost,
+                                &claim->decision);
     if (rc > 0) {
         ctx->excess = ngx_http_ratecell_excess(claim);
     }
@@ -140,10 +134,6 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (rlcf->styles) {
-        ctx->unix_ns = ngx_http_ratecell_unix_ns();
-    }
-
     if (rc != RATECELL_ALLOWED) {
         return ngx_http_ratecell_refuse(r, ctx);
     }
@@ -191,14 +181,12 @@ ngx_http_ratecell_key(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
 static ngx_int_t
 ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
 {
-    uint32_t                     flags;
     ngx_uint_t                   i;
     ngx_http_ratecell_limit_t   *limit, **limits;
     ngx_http_ratecell_claim_t   *claim;
 
     limits = ctx->conf->limits.elts;
     claim = ctx->claims;
-    flags = ctx->conf->styles ? RATECELL_NEXT : 0;
 
     for (i = 0; i < ctx->conf->limits.nelts; i++) {
 
@@ -216,7 +204,6 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->limiter = limit->limiter;
         claim->tier = NULL;
         claim->cost = limit->cost;
-        claim->flags = flags;
 
         if ((limit->rate_value || limit->burst_value || limit->cost_value)
             && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
@@ -229,22 +216,6 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
     }
 
     return NGX_OK;
-}
-
-
-/*
- * Read after the decision, and not of nginx's clock, which may be behind: an
- * instant counts from the decision, and is not to be too early.
- */
-
-static uint64_t
-ngx_http_ratecell_unix_ns(void)
-{
-    struct timespec  now;
-
-    (void) clock_gettime(CLOCK_REALTIME, &now);
-
-    return (uint64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 

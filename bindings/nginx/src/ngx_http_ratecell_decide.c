@@ -12,6 +12,7 @@ static ngx_inline void ngx_http_ratecell_request(
     ratecell_request *request);
 static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim,
     uint32_t cost);
+static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
@@ -59,9 +60,11 @@ int32_t
 ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 {
     int32_t     rc;
+    uint32_t    flags;
     ngx_uint_t  i;
 
     ctx->deciding = &ctx->claims[0];
+    flags = RATECELL_AT | (ctx->conf->styles ? RATECELL_NEXT : 0);
 
     for (i = 0; i < ctx->nclaims; i++) {
         rc = ratecell_limiter_now(ctx->claims[i].limiter, &ctx->claims[i].now);
@@ -69,7 +72,7 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
             return rc;
         }
 
-        ctx->claims[i].flags |= RATECELL_AT;
+        ctx->claims[i].flags = flags;
     }
 
     rc = ngx_http_ratecell_decide_responses(ctx);
@@ -89,13 +92,41 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         ngx_http_ratecell_charge_refused(ctx);
     }
 
+    if (ctx->conf->styles) {
+        ctx->unix_ns = ngx_http_ratecell_unix_ns();
+    }
+
     return rc;
 }
 
 
+/*
+ * Read after the decision, and not of nginx's clock, which may be behind: an
+ * instant counts from the decision, and is not to be too early.
+ */
+
+static uint64_t
+ngx_http_ratecell_unix_ns(void)
+{
+    struct timespec  now;
+
+    (void) clock_gettime(CLOCK_REALTIME, &now);
+
+    return (uint64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+
+/* Where no field tells of the next unit, the plain check costs less. */
+
 static int32_t
 ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim, uint32_t cost)
 {
+    if (claim->flags == RATECELL_AT) {
+        return ratecell_limiter_check_at(claim->limiter, claim->key.data,
+                                         claim->key.len, cost, claim->now,
+                                         &claim->decision);
+    }
+
     return ngx_http_ratecell_ask(claim, cost, claim->flags, &claim->decision);
 }
 
