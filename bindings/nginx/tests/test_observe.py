@@ -1,6 +1,8 @@
 """What clients and operators are told: fields, variables, statistics."""
 
 import json
+import pathlib
+import re
 import unittest
 
 from harness import NginxTest, server_block, wait_for
@@ -121,6 +123,20 @@ class Fields(NginxTest):
                     # The whole of the key is there in 4 hours, or never was away.
                     self.assertRegex(part, r'^"[a-z]-2";r=([01];t=7200|2)$')
             self.assertEqual((response.status, response.header("X-RateLimit-Reset")), (503, "14400"))
+
+    def test_the_styles_of_the_readme(self):
+        readme = (pathlib.Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        (table,) = re.findall(r"\| Style \| Fields \|\n\| --- \| --- \|\n((?:\|.*\n)+)", readme)
+        styles = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE))
+        self.assertEqual(len(styles), 9)
+        nginx = self.serve("ratecell_zone $arg_k zone=a:1m rate=1r/m;" + server_block("".join(
+            f"location /{style} {{ empty_gif; ratecell zone=a; ratecell_headers {style}; }}" for style in styles)))
+        for style, fields in styles.items():
+            names = re.findall("`(.*?)`", fields)
+            for retry in ([], ["Retry-After"]):
+                found = nginx.get(f"/{style}?k={style}").headers
+                self.assertEqual([name for name, _ in found if re.search("rate-?limit|retry", name, re.IGNORECASE)],
+                                 names + retry)
 
     def test_more_than_the_room_for_a_few(self):
         names = [f"{'n' * 250}{number}" for number in range(12)]
