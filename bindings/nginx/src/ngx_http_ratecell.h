@@ -152,7 +152,7 @@ typedef struct {
 } ngx_http_ratecell_limit_t;
 
 
-/* A limiter of one limit at a rate and burst that variables told. */
+/* A limiter of one limit at a rate and burst from variables. */
 
 typedef struct {
     ngx_queue_t                   queue;      /* most recently used first */

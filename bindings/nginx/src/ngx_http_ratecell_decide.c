@@ -7,6 +7,11 @@
 #include "ngx_http_ratecell.h"
 
 
+/* The styles of fields that give an instant. */
+#define NGX_HTTP_RATECELL_INSTANTS                                            \
+    (RATECELL_STYLE_X_UNIX|RATECELL_STYLE_GITHUB|RATECELL_STYLE_TWITTER)
+
+
 static ngx_inline void ngx_http_ratecell_request(
     ngx_http_ratecell_claim_t *claim, uint32_t cost, uint32_t flags,
     ratecell_request *request);
@@ -53,7 +58,7 @@ ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
 
 /*
  * Returns what ratecell_limiter_check() does.  The deciding claim is the one
- * to tell: the first that refuses, or the one with the least left.
+ * to report: the first that refuses, or the one with the least left.
  */
 
 int32_t
@@ -92,9 +97,8 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         ngx_http_ratecell_charge_refused(ctx);
     }
 
-    if (ctx->conf->styles) {
-        ctx->unix_ns = ngx_http_ratecell_unix_ns();
-    }
+    ctx->unix_ns = (ctx->conf->styles & NGX_HTTP_RATECELL_INSTANTS)
+                   ? ngx_http_ratecell_unix_ns() : 0;
 
     return rc;
 }
@@ -116,7 +120,7 @@ ngx_http_ratecell_unix_ns(void)
 }
 
 
-/* Where no field tells of the next unit, the plain check costs less. */
+/* Without fields, which need the next unit's time, the check costs less. */
 
 static int32_t
 ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim, uint32_t cost)
@@ -269,7 +273,7 @@ ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc)
 
 /*
  * What a refused request is charged where refusals count.  The second check
- * tells the time to retry from there; at the same instant it changes nothing.
+ * finds the time to retry from there; at the same instant it changes nothing.
  */
 
 static void

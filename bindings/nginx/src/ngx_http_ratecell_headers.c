@@ -135,8 +135,8 @@ ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 
 
 /*
- * The fields of all limits as lines, in the request's pool.  A dry run lets
- * through what is denied, so its client is not told when to come again.
+ * The fields of all limits as lines, in the request's pool.  A dry run lets a
+ * denied request pass, so its fields are those of a request that passes.
  */
 
 static ngx_int_t
@@ -252,9 +252,9 @@ ngx_http_ratecell_add_fields(ngx_http_request_t *r, ngx_str_t *text)
 
 
 /*
- * Takes away what another rate limiter, behind this one, has written in a
- * field.  RateLimit and RateLimit-Policy are lists, and added to.  Of two
- * times to retry the later one is right: 0 if that is the other's.
+ * Removes a field that another rate limiter, behind this one, has written.
+ * RateLimit and RateLimit-Policy are lists, and stay.  Of two times to retry
+ * the greater is right: returns 0 if the one that is there stays.
  */
 
 static ngx_uint_t

@@ -43,8 +43,8 @@ def text(policy):
     return " & ".join(layer["text"] for layer in policy["layers"])
 
 
-def told(style, outcome, limit, remaining, layer, retry_ns, reset_ns, next_ns):
-    """What fields of a style tell of a decision: times in seconds, and None where there is none."""
+def shown(style, outcome, limit, remaining, layer, retry_ns, reset_ns, next_ns):
+    """The parts of a decision that fields of a style show: times in seconds, and None where there is none."""
     retry = seconds(retry_ns) if outcome == "denied" else None
     following = seconds(next_ns) if next_ns else None
     if style == "every":
@@ -57,17 +57,17 @@ def told(style, outcome, limit, remaining, layer, retry_ns, reset_ns, next_ns):
 
 
 def of_row(style, row):
-    return told(style, row["outcome"], row["limit"], row["remaining"], row["layer"], row["retry_ns"], row["reset_ns"],
-                row["next_ns"])
+    return shown(style, row["outcome"], row["limit"], row["remaining"], row["layer"], row["retry_ns"],
+                 row["reset_ns"], row["next_ns"])
 
 
 def of_library(style, decision):
-    return told(style, OUTCOMES[decision.outcome], decision.limit, decision.remaining, decision.layer,
-                decision.retry_after_ns, decision.reset_after_ns, decision.next_ns)
+    return shown(style, OUTCOMES[decision.outcome], decision.limit, decision.remaining, decision.layer,
+                 decision.retry_after_ns, decision.reset_after_ns, decision.next_ns)
 
 
 def lasts(decision):
-    """Whether fields tell the same for as long as requests take that are sent together."""
+    """Whether fields show the same for as long as requests take that are sent together."""
     times = [decision.reset_after_ns, decision.next_ns]
     times += [decision.retry_after_ns] if decision.outcome == OUTCOMES.index("denied") else []
     return all(ns % SECOND == 0 or ns % SECOND > SECOND // 200 for ns in times)
@@ -108,16 +108,16 @@ class Served:
     def __init__(self):
         self.zones, self.locations, self.asked = {}, [], []
 
-    def zone(self, name, policy):
-        self.zones[name] = policy
+    @staticmethod
+    def quoted(name):
+        return name.replace("\\", "\\\\").replace("'", "\\'")
 
     def configuration(self):
-        quoted = lambda name: name.replace("\\", "\\\\").replace("'", "\\'")
-        zones = "".join(f"ratecell_zone $arg_k 'zone={quoted(name)}:64k' policy=\"{policy}\";\n"
+        zones = "".join(f"ratecell_zone $arg_k 'zone={self.quoted(name)}:64k' policy=\"{policy}\";\n"
                         for name, policy in self.zones.items())
         return zones + server_block("".join(
             f"location = /{number} {{ empty_gif; ratecell_headers {style};" + "".join(
-                f"ratecell 'zone={quoted(name)}' cost=$arg_c{place} nodelay;"
+                f"ratecell 'zone={self.quoted(name)}' cost=$arg_c{place} nodelay;"
                 for place, name in enumerate(names)) + "}\n"
             for number, (names, style) in enumerate(self.locations)))
 
