@@ -208,9 +208,7 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     ngx_uint_t      i, k;
     ratecell_stats  stats;
 
-    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats))
-        != 0)
-    {
+    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats))) {
         return NGX_ERROR;
     }
 
