@@ -10,7 +10,7 @@
 #include <ratecell.h>
 
 
-/* The layers that ratecell_check_all() takes at once: a limit has one or more. */
+/* The layers that ratecell_decide_all() takes: a limit has one or more. */
 #define NGX_HTTP_RATECELL_MAX_LAYERS   64
 
 #define NGX_HTTP_RATECELL_LINE         64
@@ -29,6 +29,12 @@
 /* "leaky_queue N/NNNns queue=N burst=N" with the largest numbers. */
 #define NGX_HTTP_RATECELL_POLICY_LEN                                          \
     (sizeof("leaky_queue /ns queue= burst=") + 4 * NGX_INT64_LEN)
+
+/* A sentence of the library's about what is wrong. */
+#define NGX_HTTP_RATECELL_WHY_LEN      512
+
+/* The longest name that a response field takes. */
+#define NGX_HTTP_RATECELL_NAME_LEN     256
 
 
 /* The values of $ratecell_status; 0 where no limit was applied. */
@@ -113,7 +119,7 @@ typedef struct {
     ngx_uint_t                    delay_log_level;
     ngx_uint_t                    status_code;
     ngx_flag_t                    dry_run;
-    ngx_flag_t                    headers;
+    ngx_uint_t                    styles;     /* of fields, a bit each */
 } ngx_http_ratecell_conf_t;
 
 
@@ -155,7 +161,7 @@ typedef struct {
 } ngx_http_ratecell_limit_t;
 
 
-/* A limiter of one limit at a rate and burst that variables told. */
+/* A limiter of one limit at a rate and burst from variables. */
 
 typedef struct {
     ngx_queue_t                   queue;      /* most recently used first */
@@ -176,6 +182,7 @@ typedef struct {
     ngx_str_t                     key;
     uint64_t                      now;
     uint32_t                      cost;
+    uint32_t                      flags;      /* of all that it asks */
     unsigned                      charged:1;
     ratecell_decision             decision;
 } ngx_http_ratecell_claim_t;
@@ -203,6 +210,7 @@ typedef struct {
     ngx_uint_t                    status;
     ngx_http_ratecell_claim_t    *deciding;
     uint64_t                      excess;     /* of a refusal, for the log */
+    uint64_t                      unix_ns;    /* of the decision, for fields */
     ngx_event_t                  *timer;
     ngx_uint_t                    nclaims;
     ngx_http_ratecell_claim_t     claims[1];
@@ -212,8 +220,24 @@ typedef struct {
 #define ngx_http_ratecell_zone(limit)                                         \
     ((ngx_http_ratecell_zone_t *) (limit)->shm_zone->data)
 
+/* A call that ends before it looks at its config writes no sentence. */
+
+#define ngx_http_ratecell_why(rc, why)                                        \
+    ((why)[0] ? (const char *) (why) : ratecell_strerror(rc))
+
 #define ngx_http_ratecell_refused(ctx)                                        \
     ((ctx)->status == NGX_HTTP_RATECELL_REJECTED)
+
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
+    ngx_http_ratecell_zone_t *b)
+{
+    return a->key.value.len == b->key.value.len
+           && ngx_strncmp(a->key.value.data, b->key.value.data,
+                          a->key.value.len)
+              == 0;
+}
 
 
 char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -221,6 +245,8 @@ char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_client_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_ratecell_headers_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -230,12 +256,9 @@ ngx_http_ratecell_clients_t *ngx_http_ratecell_make_clients(ngx_pool_t *pool,
 ngx_int_t ngx_http_ratecell_client_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 
-ngx_uint_t ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
-    ngx_http_ratecell_zone_t *b);
 ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
 ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
-ngx_int_t ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone);
 
 ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
 ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
@@ -269,6 +292,8 @@ void ngx_http_ratecell_release_tier(ngx_http_ratecell_tier_t *tier);
 
 ngx_http_ratecell_ctx_t *ngx_http_ratecell_get_ctx(ngx_http_request_t *r);
 ngx_int_t ngx_http_ratecell_handler(ngx_http_request_t *r);
+int32_t ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
+    uint32_t flags, ratecell_decision *decision);
 int32_t ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx);
 void ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim,
     ngx_uint_t status);

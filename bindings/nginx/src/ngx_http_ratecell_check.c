@@ -44,7 +44,7 @@ ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
 }
 
 
-/* One limit, to be charged now or not at all. */
+/* One limit, to be charged now or not at all, and no fields. */
 
 static ngx_inline ngx_uint_t
 ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
@@ -53,7 +53,8 @@ ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
 
     limit = ctx->claims[0].limit;
 
-    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict;
+    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict
+           && ctx->conf->styles == 0;
 }
 
 
@@ -251,7 +252,7 @@ ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
 }
 
 
-/* The first limit that refuses is told and counted. */
+/* The first limit that refuses is logged and counted. */
 
 static ngx_int_t
 ngx_http_ratecell_refuse(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)

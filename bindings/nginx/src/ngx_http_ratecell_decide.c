@@ -7,7 +7,17 @@
 #include "ngx_http_ratecell.h"
 
 
-static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim);
+/* The styles of fields that give an instant. */
+#define NGX_HTTP_RATECELL_INSTANTS                                            \
+    (RATECELL_STYLE_X_UNIX|RATECELL_STYLE_GITHUB|RATECELL_STYLE_TWITTER)
+
+
+static ngx_inline void ngx_http_ratecell_request(
+    ngx_http_ratecell_claim_t *claim, uint32_t cost, uint32_t flags,
+    ratecell_request *request);
+static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim,
+    uint32_t cost);
+static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
@@ -16,24 +26,58 @@ static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
 static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
 
 
+static ngx_inline void
+ngx_http_ratecell_request(ngx_http_ratecell_claim_t *claim, uint32_t cost,
+    uint32_t flags, ratecell_request *request)
+{
+    request->key = claim->key.data;
+    request->key_len = claim->key.len;
+    request->hash = 0;
+    request->now_ns = claim->now;
+    request->max_delay_ns = 0;
+    request->cost = cost;
+    request->flags = flags;
+    request->zone = NULL;
+    request->reservation = NULL;
+}
+
+
+/* The claim's time is read with RATECELL_AT alone. */
+
+int32_t
+ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
+    uint32_t flags, ratecell_decision *decision)
+{
+    ratecell_request  request;
+
+    ngx_http_ratecell_request(claim, cost, flags, &request);
+
+    return ratecell_limiter_decide(claim->limiter, &request, decision);
+}
+
+
 /*
  * Returns what ratecell_limiter_check() does.  The deciding claim is the one
- * to tell: the first that refuses, or the one with the least left.
+ * to report: the first that refuses, or the one with the least left.
  */
 
 int32_t
 ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 {
     int32_t     rc;
+    uint32_t    flags;
     ngx_uint_t  i;
 
     ctx->deciding = &ctx->claims[0];
+    flags = RATECELL_AT | (ctx->conf->styles ? RATECELL_NEXT : 0);
 
     for (i = 0; i < ctx->nclaims; i++) {
         rc = ratecell_limiter_now(ctx->claims[i].limiter, &ctx->claims[i].now);
         if (rc < 0) {
             return rc;
         }
+
+        ctx->claims[i].flags = flags;
     }
 
     rc = ngx_http_ratecell_decide_responses(ctx);
@@ -53,16 +97,41 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         ngx_http_ratecell_charge_refused(ctx);
     }
 
+    ctx->unix_ns = (ctx->conf->styles & NGX_HTTP_RATECELL_INSTANTS)
+                   ? ngx_http_ratecell_unix_ns() : 0;
+
     return rc;
 }
 
 
-static int32_t
-ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim)
+/*
+ * Read after the decision, and not of nginx's clock, which may be behind: an
+ * instant counts from the decision, and is not to be too early.
+ */
+
+static uint64_t
+ngx_http_ratecell_unix_ns(void)
 {
-    return ratecell_limiter_check_at(claim->limiter, claim->key.data,
-                                     claim->key.len, claim->cost, claim->now,
-                                     &claim->decision);
+    struct timespec  now;
+
+    (void) clock_gettime(CLOCK_REALTIME, &now);
+
+    return (uint64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+
+/* Without fields, which need the next unit's time, the check costs less. */
+
+static int32_t
+ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim, uint32_t cost)
+{
+    if (claim->flags == RATECELL_AT) {
+        return ratecell_limiter_check_at(claim->limiter, claim->key.data,
+                                         claim->key.len, cost, claim->now,
+                                         &claim->decision);
+    }
+
+    return ngx_http_ratecell_ask(claim, cost, claim->flags, &claim->decision);
 }
 
 
@@ -89,9 +158,7 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
             continue;
         }
 
-        rc = ratecell_limiter_peek_at(claim->limiter, claim->key.data,
-                                      claim->key.len, claim->now,
-                                      &claim->decision);
+        rc = ngx_http_ratecell_decide_one(claim, 0);
         if (rc < 0) {
             return rc;
         }
@@ -101,7 +168,7 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
         {
             /* for the time to retry; by a race it may yet be charged */
 
-            rc = ngx_http_ratecell_decide_one(claim);
+            rc = ngx_http_ratecell_decide_one(claim, claim->cost);
             if (rc < 0) {
                 return rc;
             }
@@ -131,9 +198,7 @@ ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
         claim = &ctx->claims[i];
 
         if (claim->limit->count == NULL) {
-            (void) ratecell_limiter_peek_at(claim->limiter, claim->key.data,
-                                            claim->key.len, claim->now,
-                                            &claim->decision);
+            (void) ngx_http_ratecell_decide_one(claim, 0);
         }
     }
 }
@@ -159,12 +224,8 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
         }
 
         claims[n].limiter = claim->limiter;
-        claims[n].key = claim->key.data;
-        claims[n].key_len = claim->key.len;
-        claims[n].now_ns = claim->now;
-        claims[n].cost = claim->cost;
-        claims[n].reserved = 0;
-
+        ngx_http_ratecell_request(claim, claim->cost, claim->flags,
+                                  &claims[n].request);
         asked[n++] = claim;
     }
 
@@ -173,10 +234,10 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
     }
 
     if (n == 1) {
-        return ngx_http_ratecell_decide_one(asked[0]);
+        return ngx_http_ratecell_decide_one(asked[0], asked[0]->cost);
     }
 
-    rc = ratecell_check_all(claims, n, decisions);
+    rc = ratecell_decide_all(claims, n, decisions);
 
     if (rc >= 0) {
         for (i = 0; i < n; i++) {
@@ -212,7 +273,7 @@ ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc)
 
 /*
  * What a refused request is charged where refusals count.  The second check
- * tells the time to retry from there; at the same instant it changes nothing.
+ * finds the time to retry from there; at the same instant it changes nothing.
  */
 
 static void
@@ -232,15 +293,14 @@ ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx)
         claim->charged = 1;
 
         if (claim->decision.outcome == RATECELL_ALLOWED) {
-            (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
-                                              claim->key.len, claim->cost,
-                                              claim->now, &claim->decision);
+            (void) ngx_http_ratecell_ask(claim, claim->cost,
+                                         claim->flags | RATECELL_CHARGE,
+                                         &claim->decision);
             continue;
         }
 
-        (void) ratecell_limiter_charge_at(claim->limiter, claim->key.data,
-                                          claim->key.len, claim->cost,
-                                          claim->now, NULL);
-        (void) ngx_http_ratecell_decide_one(claim);
+        (void) ngx_http_ratecell_ask(claim, claim->cost,
+                                     claim->flags | RATECELL_CHARGE, NULL);
+        (void) ngx_http_ratecell_decide_one(claim, claim->cost);
     }
 }

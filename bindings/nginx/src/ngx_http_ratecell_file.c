@@ -7,6 +7,13 @@
 #include "ngx_http_ratecell.h"
 
 
+static int32_t ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone,
+    char *path, char *why, size_t len);
+static uint64_t ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone);
+static const char *ngx_http_ratecell_without_path(const char *why,
+    char *path);
+
+
 /*
  * A file knows keys by their values alone: where two variables happen to have
  * one value, they would share its state.
@@ -44,69 +51,123 @@ ngx_http_ratecell_check_file(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 }
 
 
+/*
+ * A test of the configuration leaves no file behind: its table would keep the
+ * policy that was tested, and refuse another.  A file beside it, which is
+ * removed at once, shows what the system refuses.
+ */
+
 ngx_int_t
 ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
 {
     int32_t                    rc;
-    ngx_err_t                  err;
-    char                       why[512];
-    ratecell_config            config = RATECELL_CONFIG_INIT;
+    u_char                    *path;
+    ngx_uint_t                 beside;
+    ngx_file_info_t            fi;
     ngx_http_ratecell_zone_t  *zone;
+    u_char                     name[NGX_MAX_PATH + NGX_INT64_LEN + 8];
+    char                       why[NGX_MAX_PATH + NGX_HTTP_RATECELL_WHY_LEN];
 
     zone = shm_zone->data;
+    path = zone->file.data;
 
-    if (zone->shm == NULL && ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
-        return NGX_ERROR;
+    beside = ngx_test_config && ngx_file_info(path, &fi) == NGX_FILE_ERROR
+             && ngx_errno == NGX_ENOENT;
+
+    if (beside) {
+        path = name;
+        (void) ngx_slprintf(name, name + sizeof(name) - 1, "%V.test.%P%Z",
+                            &zone->file, ngx_pid);
+        name[sizeof(name) - 1] = '\0';
     }
 
-    config.max_keys = ratecell_region_max_keys(zone->size,
-                                               (char *) zone->policy.data);
+    why[0] = '\0';
 
-    ngx_set_errno(0);
+    rc = ngx_http_ratecell_open_table(zone, (char *) path, why, sizeof(why));
 
-    rc = ratecell_limiter_open((char *) zone->file.data,
-                               (char *) zone->policy.data, &config,
-                               &zone->limiter);
-
-    /* the size counts when the file is made, here or by another program */
-
-    if (rc == RATECELL_EREGION_MAX_KEYS) {
-        config.max_keys = 0;
-        rc = ratecell_limiter_open((char *) zone->file.data,
-                                   (char *) zone->policy.data, &config,
-                                   &zone->limiter);
+    if (beside) {
+        (void) ngx_delete_file(path);
     }
-
-    err = ngx_errno;
 
     if (rc == 0) {
         return NGX_OK;
     }
 
-    if (ratecell_file_explain((char *) zone->file.data,
-                              (char *) zone->policy.data, &config,
-                              why, sizeof(why))
-        <= 0)
-    {
-        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
-                           sizeof(why));
-    }
-
-    /*
-     * what the system refused: by its number, unless it is said which
-     * permission is missing; of a file half made nothing is to be read
-     */
-
-    if (rc == RATECELL_EFILE && err && ngx_strstr(why, "; expected") == NULL) {
-        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, err,
-                      "ratecell zone \"%V\" cannot use the file \"%V\"",
-                      &shm_zone->shm.name, &zone->file);
-        return NGX_ERROR;
-    }
-
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot use the file \"%V\": %s",
-                  &shm_zone->shm.name, &zone->file, why);
+                  &shm_zone->shm.name, &zone->file,
+                  ngx_http_ratecell_without_path(
+                      ngx_http_ratecell_why(rc, why), (char *) path));
 
     return NGX_ERROR;
+}
+
+
+/* The size counts when the file is made, here or by another program. */
+
+static int32_t
+ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone, char *path,
+    char *why, size_t len)
+{
+    int32_t          rc;
+    ratecell_config  config = RATECELL_CONFIG_INIT;
+
+    config.max_keys = ngx_http_ratecell_keys_in(zone);
+    config.why = why;
+    config.why_len = len;
+
+    rc = ratecell_limiter_open(path, (char *) zone->policy.data, &config,
+                               &zone->limiter);
+
+    if (rc != RATECELL_EREGION_MAX_KEYS) {
+        return rc;
+    }
+
+    config.max_keys = 0;
+
+    return ratecell_limiter_open(path, (char *) zone->policy.data, &config,
+                                 &zone->limiter);
+}
+
+
+/* The most keys whose table is no larger than the zone; at least one. */
+
+static uint64_t
+ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone)
+{
+    size_t           size;
+    uint64_t         fit, over;
+    ratecell_config  config = RATECELL_CONFIG_INIT;
+
+    fit = 1;
+    over = zone->size;
+
+    while (over - fit > 1) {
+
+        config.max_keys = fit + (over - fit) / 2;
+        size = ratecell_region_size((char *) zone->policy.data, &config);
+
+        if (size != 0 && size <= zone->size) {
+            fit = config.max_keys;
+
+        } else {
+            over = config.max_keys;
+        }
+    }
+
+    return fit;
+}
+
+
+/* The library names the file that it was given, which may be the one beside. */
+
+static const char *
+ngx_http_ratecell_without_path(const char *why, char *path)
+{
+    size_t  len;
+
+    len = ngx_strlen(path);
+
+    return (ngx_strncmp(why, path, len) == 0
+            && ngx_strncmp(why + len, ": ", 2) == 0) ? why + len + 2 : why;
 }

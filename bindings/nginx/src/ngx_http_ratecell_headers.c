@@ -1,23 +1,49 @@
 
 /*
- * The header filter: RateLimit, RateLimit-Policy, Retry-After.  A module of
- * its own, because nginx orders handlers and filters by modules.
+ * The directive "ratecell_headers", and the header filter that writes the
+ * fields.  A module of its own, because nginx orders handlers and filters by
+ * modules.
  */
 
 
 #include "ngx_http_ratecell.h"
 
 
+/* Enough for a few limits; what is longer is written into the pool. */
+#define NGX_HTTP_RATECELL_FIELDS_LEN  1024
+
+
+#define ngx_http_ratecell_is(str, text)                                       \
+    ((str)->len == sizeof(text) - 1                                           \
+     && ngx_strncmp((str)->data, text, sizeof(text) - 1) == 0)
+
+
 static ngx_int_t ngx_http_ratecell_headers_init(ngx_conf_t *cf);
 static ngx_int_t ngx_http_ratecell_header_filter(ngx_http_request_t *r);
-static ngx_int_t ngx_http_ratecell_add_header(ngx_http_request_t *r,
-    ngx_http_ratecell_ctx_t *ctx, int32_t header);
-static void ngx_http_ratecell_clear_header(ngx_http_request_t *r,
-    ngx_str_t *name);
-static ngx_http_ratecell_claim_t *ngx_http_ratecell_last_to_retry(
-    ngx_http_ratecell_ctx_t *ctx);
-static int32_t ngx_http_ratecell_print_header(
-    ngx_http_ratecell_claim_t *claim, int32_t header, u_char *buf, size_t len);
+static ngx_int_t ngx_http_ratecell_fields(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx, ngx_str_t *text);
+static ngx_int_t ngx_http_ratecell_add_fields(ngx_http_request_t *r,
+    ngx_str_t *text);
+static ngx_uint_t ngx_http_ratecell_replace(ngx_http_request_t *r,
+    ngx_str_t *name, ngx_str_t *value);
+
+
+/* off, on, or styles: on is the newest draft. */
+
+static ngx_conf_bitmask_t  ngx_http_ratecell_styles[] = {
+    { ngx_string("off"), 0 },
+    { ngx_string("on"), RATECELL_STYLE_DRAFT11 },
+    { ngx_string("draft11"), RATECELL_STYLE_DRAFT11 },
+    { ngx_string("draft07"), RATECELL_STYLE_DRAFT07 },
+    { ngx_string("draft06"), RATECELL_STYLE_DRAFT06 },
+    { ngx_string("draft03"), RATECELL_STYLE_DRAFT03 },
+    { ngx_string("x"), RATECELL_STYLE_X },
+    { ngx_string("x_unix"), RATECELL_STYLE_X_UNIX },
+    { ngx_string("github"), RATECELL_STYLE_GITHUB },
+    { ngx_string("twitter"), RATECELL_STYLE_TWITTER },
+    { ngx_string("kong"), RATECELL_STYLE_KONG },
+    { ngx_null_string, 0 }
+};
 
 
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
@@ -85,6 +111,7 @@ ngx_http_ratecell_headers_init(ngx_conf_t *cf)
 static ngx_int_t
 ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 {
+    ngx_str_t                 text;
     ngx_http_ratecell_ctx_t  *ctx;
 
     if (r != r->main) {
@@ -93,21 +120,12 @@ ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 
     ctx = ngx_http_ratecell_get_ctx(r);
 
-    if (ctx == NULL || ctx->status == 0 || !ctx->conf->headers) {
+    if (ctx == NULL || ctx->status == 0 || ctx->conf->styles == 0) {
         return ngx_http_next_header_filter(r);
     }
 
-    if (ngx_http_ratecell_add_header(r, ctx, RATECELL_HEADER_RATELIMIT_POLICY)
-        != NGX_OK
-        || ngx_http_ratecell_add_header(r, ctx, RATECELL_HEADER_RATELIMIT)
-           != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    if (ngx_http_ratecell_refused(ctx)
-        && ngx_http_ratecell_add_header(r, ctx, RATECELL_HEADER_RETRY_AFTER)
-           != NGX_OK)
+    if (ngx_http_ratecell_fields(r, ctx, &text) != NGX_OK
+        || ngx_http_ratecell_add_fields(r, &text) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -116,97 +134,144 @@ ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 }
 
 
-/* Of several limits, RateLimit is a list and Retry-After the longest. */
+/*
+ * The fields of all limits as lines, in the request's pool.  A dry run lets a
+ * denied request pass, so its fields are those of a request that passes.
+ */
 
 static ngx_int_t
-ngx_http_ratecell_add_header(ngx_http_request_t *r,
-    ngx_http_ratecell_ctx_t *ctx, int32_t header)
+ngx_http_ratecell_fields(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
+    ngx_str_t *text)
 {
-    u_char                     *p;
-    size_t                      len;
     int32_t                     n;
-    ngx_str_t                   name;
-    ngx_uint_t                  i, nclaims;
-    ngx_table_elt_t            *h;
-    ngx_http_ratecell_claim_t  *claims;
+    ngx_uint_t                  i;
+    ratecell_answer             answers[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LAYERS];
+    ngx_http_ratecell_zone_t   *zone;
+    ngx_http_ratecell_claim_t  *claim;
+    char                        buf[NGX_HTTP_RATECELL_FIELDS_LEN];
 
-    claims = ctx->claims;
-    nclaims = ctx->nclaims;
+    for (i = 0; i < ctx->nclaims; i++) {
 
-    if (header == RATECELL_HEADER_RETRY_AFTER) {
-        claims = ngx_http_ratecell_last_to_retry(ctx);
-        nclaims = 1;
+        claim = &ctx->claims[i];
+        zone = ngx_http_ratecell_zone(claim->limit);
+
+        ngx_memzero(&answers[i], sizeof(ratecell_answer));
+
+        answers[i].limiter = claim->limiter;
+        answers[i].decision = &claim->decision;
+        answers[i].name = (char *) zone->name.data;
+
+        if (ctx->conf->dry_run
+            && claim->decision.outcome == RATECELL_DENIED)
+        {
+            decisions[i] = claim->decision;
+            decisions[i].outcome = RATECELL_ALLOWED;
+            decisions[i].retry_after_ns = 0;
+            answers[i].decision = &decisions[i];
+        }
     }
 
-    len = 0;
+    n = ratecell_fields(ctx->conf->styles, answers, ctx->nclaims, ctx->unix_ns,
+                        buf, sizeof(buf));
 
-    for (i = 0; i < nclaims; i++) {
-        n = ngx_http_ratecell_print_header(&claims[i], header, NULL, 0);
-        len += n > 0 ? n + sizeof(", ") : 0;
+    if (n == RATECELL_ENOSPC) {
+        n = ratecell_fields(ctx->conf->styles, answers, ctx->nclaims,
+                            ctx->unix_ns, NULL, 0);
     }
 
-    if (len == 0) {
+    if (n < 0) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "rate limit fields cannot be written: %s",
+                      ratecell_strerror(n));
+        text->len = 0;
         return NGX_OK;
     }
 
-    name.data = (u_char *) ratecell_header_name(header);
-    name.len = ngx_strlen(name.data);
-
-    /* the others are lists; an upstream's error page may have this one */
-
-    if (header == RATECELL_HEADER_RETRY_AFTER) {
-        ngx_http_ratecell_clear_header(r, &name);
-    }
-
-    h = ngx_list_push(&r->headers_out.headers);
-    if (h == NULL) {
+    text->len = n;
+    text->data = ngx_pnalloc(r->pool, n + 1);
+    if (text->data == NULL) {
         return NGX_ERROR;
     }
 
-    h->hash = 0;
+    if ((size_t) n < sizeof(buf)) {
+        ngx_memcpy(text->data, buf, n);
 
-    p = ngx_pnalloc(r->pool, len);
-    if (p == NULL) {
-        return NGX_ERROR;
+    } else {
+        (void) ratecell_fields(ctx->conf->styles, answers, ctx->nclaims,
+                               ctx->unix_ns, (char *) text->data, n + 1);
     }
-
-    h->value.data = p;
-
-    for (i = 0; i < nclaims; i++) {
-
-        if (p != h->value.data) {
-            *p++ = ',';
-            *p++ = ' ';
-        }
-
-        n = ngx_http_ratecell_print_header(&claims[i], header, p,
-                                           h->value.data + len - p);
-        if (n > 0) {
-            p += n;
-
-        } else if (p != h->value.data) {
-            p -= 2;
-        }
-    }
-
-    h->value.len = p - h->value.data;
-    h->key = name;
-    h->hash = 1;
-
-#if (nginx_version >= 1023000)
-    h->next = NULL;
-#endif
 
     return NGX_OK;
 }
 
 
-static void
-ngx_http_ratecell_clear_header(ngx_http_request_t *r, ngx_str_t *name)
+static ngx_int_t
+ngx_http_ratecell_add_fields(ngx_http_request_t *r, ngx_str_t *text)
 {
-    ngx_uint_t        i;
+    u_char           *p, *last, *colon, *end;
+    ngx_str_t         name, value;
+    ngx_table_elt_t  *h;
+
+    last = text->data + text->len;
+
+    for (p = text->data; p < last; p = end + 1) {
+
+        colon = ngx_strlchr(p, last, ':');
+        end = ngx_strlchr(p, last, '\n');
+
+        if (colon == NULL || end == NULL) {
+            break;
+        }
+
+        name.data = p;
+        name.len = colon - p;
+        value.data = colon + 2;
+        value.len = end - value.data;
+
+        if (!ngx_http_ratecell_replace(r, &name, &value)) {
+            continue;
+        }
+
+        h = ngx_list_push(&r->headers_out.headers);
+        if (h == NULL) {
+            return NGX_ERROR;
+        }
+
+        h->hash = 1;
+        h->key = name;
+        h->value = value;
+
+#if (nginx_version >= 1023000)
+        h->next = NULL;
+#endif
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * Removes a field that another rate limiter, behind this one, has written.
+ * RateLimit and RateLimit-Policy are lists, and stay.  Of two times to retry
+ * the greater is right: returns 0 if the one that is there stays.
+ */
+
+static ngx_uint_t
+ngx_http_ratecell_replace(ngx_http_request_t *r, ngx_str_t *name,
+    ngx_str_t *value)
+{
+    ngx_uint_t        i, retry;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
+
+    if (ngx_http_ratecell_is(name, "RateLimit")
+        || ngx_http_ratecell_is(name, "RateLimit-Policy"))
+    {
+        return 1;
+    }
+
+    retry = ngx_http_ratecell_is(name, "Retry-After");
 
     for (part = &r->headers_out.headers.part; part; part = part->next) {
 
@@ -214,48 +279,77 @@ ngx_http_ratecell_clear_header(ngx_http_request_t *r, ngx_str_t *name)
 
         for (i = 0; i < part->nelts; i++) {
 
-            if (h[i].hash && h[i].key.len == name->len
-                && ngx_strncasecmp(h[i].key.data, name->data, name->len) == 0)
+            if (h[i].hash == 0 || h[i].key.len != name->len
+                || ngx_strncasecmp(h[i].key.data, name->data, name->len) != 0)
             {
-                h[i].hash = 0;
+                continue;
+            }
+
+            /* a date is no number, and the client's clock may differ */
+
+            if (retry && ngx_atotm(h[i].value.data, h[i].value.len)
+                         > ngx_atotm(value->data, value->len))
+            {
+                return 0;
+            }
+
+            h[i].hash = 0;
+        }
+    }
+
+    return 1;
+}
+
+
+char *
+ngx_http_ratecell_headers_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_ratecell_conf_t  *rlcf = conf;
+
+    ngx_str_t           *value;
+    ngx_uint_t           i;
+    ngx_conf_bitmask_t  *style;
+
+    if (rlcf->styles != NGX_CONF_UNSET_UINT) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+    rlcf->styles = 0;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+
+        for (style = ngx_http_ratecell_styles; style->name.len; style++) {
+            if (ngx_strcasecmp(style->name.data, value[i].data) == 0) {
+                break;
             }
         }
-    }
-}
 
-
-static ngx_http_ratecell_claim_t *
-ngx_http_ratecell_last_to_retry(ngx_http_ratecell_ctx_t *ctx)
-{
-    ngx_uint_t                  i;
-    ngx_http_ratecell_claim_t  *claim, *last;
-
-    last = ctx->deciding;
-
-    for (i = 0; i < ctx->nclaims; i++) {
-
-        claim = &ctx->claims[i];
-
-        if (claim->decision.outcome != RATECELL_ALLOWED
-            && claim->decision.retry_after_ns > last->decision.retry_after_ns)
+        if (style->name.len == 0
+            || (style - ngx_http_ratecell_styles < 2 && cf->args->nelts > 2))
         {
-            last = claim;
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid value \"%V\" in \"%V\" directive: "
+                               "expected \"on\", \"off\", or styles among "
+                               "draft11, draft07, draft06, draft03, x, x_unix, "
+                               "github, twitter and kong",
+                               &value[i], &cmd->name);
+            return NGX_CONF_ERROR;
+        }
+
+        rlcf->styles |= style->mask;
+
+        if (rlcf->styles
+            && ratecell_fields(rlcf->styles, NULL, 0, 0, NULL, 0) != 0)
+        {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "style \"%V\" in \"%V\" directive writes a "
+                               "field that a style before it writes: expected "
+                               "one of them", &value[i], &cmd->name);
+            return NGX_CONF_ERROR;
         }
     }
 
-    return last;
-}
-
-
-static int32_t
-ngx_http_ratecell_print_header(ngx_http_ratecell_claim_t *claim,
-    int32_t header, u_char *buf, size_t len)
-{
-    ngx_http_ratecell_zone_t  *zone;
-
-    zone = ngx_http_ratecell_zone(claim->limit);
-
-    return ratecell_limiter_header(claim->limiter, header,
-                                   (char *) zone->name.data, &claim->decision,
-                                   (char *) buf, len);
+    return NGX_CONF_OK;
 }

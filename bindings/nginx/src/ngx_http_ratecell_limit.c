@@ -235,7 +235,7 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
 {
     ngx_http_ratecell_zone_t    *zone;
     ngx_http_ratecell_limit_t  **limitp;
-    char                         why[512];
+    char                         why[NGX_HTTP_RATECELL_WHY_LEN];
     u_char                       policy[NGX_HTTP_RATECELL_POLICY_LEN];
 
     zone = limit->shm_zone->data;

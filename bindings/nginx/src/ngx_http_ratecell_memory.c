@@ -7,6 +7,7 @@
 #include "ngx_http_ratecell.h"
 
 
+static ngx_int_t ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
@@ -24,9 +25,9 @@ static ngx_int_t ngx_http_ratecell_check_cost(
  */
 
 #if (NGX_DEBUG_MALLOC || NGX_HAVE_DEBUG_MALLOC)
-#define ngx_http_ratecell_region_init  ratecell_region_init
+#define NGX_HTTP_RATECELL_PAGES  0
 #else
-#define ngx_http_ratecell_region_init  ratecell_region_init_zeroed
+#define NGX_HTTP_RATECELL_PAGES  RATECELL_ZEROED
 #endif
 
 
@@ -51,6 +52,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
     ngx_http_ratecell_zone_t  *ozone = data;
 
     ngx_int_t                  rc;
+    ngx_uint_t                 fresh;
     ngx_slab_pool_t           *shpool;
     ngx_http_ratecell_zone_t  *zone;
 
@@ -74,14 +76,20 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
         zone->shm = shpool->data;
     }
 
+    fresh = (zone->shm == NULL);
+
+    if (fresh && ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     if (zone->file.len) {
         rc = ngx_http_ratecell_open_file(shm_zone);
 
-    } else if (zone->shm) {
-        rc = ngx_http_ratecell_attach_table(shm_zone);
+    } else if (fresh) {
+        rc = ngx_http_ratecell_make_table(shm_zone);
 
     } else {
-        rc = ngx_http_ratecell_make_table(shm_zone);
+        rc = ngx_http_ratecell_attach_table(shm_zone);
     }
 
     if (rc != NGX_OK) {
@@ -97,7 +105,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
  * afterwards, and its mutex is not used.
  */
 
-ngx_int_t
+static ngx_int_t
 ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone)
 {
     size_t                     len;
@@ -128,28 +136,29 @@ static ngx_int_t
 ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
 {
     int32_t                    rc;
+    char                       why[NGX_HTTP_RATECELL_WHY_LEN];
+    ratecell_config            config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_shm_t   *shm;
     ngx_http_ratecell_zone_t  *zone;
-
-    if (ngx_http_ratecell_alloc_shm(shm_zone) != NGX_OK) {
-        return NGX_ERROR;
-    }
 
     zone = shm_zone->data;
     shm = zone->shm;
 
-    rc = ngx_http_ratecell_region_init(ngx_http_ratecell_table(shm),
-                                       shm->table_len,
-                                       (char *) zone->policy.data, NULL,
-                                       &zone->limiter);
+    config.flags = NGX_HTTP_RATECELL_PAGES;
+    why[0] = '\0';
+    config.why = why;
+    config.why_len = sizeof(why);
 
+    rc = ratecell_region_init(ngx_http_ratecell_table(shm), shm->table_len,
+                              (char *) zone->policy.data, &config,
+                              &zone->limiter);
     if (rc == 0) {
         return NGX_OK;
     }
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot be made: %s",
-                  &shm_zone->shm.name, ratecell_strerror(rc));
+                  &shm_zone->shm.name, ngx_http_ratecell_why(rc, why));
 
     return NGX_ERROR;
 }
@@ -159,7 +168,8 @@ static ngx_int_t
 ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
 {
     int32_t                    rc;
-    char                       why[512];
+    char                       why[NGX_HTTP_RATECELL_WHY_LEN];
+    ratecell_config            config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_shm_t   *shm;
     ngx_http_ratecell_zone_t  *zone;
 
@@ -174,26 +184,20 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
         return NGX_ERROR;
     }
 
-    rc = ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
-                                (char *) zone->policy.data, NULL,
-                                &zone->limiter);
+    why[0] = '\0';
+    config.why = why;
+    config.why_len = sizeof(why);
 
+    rc = ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
+                                (char *) zone->policy.data, &config,
+                                &zone->limiter);
     if (rc == 0) {
         return NGX_OK;
     }
 
-    if (ratecell_region_explain(ngx_http_ratecell_table(shm), shm->table_len,
-                                (char *) zone->policy.data, NULL,
-                                why, sizeof(why))
-        <= 0)
-    {
-        (void) ngx_cpystrn((u_char *) why, (u_char *) ratecell_strerror(rc),
-                           sizeof(why));
-    }
-
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot be kept: %s",
-                  &shm_zone->shm.name, why);
+                  &shm_zone->shm.name, ngx_http_ratecell_why(rc, why));
 
     return NGX_ERROR;
 }
@@ -211,12 +215,18 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
     int32_t                      rc;
     u_char                      *policy;
     ngx_uint_t                   i;
+    ratecell_config              config = RATECELL_CONFIG_INIT;
     ngx_http_ratecell_zone_t    *zone;
     ngx_http_ratecell_limit_t  **limits;
+    char                         why[NGX_HTTP_RATECELL_WHY_LEN];
     u_char                       buf[NGX_HTTP_RATECELL_POLICY_LEN];
 
     zone = shm_zone->data;
     limits = zone->limits.elts;
+
+    why[0] = '\0';
+    config.why = why;
+    config.why_len = sizeof(why);
 
     for (i = 0; i < zone->limits.nelts; i++) {
 
@@ -230,15 +240,13 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
         }
 
         rc = ratecell_limiter_with_policy(zone->limiter, (char *) policy,
-                                          &limits[i]->limiter);
+                                          &config, &limits[i]->limiter);
         if (rc != 0) {
             ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                          "ratecell zone \"%V\" cannot limit by \"%s\": %s "
-                          "in %V:%ui",
+                          "ratecell zone \"%V\" cannot limit by \"%s\", which "
+                          "needs a zone of its own: %s in %V:%ui",
                           &shm_zone->shm.name, policy,
-                          rc == RATECELL_EPANIC ? ratecell_strerror(rc)
-                          : "its states are kept for its own rate; expected "
-                            "one nearer to that, or another zone",
+                          ngx_http_ratecell_why(rc, why),
                           &limits[i]->conf_file, limits[i]->conf_line);
             return NGX_ERROR;
         }
@@ -267,7 +275,7 @@ ngx_http_ratecell_check_cost(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
 
     /* an empty key is not limited, so it has used nothing */
 
-    if (ratecell_limiter_peek(limit->limiter, NULL, 0, &decision) < 0
+    if (ratecell_limiter_check(limit->limiter, NULL, 0, 0, &decision) < 0
         || limit->cost <= decision.limit)
     {
         return NGX_OK;

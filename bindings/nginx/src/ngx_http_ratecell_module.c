@@ -68,10 +68,10 @@ static ngx_command_t  ngx_http_ratecell_commands[] = {
       NULL },
 
     { ngx_string("ratecell_headers"),
-      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_FLAG,
-      ngx_conf_set_flag_slot,
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_1MORE,
+      ngx_http_ratecell_headers_directive,
       NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_ratecell_conf_t, headers),
+      0,
       NULL },
 
     { ngx_string("ratecell_client"),
@@ -166,7 +166,7 @@ ngx_http_ratecell_create_conf(ngx_conf_t *cf)
     conf->limit_log_level = NGX_CONF_UNSET_UINT;
     conf->status_code = NGX_CONF_UNSET_UINT;
     conf->dry_run = NGX_CONF_UNSET;
-    conf->headers = NGX_CONF_UNSET;
+    conf->styles = NGX_CONF_UNSET_UINT;
 
     return conf;
 }
@@ -198,9 +198,9 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
                               NGX_HTTP_SERVICE_UNAVAILABLE);
 
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
-    ngx_conf_merge_value(conf->headers, prev->headers, 0);
+    ngx_conf_merge_uint_value(conf->styles, prev->styles, 0);
 
-    if (conf->headers && conf->limits.nelts) {
+    if (conf->styles && conf->limits.nelts) {
         rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
         rmcf->headers = 1;
     }

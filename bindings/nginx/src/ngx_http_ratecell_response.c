@@ -153,8 +153,7 @@ ngx_http_ratecell_log_handler(ngx_http_request_t *r)
             continue;
         }
 
-        rc = ratecell_limiter_charge(claim->limiter, claim->key.data,
-                                     claim->key.len, claim->cost, NULL);
+        rc = ngx_http_ratecell_ask(claim, claim->cost, RATECELL_CHARGE, NULL);
         if (rc < 0) {
             ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                           "a response cannot be counted by zone \"%V\": %s",

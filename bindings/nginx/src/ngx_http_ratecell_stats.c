@@ -154,8 +154,8 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 
 
 /*
- * By ?format=prometheus, else by Accept: Prometheus asks for its types, and
- * not for JSON.
+ * By ?format=prometheus, otherwise by Accept: Prometheus asks for its types,
+ * and not for JSON.
  */
 
 static ngx_uint_t
@@ -208,7 +208,7 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     ngx_uint_t      i, k;
     ratecell_stats  stats;
 
-    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats)) != 0) {
+    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats))) {
         return NGX_ERROR;
     }
 
@@ -337,7 +337,7 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
 
 /*
  * For JSON; and for Prometheus, whose labels are zones' names: of printable
- * ASCII both escape the same.  A byte that is no UTF-8 is told by its number.
+ * ASCII both escape the same.  A byte that is not UTF-8 is written as a number.
  */
 
 static u_char *

@@ -1,6 +1,6 @@
 
 /*
- * What variables tell of a limit: its cost, its rate and its burst.
+ * What variables determine of a limit: its cost, its rate and its burst.
  */
 
 
@@ -130,8 +130,8 @@ ngx_http_ratecell_warn(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
     ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                   "invalid %s \"%V\" of a request limited by zone \"%V\", "
                   "the default is used; not logged again for %V:%ui",
-                  names[kind], value, &limit->shm_zone->shm.name, &limit->conf_file,
-                  limit->conf_line);
+                  names[kind], value, &limit->shm_zone->shm.name,
+                  &limit->conf_file, limit->conf_line);
 }
 
 
@@ -189,7 +189,7 @@ ngx_http_ratecell_make_tier(ngx_http_request_t *r,
     zone = ngx_http_ratecell_zone(limit);
 
     if (ratecell_limiter_with_policy(zone->limiter, (char *) policy,
-                                     &tier->limiter)
+                                     NULL, &tier->limiter)
         != 0)
     {
         ngx_free(tier);

@@ -50,7 +50,7 @@ static ngx_str_t  ngx_http_ratecell_statuses[NGX_HTTP_RATECELL_STATUSES] = {
 };
 
 
-/* A printer that prints nothing tells that there is no value. */
+/* A printer that prints nothing means that there is no value. */
 
 static ngx_http_ratecell_variable_t  ngx_http_ratecell_printed[] = {
     { ngx_string("ratecell_limit"), ngx_http_ratecell_print_limit },

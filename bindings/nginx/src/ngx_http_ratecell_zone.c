@@ -216,7 +216,7 @@ ngx_http_ratecell_is_name(ngx_str_t *name)
         }
     }
 
-    return name->len != 0;
+    return name->len != 0 && name->len <= NGX_HTTP_RATECELL_NAME_LEN;
 }
 
 
@@ -241,7 +241,8 @@ ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
     if (!ngx_http_ratecell_is_name(&name)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "invalid zone name \"%V\" in \"%V\": expected "
-                           "printable ASCII", &name, value);
+                           "1 to %d characters of printable ASCII",
+                           &name, value, NGX_HTTP_RATECELL_NAME_LEN);
         return NGX_CONF_ERROR;
     }
 
@@ -286,9 +287,10 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_ratecell_zone_t *zone)
 {
     u_char      *p;
-    int32_t      n;
     ngx_uint_t   rated;
-    char         why[512];
+    char         why[NGX_HTTP_RATECELL_WHY_LEN];
+
+    ratecell_config  config = RATECELL_CONFIG_INIT;
 
     rated = zone->rate.limit || zone->rate_value;
 
@@ -336,21 +338,15 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
                            - zone->policy.data - 1;
     }
 
-    n = ratecell_policy_explain((char *) zone->policy.data, why, sizeof(why));
+    why[0] = '\0';
+    config.why = why;
+    config.why_len = sizeof(why);
 
-    if (n != 0) {
+    if (ratecell_region_size((char *) zone->policy.data, &config) == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "invalid policy \"%V\" of zone \"%V\": %s",
                            &zone->policy, &zone->name,
-                           n > 0 ? why : ratecell_strerror(n));
-        return NGX_CONF_ERROR;
-    }
-
-    if (ratecell_region_size((char *) zone->policy.data, NULL) == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "policy \"%V\" of zone \"%V\" does not fit shared "
-                           "memory: expected one without sliding_log",
-                           &zone->policy, &zone->name);
+                           ngx_http_ratecell_why(RATECELL_EPANIC, why));
         return NGX_CONF_ERROR;
     }
 
@@ -361,17 +357,6 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     return NGX_CONF_OK;
-}
-
-
-ngx_uint_t
-ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
-    ngx_http_ratecell_zone_t *b)
-{
-    return a->key.value.len == b->key.value.len
-           && ngx_strncmp(a->key.value.data, b->key.value.data,
-                          a->key.value.len)
-              == 0;
 }
 
 

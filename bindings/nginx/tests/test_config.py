@@ -28,9 +28,9 @@ WRONG = {
     "ratecell_zone $arg_k rate=1r/s rate=2r/s;": '"ratecell_zone" must have "zone" parameter',
     "ratecell_zone $arg_k zone=z rate=1r/s;": 'invalid zone size "zone=z": expected zone=name:size',
     "ratecell_zone $arg_k zone=z:big rate=1r/s;": 'invalid zone size "zone=z:big": expected zone=name:size',
-    "ratecell_zone $arg_k zone=:1m rate=1r/s;": 'invalid zone name "" in "zone=:1m": expected printable ASCII',
+    "ratecell_zone $arg_k zone=:1m rate=1r/s;": 'invalid zone name "" in "zone=:1m": expected 1 to 256 characters',
     "ratecell_zone $arg_k zone=z\xe4:1m rate=1r/s;": 'invalid zone name "z',
-    "ratecell_zone $arg_k 'zone=a\nb:1m' rate=1r/s;": 'in "zone=a\nb:1m": expected printable ASCII',
+    "ratecell_zone $arg_k 'zone=a\nb:1m' rate=1r/s;": 'in "zone=a\nb:1m": expected 1 to 256 characters of printable',
     "ratecell_zone $arg_k zone=z:16k rate=1r/s;": 'zone "zone=z:16k" is too small: expected at least',
     "ratecell_zone $arg_k zone=z:1m file=;": 'invalid parameter "file=": expected',
     "ratecell_zone $arg_k zone=z:1m sync;": 'invalid parameter "sync": expected zone=name:size, rate=',
@@ -50,7 +50,8 @@ WRONG = {
     'ratecell_zone $arg_k zone=z:1m policy="often 1/s";': 'invalid policy "often 1/s" of zone "z": ',
     'ratecell_zone $arg_k zone=z:1m policy="5/s burst=9;': 'invalid parameter "policy="5/s": expected " at the end',
     'ratecell_zone $arg_k zone=z:1m policy="sliding_log 5/1h";':
-        'policy "sliding_log 5/1h" of zone "z" does not fit shared memory',
+        'invalid policy "sliding_log 5/1h" of zone "z": a sliding_log cannot be shared: expected an algorithm that is',
+    f"ratecell_zone $arg_k zone={'z' * 257}:1m rate=1r/s;": '": expected 1 to 256 characters of printable ASCII in ',
     ZONE + "ratecell_zone $arg_l zone=z:1m rate=1r/s;": 'ratecell_zone "z" is already bound to key "$arg_k"',
     "limit_req_zone $arg_k zone=z:1m rate=1r/s;" + ZONE: 'the shared memory zone "z" is already declared',
     "ratecell_zone $arg_k zone=a:1m rate=1r/s file=$FOLDER/t; ratecell_zone $arg_l zone=b:1m rate=1r/s file=t;":
@@ -83,10 +84,10 @@ WRONG = {
     'ratecell_zone $arg_k zone=p:1m policy="10/1d & fixed_window 7/1d start=first"; ratecell zone=p cost=8;':
         "expected at most 7 in ",
     ZONE + "ratecell zone=z rate=3000000r/s;":
-        'ratecell zone "z" cannot limit by "gcra 3000000/1000000000ns burst=1": its states are kept for its own rate; '
-        "expected one nearer to that, or another zone in ",
+        'ratecell zone "z" cannot limit by "gcra 3000000/1000000000ns burst=1", which needs a zone of its own: '
+        "precision: ",
     "ratecell_zone $arg_k zone=z:1m rate=999983r/52w; ratecell zone=z rate=1r/52w;":
-        "its states are kept for its own rate; expected one nearer to that, or another zone in ",
+        "which needs a zone of its own: range: ",
     ZONE + "ratecell zone=z often;": 'invalid parameter "often": expected zone=, rate=, burst=',
     ZONE + "ratecell zone=z rate=often;": 'invalid rate "rate=often": expected',
     ZONE + "ratecell zone=z count=request;": 'invalid count value "count=request": expected count=response, or with',
@@ -99,7 +100,12 @@ WRONG = {
     ZONE + "ratecell_status 600;": "value must be between 400 and 599",
     ZONE + "ratecell_log_level debug;": 'invalid value "debug"',
     ZONE + "ratecell_dry_run maybe;": 'invalid value "maybe" in "ratecell_dry_run" directive',
-    ZONE + "ratecell_headers maybe;": 'invalid value "maybe" in "ratecell_headers" directive',
+    ZONE + "ratecell_headers maybe;": 'invalid value "maybe" in "ratecell_headers" directive: expected "on", "off", or',
+    ZONE + "ratecell_headers on x;": 'invalid value "on" in "ratecell_headers" directive: expected "on", "off", or',
+    ZONE + "ratecell_headers x off;": 'invalid value "off" in "ratecell_headers" directive: expected "on", "off", or',
+    ZONE + "ratecell_headers draft11 draft07;": 'style "draft07" in "ratecell_headers" directive writes a field that a',
+    ZONE + "ratecell_headers twitter github x;": 'style "x" in "ratecell_headers" directive writes a field that a',
+    ZONE + "ratecell_headers x; ratecell_headers x;": '"ratecell_headers" directive is duplicate',
     POLICY + "ratecell zone=p burst=5;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
     POLICY + "ratecell zone=p rate=1r/s;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
     POLICY + "ratecell zone=p delay=1;": 'need a zone with "rate": ratecell_zone "p" has "policy" in ',
@@ -125,6 +131,9 @@ RIGHT = [
     ZONE + "ratecell zone=z burst=2 cost=3;",
     ZONE + "ratecell zone=z burst=$arg_b cost=9;",
     POLICY + "ratecell zone=p cost=5;",
+    f"ratecell_zone $arg_k zone={'z' * 256}:1m rate=1r/s;",
+    *(ZONE + f"ratecell_headers {styles};" for styles in
+      ("off", "draft11 x", "X_Unix twitter draft11", "draft07 github", "kong twitter", "draft03 x_unix")),
     "ratecell_zone $arg_k zone=a:1m rate=1r/s file=t; ratecell_zone $arg_k zone=b:1m rate=1r/s file=t;",
     "ratecell_zone $arg_k zone=a:1m rate=1r/s file=t; ratecell_zone $arg_l zone=b:1m rate=1r/s file=u;",
 ]

@@ -12,6 +12,7 @@ import sys
 import unittest
 
 from harness import NginxTest, server_block
+from library import LIBRARY
 
 GIF = "location / { empty_gif; ratecell zone=m%s; } location /stats { ratecell_stats; }"
 
@@ -123,10 +124,6 @@ class Resident(NginxTest):
         self.assertLess(int(done.stdout), 64 << 10)
 
 
-class Config(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("max_keys", ctypes.c_uint64), ("when_full", ctypes.c_uint64)]
-
-
 class File(NginxTest):
     expected_in_log = (r"\[emerg\]",)
 
@@ -140,13 +137,11 @@ class File(NginxTest):
         child = os.fork()
         if child == 0:
             try:
-                library = ctypes.CDLL(os.environ["RATECELL_SHARED_LIBRARY"])
                 limiter = ctypes.c_void_p()
-                config = Config(ctypes.sizeof(Config), 0, 0)
-                status = library.ratecell_limiter_open(
-                    path.encode(), b"fixed_window 100/1d start=first", ctypes.byref(config), ctypes.byref(limiter))
-                passed = sum(library.ratecell_limiter_check(limiter, b"1", ctypes.c_size_t(1), ctypes.c_uint32(1),
-                                                            None) == 0 for _ in range(tries)) if status == 0 else status
+                status = LIBRARY.ratecell_limiter_open(
+                    path.encode(), b"fixed_window 100/1d start=first", None, ctypes.byref(limiter))
+                passed = sum(LIBRARY.ratecell_limiter_check(limiter, b"1", 1, 1, None) == 0
+                             for _ in range(tries)) if status == 0 else status
                 os.write(write, str(passed).encode())
             finally:
                 os._exit(0)
@@ -182,12 +177,46 @@ class File(NginxTest):
         self.assertEqual(os.path.getsize(nginx.path("table")), before)
         self.assertEqual(self.other_process(nginx.path("table"), 100), 99)
 
+    def test_the_size_is_that_of_a_new_file(self):
+        for size, bytes_ in (("64k", 64 << 10), ("1m", 1 << 20), ("3m", 3 << 20)):
+            for policy in ("rate=1r/s", 'policy="fixed_window 100/1d start=first & 5/s & 9/m"'):
+                nginx = self.serve(self.configuration(policy=policy, size=size))
+                made = os.path.getsize(nginx.path("table"))
+                # What is less than another group of keys is left over.
+                self.assertTrue(bytes_ - 1024 < made <= bytes_, (policy, size, made))
+
+    def test_a_test_leaves_no_file(self):
+        nginx = self.prepare(self.configuration())
+        for policy in ("rate=1r/s", 'policy="sliding_window 5/1h"'):
+            nginx.configure(self.configuration(policy=policy))
+            good, said = nginx.test()
+            self.assertTrue(good, said)
+            self.assertEqual([name for name in os.listdir(nginx.folder) if name.startswith("table")], [])
+        nginx.configure(self.configuration())
+        nginx.start()
+        self.assertIn("table", os.listdir(nginx.folder))
+
+    def test_a_test_looks_into_the_file_that_is_there(self):
+        nginx = self.serve(self.configuration())
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 60), {200: 60})
+        nginx.configure(self.configuration(policy="rate=1r/s"))
+        good, said = nginx.test()
+        self.assertFalse(good)
+        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+/table": the region\'s words: fixed.*; '
+                         r"expected gcra")
+        nginx.configure(self.configuration())
+        good, said = nginx.test()
+        self.assertTrue(good, said)
+        with nginx.connect() as connection:
+            self.assertEqual(connection.statuses(["/?k=1"] * 60), {200: 40, 503: 20})
+
     def test_a_file_of_something_else_is_refused(self):
         nginx = self.prepare(self.configuration())
         nginx.write("table", "something else entirely\n" * 500)
         good, said = nginx.test()
         self.assertFalse(good)
-        self.assertIn('ratecell zone "f" cannot use the file "', said)
+        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+/table": not a region of ratecell: expected')
         self.assertEqual(nginx.read("table"), "something else entirely\n" * 500)
 
     def test_what_the_system_refuses_is_said(self):
@@ -197,10 +226,11 @@ class File(NginxTest):
 
         good, said = self.prepare(self.configuration()).test(preexec_fn=small_files)
         self.assertFalse(good)
-        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+" \(27: File too large\)')
+        self.assertRegex(said, r'ratecell zone "f" cannot use the file "\S+/table": cannot be made \d+ bytes long: '
+                         r"File too large \(os error 27\)")
         good, said = self.prepare(self.configuration().replace("$FOLDER", "/nowhere")).test()
         self.assertFalse(good)
-        self.assertIn('cannot use the file "/nowhere/table" (2: No such file or directory)', said)
+        self.assertIn('cannot use the file "/nowhere/table": cannot be opened: No such file or directory', said)
 
     @unittest.skipIf(os.geteuid() != 0, "only the super-user can be another")
     def test_which_permission_is_missing_is_said(self):

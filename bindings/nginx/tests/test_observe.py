@@ -1,6 +1,8 @@
 """What clients and operators are told: fields, variables, statistics."""
 
 import json
+import pathlib
+import re
 import unittest
 
 from harness import NginxTest, server_block, wait_for
@@ -15,9 +17,9 @@ class Fields(NginxTest):
             "ratecell_headers on; ratecell_status 429; location / { empty_gif; ratecell zone=api burst=1 nodelay; }"))
         responses = nginx.get_all(["/?k=1"] * 3)
         self.assertEqual([r.status for r in responses], [200, 200, 429])
-        for response, left, after in zip(responses, (1, 0, 0), (60, 120, 60)):
+        for response, left in zip(responses, (1, 0, 0)):
             self.assertEqual(response.header("RateLimit-Policy"), '"api";q=1;w=60;ratecell-burst=2')
-            self.assertEqual(response.header("RateLimit"), f'"api";r={left};t={after}')
+            self.assertEqual(response.header("RateLimit"), f'"api";r={left};t=60')
         self.assertEqual([r.header("Retry-After") for r in responses], [None, None, "60"])
 
     def test_retry_after_is_rounded_up(self):
@@ -36,7 +38,7 @@ class Fields(NginxTest):
         self.assertRegex(response.header("RateLimit"), r'^"a";r=1;t=\d+, "b";r=0;t=3600$')
         self.assertEqual(response.header("Retry-After"), "3600")
         # Without the key of b there is only a.
-        self.assertEqual(nginx.get("/?k=1").header("RateLimit"), '"a";r=0;t=120')
+        self.assertEqual(nginx.get("/?k=1").header("RateLimit"), '"a";r=0;t=60')
         # Of two that refuse, the later to let it pass.
         self.assertEqual(nginx.get("/?k=1&j=1").header("Retry-After"), "3600")
 
@@ -70,6 +72,90 @@ class Fields(NginxTest):
         self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "60")
         # There is no time after which this one passes, and so nothing to put in the place of the other.
         self.assertEqual(nginx.get("/?k=1&n=3").header("Retry-After"), "7")
+
+    def test_the_fields_of_a_limiter_behind_nginx(self):
+        behind = {"RateLimit": '"b";r=5', "RateLimit-Policy": '"b";q=5;w=1', "X-RateLimit-Limit": "5",
+                  "x-ratelimit-remaining": "5", "X-RateLimit-Reset": "0", "Retry-After": "$arg_s"}
+        nginx = self.serve(
+            "ratecell_zone $arg_k zone=a:1m rate=1r/m;"
+            + server_block("location / { proxy_pass http://127.0.0.1:$PORT2; ratecell zone=a; "
+                           "ratecell_headers draft11 x; error_page 503 @sorry; }"
+                           "location @sorry { proxy_pass http://127.0.0.1:$PORT2; }")
+            + server_block("".join(f"add_header {name} '{value}' always;" for name, value in behind.items())
+                           + "location / { return 200; }", "$PORT2"), ports=2)
+
+        def fields(path):
+            return sorted((name.lower(), value) for name, value in nginx.get(path).headers
+                          if "ratelimit" in name.lower() or name == "Retry-After")
+
+        numbers = [("x-ratelimit-limit", "1"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "60")]
+        lists = [("ratelimit", '"a";r=0;t=60'), ("ratelimit", '"b";r=5'),
+                 ("ratelimit-policy", '"a";q=1;w=60'), ("ratelimit-policy", '"b";q=5;w=1')]
+        self.assertEqual(fields("/?k=1&s=7"), lists + [("retry-after", "7")] + numbers)
+        # Of a refusal the later time to retry; what is no number is replaced.
+        for theirs, sent in (("7", "60"), ("61", "61"), ("60", "60"), ("tomorrow", "60")):
+            self.assertEqual(fields(f"/?k=1&s={theirs}"), lists + [("retry-after", sent)] + numbers)
+
+    def test_no_time_to_retry_where_one_limit_has_none(self):
+        nginx = self.serve(
+            "ratecell_zone $arg_k zone=a:1m rate=1r/m; ratecell_zone $arg_k zone=b:1m rate=1r/h;"
+            + server_block("ratecell_headers on; location / { empty_gif; ratecell zone=a; "
+                           "ratecell zone=b cost=$arg_n; }"))
+        nginx.status("/?k=1")
+        self.assertEqual(nginx.get("/?k=1").header("Retry-After"), "3600")
+        response = nginx.get("/?k=1&n=9")
+        self.assertEqual((response.status, response.header("Retry-After")), (503, None))
+
+    def test_the_time_to_the_next_unit_of_each_way_to_decide(self):
+        """Of a limit that charges refusals, one that counts responses, and several at once."""
+        policy = 'policy="token_bucket 1/1h capacity=9 mode=continuous & token_bucket 1/2h capacity=2 mode=continuous"'
+        zones = "".join(f"ratecell_zone $arg_k zone={zone}:1m {policy};" for zone in "pscdef")
+        nginx = self.serve(zones + server_block(
+            "ratecell_headers x draft11; location /plain { empty_gif; ratecell zone=p; }"
+            "location /strict { empty_gif; ratecell zone=s strict; }"
+            "location /count { empty_gif; ratecell zone=c count=response; }"
+            "location /two { empty_gif; ratecell zone=d; ratecell zone=e; }"
+            "location /mixed { empty_gif; ratecell zone=f count=response; ratecell zone=p strict; }"))
+        for path, names in (("/plain", "p"), ("/strict", "s"), ("/count", "c"), ("/two", "de"), ("/mixed", "fp")):
+            for _ in range(4):
+                response = nginx.get(f"{path}?k={path}")
+                for part in response.header("RateLimit").split(", "):
+                    # The whole of the key is there in 4 hours, or never was away.
+                    self.assertRegex(part, r'^"[a-z]-2";r=([01];t=7200|2)$')
+            self.assertEqual((response.status, response.header("X-RateLimit-Reset")), (503, "14400"))
+
+    def test_the_styles_of_the_readme(self):
+        readme = (pathlib.Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        (table,) = re.findall(r"\| Style \| Fields \|\n\| --- \| --- \|\n((?:\|.*\n)+)", readme)
+        styles = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE))
+        self.assertEqual(len(styles), 9)
+        nginx = self.serve("ratecell_zone $arg_k zone=a:1m rate=1r/m;" + server_block("".join(
+            f"location /{style} {{ empty_gif; ratecell zone=a; ratecell_headers {style}; }}" for style in styles)))
+        for style, fields in styles.items():
+            names = re.findall("`(.*?)`", fields)
+            for retry in ([], ["Retry-After"]):
+                found = nginx.get(f"/{style}?k={style}").headers
+                self.assertEqual([name for name, _ in found if re.search("rate-?limit|retry", name, re.IGNORECASE)],
+                                 names + retry)
+
+    def test_more_than_the_room_for_a_few(self):
+        names = [f"{'n' * 250}{number}" for number in range(12)]
+        nginx = self.serve(
+            "".join(f"ratecell_zone $arg_k zone={name}:64k rate=1r/m;" for name in names)
+            + server_block("ratecell_headers on; location / { empty_gif; "
+                           + "".join(f"ratecell zone={name};" for name in names) + "}"))
+        response = nginx.get("/?k=1")
+        self.assertEqual(response.header("RateLimit"), ", ".join(f'"{name}";r=0;t=60' for name in names))
+        self.assertEqual(response.header("RateLimit-Policy"), ", ".join(f'"{name}";q=1;w=60' for name in names))
+
+    def test_a_dry_run_in_the_styles_whose_reset_is_the_time_to_retry(self):
+        nginx = self.serve("ratecell_zone $arg_k zone=a:1m rate=1r/m;" + server_block(
+            "location / { empty_gif; ratecell zone=a burst=1 nodelay cost=2; ratecell_headers draft06; "
+            "ratecell_dry_run on; }"))
+        nginx.get("/?k=1")
+        response = nginx.get("/?k=1")
+        self.assertEqual((response.status, response.header("RateLimit-Reset"), response.header("Retry-After")),
+                         (200, "60", None))
 
     def test_a_name_that_needs_quotes(self):
         nginx = self.serve('ratecell_zone $arg_k \'zone=a"b\\\\c:1m\' rate=1r/m;' + server_block(
