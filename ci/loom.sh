@@ -18,7 +18,7 @@ deny="$(deny_warnings)"
 
 # Makes `tests` the command that tests the library of the crate in folder $2 under checker $1 (loom or shuttle).
 under() {
-    export RUSTFLAGS="--cfg ratecell_$1 $deny"
+    export RUSTFLAGS="--cfg ratecell_model --cfg ratecell_$1 $deny"
     tests=(cargo test --manifest-path "$2/Cargo.toml" --target-dir "$target/$1" --quiet --lib)
 }
 

@@ -12,7 +12,7 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
-#[cfg(all(target_os = "linux", not(all(test, any(ratecell_loom, ratecell_shuttle)))))]
+#[cfg(all(target_os = "linux", not(ratecell_model)))]
 pub(crate) use linux::Reading;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]

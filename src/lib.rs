@@ -14,21 +14,21 @@
 //!
 //! The modules below stand in dependency order: each imports only from those above it.
 #![cfg_attr(
-    all(test, any(ratecell_loom, ratecell_shuttle)),
+    ratecell_model,
     expect(dead_code, reason = "the models' memory is of one process: they have no regions")
 )]
 
 mod sync;
 mod clock;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "memory is mapped, zeroed and shared")]
 mod memory;
-#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(ratecell_model)]
 use tests::model as memory;
 mod error;
 mod cell;
 mod table;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;
 mod limiter;
@@ -39,7 +39,7 @@ pub mod ffi;
 mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 pub use limiter::Region;
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use memory::{Memory, MemoryError};

@@ -14,16 +14,16 @@ mod batch;
 mod direct;
 pub(crate) mod joint;
 pub(crate) mod layers;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 mod reader;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 mod shared;
 mod states;
 mod tables;
 
 pub use direct::DirectLimiter;
 pub use joint::Claim;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 pub use reader::Region;
 use states::Layers;
 use tables::LayerTable;

@@ -3,10 +3,10 @@
 //! The shim renames and never weakens. The rest of the crate does not mention the checkers, and is
 //! written in the part of the API that all three share.
 
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(ratecell_model)]
 pub(crate) use crate::tests::model::{AtomicU64, Ordering, fence};
 
 #[cfg(not(target_has_atomic = "64"))]

@@ -23,7 +23,7 @@ mod insert;
 mod inspect;
 pub(crate) mod layout;
 pub(crate) mod log;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
 mod plain;
 mod survey;

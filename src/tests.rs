@@ -3,13 +3,13 @@
 mod conventions;
 pub(crate) mod kernels;
 mod layering;
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(not(ratecell_model))]
 mod newcomers;
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(not(ratecell_model))]
 mod stress;
 
 /// The crate's atomics and memory under a model checker.
-#[cfg(any(ratecell_loom, ratecell_shuttle))]
+#[cfg(ratecell_model)]
 pub(crate) mod model;
-#[cfg(any(ratecell_loom, ratecell_shuttle))]
+#[cfg(ratecell_model)]
 mod models;

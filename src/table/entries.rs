@@ -64,7 +64,7 @@ fn seen(slot: &Slot) -> Option<(Tag, u64)> {
     None
 }
 
-#[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(all(test, not(ratecell_model)))]
 mod tests {
     use super::*;
     use crate::table::{Sought, WhenFull, spread};

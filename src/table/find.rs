@@ -117,7 +117,7 @@ fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<
     tag.is_member_of(address.identity).then_some((slot, tag))
 }
 
-#[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(all(test, not(ratecell_model)))]
 mod tests {
     use super::super::{Sought, WhenFull, keys_in, spread};
     use super::*;

@@ -1,17 +1,17 @@
 //! The search among the tags of two buckets, all compared at once.
 
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 use super::layout::{Bucket, Tag};
 
 pub(crate) mod portable;
-#[cfg(all(target_arch = "x86_64", not(any(miri, all(test, any(ratecell_loom, ratecell_shuttle))))))]
+#[cfg(all(target_arch = "x86_64", not(any(miri, ratecell_model))))]
 #[expect(unsafe_code, reason = "the instructions that compare four tags at once are assembly")]
 mod sse2;
 
 /// A bit for each slot of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
 /// `identity`: a slot of that key, or in rare cases another.
 #[inline(always)]
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(not(ratecell_model))]
 pub(super) fn alike<const SLOTS: usize>(
     home: &Bucket<SLOTS>,
     alternate: &Bucket<SLOTS>,
@@ -26,10 +26,10 @@ pub(super) fn alike<const SLOTS: usize>(
     portable::alike(home, identity) | portable::alike(alternate, identity) << SLOTS
 }
 
-#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(ratecell_model)]
 pub(super) use crate::tests::model::alike;
 
-#[cfg(all(test, target_arch = "x86_64", not(any(miri, ratecell_loom, ratecell_shuttle))))]
+#[cfg(all(test, target_arch = "x86_64", not(any(miri, ratecell_model))))]
 mod tests {
     use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! What the tests see of a table that no caller does.
 
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(not(ratecell_model))]
 use super::Verdict;
 use super::{Sought, Table};
 use ratecell_core::algorithm::Algorithm;
@@ -37,7 +37,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Marks the slot of a key, as a reclaimer that then dies.
-    #[cfg(any(ratecell_loom, ratecell_shuttle))]
+    #[cfg(ratecell_model)]
     pub(crate) fn mark(&self, h: u64) {
         if let Some((slot, tag)) = self.find(&self.buckets.address(h)) {
             slot.tag.change(tag, tag.next_mark());
@@ -45,13 +45,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// How many slots the table has.
-    #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+    #[cfg(not(ratecell_model))]
     pub(crate) fn slots(&self) -> usize {
         self.buckets.count() * SLOTS
     }
 }
 
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(not(ratecell_model))]
 impl Verdict<'_> {
     /// The word before the charge and after it.
     pub(crate) fn words(&self) -> Option<(u64, u64)> {

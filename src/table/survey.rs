@@ -86,7 +86,7 @@ fn estimate(buckets: usize, found: impl Iterator<Item = usize>) -> Count {
     Count { live: narrow(live), error: narrow(error + 1) }
 }
 
-#[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]
+#[cfg(all(test, not(ratecell_model)))]
 mod tests {
     use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use ratecell_core::Policy;
 use ratecell_core::algorithm::{Kernel, Plan};
 
 /// One policy of each word-sized algorithm, with a capacity of 50.
-#[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
+#[cfg(not(ratecell_model))]
 pub(crate) const FIFTY_EACH: [&str; 6] = [
     "50/s",
     "sliding_window 50/s",
