@@ -1,7 +1,6 @@
 //! Arguments of one value, each with the message that says what was wrong with it.
 
 use core::num::NonZero;
-use core::time::Duration;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -52,27 +51,39 @@ impl<'py> FromPyObject<'_, 'py> for Cost {
     }
 }
 
-/// Nanoseconds since an epoch, from 0 to 2^64-1.
+/// `at_ns`: nanoseconds since an epoch, from 0 to 2^64-1.
 #[derive(Clone, Copy)]
-pub(crate) struct Now(pub(crate) u64);
+pub(crate) struct At(pub(crate) u64);
 
-impl<'py> FromPyObject<'_, 'py> for Now {
+impl<'py> FromPyObject<'_, 'py> for At {
     type Error = PyErr;
 
     #[inline]
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        nanoseconds("now_ns", object).map(Self)
+        nanoseconds("at_ns", object).map(Self)
     }
 }
 
-/// The longest delay that a caller can wait.
-pub(crate) struct MaxDelay(pub(crate) Duration);
+/// `within_ns`: the longest delay that a caller can wait, from 0 to 2^64-1 nanoseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Within(pub(crate) u64);
 
-impl<'py> FromPyObject<'_, 'py> for MaxDelay {
+impl<'py> FromPyObject<'_, 'py> for Within {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        nanoseconds("max_delay_ns", object).map(|ns| Self(Duration::from_nanos(ns)))
+        nanoseconds("within_ns", object).map(Self)
+    }
+}
+
+/// `now_unix_ns`: nanoseconds since 1970, from 0 to 2^64-1.
+pub(crate) struct NowUnix(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for NowUnix {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        nanoseconds("now_unix_ns", object).map(Self)
     }
 }
 

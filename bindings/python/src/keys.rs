@@ -100,19 +100,20 @@ impl<'py> Keys<'py> {
         Ok(Self::Packed { bytes, width, padded })
     }
 
-    /// Each key's bytes.
-    pub(crate) fn slices(&self) -> PyResult<Vec<Key<'_>>> {
+    /// What `each` makes of each key, in order.
+    pub(crate) fn map<'k, T>(&'k self, each: impl Fn(Key<'k>) -> T) -> PyResult<Vec<T>> {
         match self {
             Self::Each(items) => {
-                let mut keys = Vec::with_capacity(items.len());
+                let mut made = Vec::with_capacity(items.len());
                 for item in items.iter_borrowed() {
-                    keys.push(item.extract().map_err(|error| numbered(item, keys.len(), error))?);
+                    let key = item.extract().map_err(|error| numbered(item, made.len(), error))?;
+                    made.push(each(key));
                 }
-                Ok(keys)
+                Ok(made)
             }
             Self::Packed { bytes, width, padded } => {
                 let keys = bytes.as_bytes().chunks_exact(*width);
-                Ok(keys.map(|key| Key(if *padded { unpadded(key) } else { key })).collect())
+                Ok(keys.map(|key| each(Key(if *padded { unpadded(key) } else { key }))).collect())
             }
         }
     }

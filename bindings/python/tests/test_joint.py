@@ -24,7 +24,7 @@ def test_all_or_none() -> None:
     # The team has one left, and two an hour and a fifth from now; the person in half an hour.
     assert [decision.remaining for decision in refused.decisions] == [0, 1]
     assert refused.retry_after == 1800.0
-    assert team.peek_at("red", 0).remaining == 1
+    assert team.peek("red", at_ns=0).remaining == 1
 
 
 def test_never_has_no_retry() -> None:

@@ -32,10 +32,10 @@ class Clock:
 
         class Timed(Limiter):
             def check(self, key: str | bytes, cost: int = 1) -> Decision:
-                return self.check_at(key, cost, clock.ns)
+                return self.check(key, cost, at_ns=clock.ns)
 
             def peek(self, key: str | bytes) -> Decision:
-                return self.peek_at(key, clock.ns)
+                return self.peek(key, at_ns=clock.ns)
 
             def now_ns(self) -> int:
                 return clock.ns

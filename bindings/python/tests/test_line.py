@@ -24,7 +24,7 @@ class Counted(Limiter):
 
     def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Decision:
         Counted.asked += 1
-        return super().check_within(key, cost, max_delay_ns)
+        return super().decide(key, cost, within_ns=max_delay_ns)
 
 
 @pytest.fixture(autouse=True)

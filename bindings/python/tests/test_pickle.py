@@ -21,7 +21,7 @@ copies = pytest.mark.parametrize("copied", COPIES)
 def test_a_decision_says_the_same(copied: Callable[[Any], Any]) -> None:
     limiter = Limiter("10/s & leaky_queue 3/s queue=5")
     for cost, now in [(1, 0), (4, 0), (3, 0), (9, 0), (1, limiter.max_now_ns + 1)]:
-        decision = limiter.check_at("k", cost, now)
+        decision = limiter.check("k", cost, at_ns=now)
         same = copied(decision)
         assert type(same) is Decision
         assert same == decision
@@ -32,7 +32,7 @@ def test_a_decision_says_the_same(copied: Callable[[Any], Any]) -> None:
 
 @copies
 def test_a_batch_says_the_same(copied: Callable[[Any], Any]) -> None:
-    batch = Limiter("2/s").check_many(["a", "a", "b", "a"])
+    batch = Limiter("2/s").decide_many(["a", "a", "b", "a"])
     same = copied(batch)
     assert type(same) is Decisions
     assert list(same) == list(batch)

@@ -22,4 +22,4 @@ def test_the_projects_readme(tmp_path: Path) -> None:
     assert "/run/limits" in program
     shown: dict[str, object] = {"ratecell": ratecell}
     exec(program.replace("/run/limits", str(tmp_path / "limits")), shown)
-    assert shown["decision"] == ratecell.Limiter("100/s burst=200").check_at("user:42", 1, 0)
+    assert shown["decision"] == ratecell.Limiter("100/s burst=200").check("user:42", at_ns=0)

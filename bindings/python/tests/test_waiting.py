@@ -32,10 +32,10 @@ class Clock:
 
         class Timed(Limiter):
             def check(self, key: str | bytes, cost: int = 1) -> Any:
-                return self.check_at(key, cost, clock.ns)
+                return self.check(key, cost, at_ns=clock.ns)
 
             def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Any:
-                return self.check_within_at(key, cost, max_delay_ns, clock.ns)
+                return self.decide(key, cost, within_ns=max_delay_ns, at_ns=clock.ns)
 
         self.limiter = Timed
 
@@ -63,8 +63,8 @@ def test_it_sleeps_as_long_as_it_must(wait: Any, clock: Clock) -> None:
     for _ in range(4):
         assert wait(limiter, "k")
     assert clock.slept == [0.25, 0.25, 0.25]
-    assert limiter.check_at("k", 1, clock.ns + 249_999_999).outcome is Outcome.DENIED
-    assert limiter.check_at("k", 1, clock.ns + 250_000_000)
+    assert limiter.check("k", at_ns=clock.ns + 249_999_999).outcome is Outcome.DENIED
+    assert limiter.check("k", at_ns=clock.ns + 250_000_000)
 
 
 def test_it_charges_the_cost_once(wait: Any, clock: Clock) -> None:

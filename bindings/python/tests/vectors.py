@@ -68,14 +68,14 @@ class Replay:
         assert self.limiter is not None, "a row belongs to a section"
         now, key, cost, code, remaining, retry, reset = row[:7]
         delay = row[7] if len(row) > 7 else 0
-        d = self.limiter.check_at(key, cost, now)
+        d = self.limiter.check(key, cost, at_ns=now)
         got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
         held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
         return "" if held else repr(got)
 
     def end_section(self) -> None:
         if self.limiter is not None:
-            stats = self.limiter.stats_at(0)
+            stats = self.limiter.stats(at_ns=0)
             if stats.evicted + stats.shared + stats.denied_full + stats.allowed_full:
                 raise ValueError(f"the section that ends here had keys without room: {stats}")
         self.limiter = None
@@ -106,10 +106,10 @@ def grammar(line: dict[str, Any]) -> str:
 def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
     """Empty where the policy resolved as `expected`, as far as a caller can tell."""
     last = expected["max_now_ns"]
-    got = (limiter.capacity, limiter.max_now_ns, limiter.peek_at("resolved", last).outcome)
+    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last).outcome)
     if got != (expected["capacity"], last, Outcome.ALLOWED):
         return repr(got)
-    if last < 2**64 - 1 and (after := limiter.peek_at("resolved", last + 1)).outcome != Outcome.CLOCK_RANGE:
+    if last < 2**64 - 1 and (after := limiter.peek("resolved", at_ns=last + 1)).outcome != Outcome.CLOCK_RANGE:
         return f"{after} after the last instant"
     return ""
 
