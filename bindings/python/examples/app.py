@@ -13,7 +13,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ratecell import Header, Limiter, RateLimitMiddleware
+from ratecell import Header, Label, Limit, Limiter, RateLimitMiddleware
 
 LIMITS = os.environ.get("LIMITS", "/dev/shm/ratecell-example")
 POLICY = os.environ.get("POLICY", "20/1h")
@@ -29,4 +29,5 @@ async def hello(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]
     await send({"type": "http.response.body", "body": body})
 
 
-app = RateLimitMiddleware(hello, Limiter(POLICY, path=LIMITS), key=Header("x-api-key"), name="hello")
+limit = Limit(Limiter(POLICY, path=LIMITS), Header("x-api-key"), label=Label("hello"))
+app = RateLimitMiddleware(hello, limit)

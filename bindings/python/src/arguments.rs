@@ -101,6 +101,22 @@ pub(crate) fn number(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<
     given.transpose()
 }
 
+/// Whether the argument `name` is true; not given, it is false.
+#[inline]
+pub(crate) fn flag(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    object.map_or(Ok(false), |object| {
+        object.extract().map_err(|_| wrong_type(name, object.as_borrowed(), "bool"))
+    })
+}
+
+/// The text that the argument `name` gives.
+pub(crate) fn text<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match object.cast::<PyString>() {
+        Ok(text) => text.to_str(),
+        Err(_) => Err(wrong_type(name, object.as_borrowed(), "str")),
+    }
+}
+
 /// A policy, as text.
 pub(crate) struct PolicyText<'a>(pub(crate) &'a str);
 

@@ -4,9 +4,10 @@ use core::num::NonZero;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use ratecell::fields::{Answer, Fields, LayerNumbers, Style, Styles, Unit};
 
-use crate::arguments::{NowUnix, wrong_type};
+use crate::arguments::{NowUnix, text, wrong_type};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
 
@@ -43,12 +44,29 @@ impl Label {
 #[pymethods]
 impl Label {
     #[new]
-    #[pyo3(signature = (name=None, *, unit="requests", partition=None))]
-    fn new(name: Option<String>, unit: &str, partition: Option<Vec<u8>>) -> PyResult<Self> {
-        let named = Self { name, ..Self::default() };
-        named.borrowed()?;
-        let label = Self { unit: unit.parse().map_err(refused)?, partition, ..named };
-        label.borrowed()?;
+    #[pyo3(
+        signature = (name=None, *, unit=None, partition=None),
+        text_signature = "(name=None, *, unit='requests', partition=None)"
+    )]
+    fn new(
+        name: Option<&Bound<'_, PyAny>>,
+        unit: Option<&Bound<'_, PyAny>>,
+        partition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut label = Self::default();
+        if let Some(name) = name {
+            label.name = Some(text("name", name)?.to_owned());
+            label.borrowed()?;
+        }
+        if let Some(unit) = unit {
+            label.unit = text("unit", unit)?.parse().map_err(refused)?;
+        }
+        if let Some(partition) = partition {
+            let bytes = partition.cast::<PyBytes>();
+            let bytes = bytes.map_err(|_| wrong_type("partition", partition.as_borrowed(), "bytes"))?;
+            label.partition = Some(bytes.as_bytes().to_owned());
+            label.borrowed()?;
+        }
         Ok(label)
     }
 

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ratecell::Claim;
 
-use crate::arguments::{At, Cost, Key, Within};
+use crate::arguments::{At, Cost, Key, Within, flag};
 use crate::decision::member;
 use crate::decisions::Decisions;
 use crate::limiter::Limiter;
@@ -14,7 +14,15 @@ use crate::request::Terms;
 const MAX_LAYERS: usize = 64;
 
 /// A claim: the limiter, the key, the cost, `at_ns` and `within_ns` or None, `charge` and `with_next`.
-type ClaimParts<'py> = (PyRef<'py, Limiter>, Bound<'py, PyAny>, Cost, Option<At>, Option<Within>, bool, bool);
+type ClaimParts<'py> = (
+    PyRef<'py, Limiter>,
+    Bound<'py, PyAny>,
+    Cost,
+    Option<At>,
+    Option<Within>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
 
 /// Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge, with_next), as one
 /// request; returns its outcome, and the decision of each by itself.
@@ -26,7 +34,8 @@ pub(crate) fn decide_all<'py>(
     let claims = claims.iter().map(|(limiter, key, cost, at, within, charge, with_next)| {
         let limiter = limiter.here(py)?;
         let key = key.as_borrowed().extract::<Key<'_>>()?;
-        let request = Terms::new(*cost, *at, *within, *charge, *with_next)?.of(key);
+        let (charge, with_next) = (flag("charge", Some(charge))?, flag("with_next", Some(with_next))?);
+        let request = Terms::new(*cost, *at, *within, charge, with_next)?.of(key);
         Ok(Claim { limiter, request })
     });
     let claims = claims.collect::<PyResult<Vec<_>>>()?;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use pyo3::prelude::*;
 use ratecell::Policy;
 
-use crate::arguments::{At, Cost, Full, Key, Location, PolicyText, Within, number};
+use crate::arguments::{At, Cost, Full, Key, Location, PolicyText, Within, flag, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -112,7 +112,7 @@ impl Limiter {
     ///
     /// `with_next`: the decision has its `next_after`, too. This costs a second look at the key.
     #[pyo3(
-        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=false, with_next=false),
+        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None),
         text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
@@ -123,10 +123,11 @@ impl Limiter {
         cost: Cost,
         at_ns: Option<At>,
         within_ns: Option<Within>,
-        charge: bool,
-        with_next: bool,
+        charge: Option<&Bound<'_, PyAny>>,
+        with_next: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let terms = Terms::new(cost, at_ns, within_ns, charge, with_next)?;
+        let terms =
+            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
         recycle::object(py, self.here(py)?.decide(terms.of(key)))
     }
 
@@ -138,7 +139,7 @@ impl Limiter {
     /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
     /// `S` the zeros at the end are no part of a key, unless `width` is given.
     #[pyo3(
-        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=false, with_next=false),
+        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None),
         text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
@@ -149,11 +150,12 @@ impl Limiter {
         width: Option<&Bound<'_, PyAny>>,
         at_ns: Option<At>,
         within_ns: Option<Within>,
-        charge: bool,
-        with_next: bool,
+        charge: Option<&Bound<'_, PyAny>>,
+        with_next: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
         let py = keys.py();
-        let terms = Terms::new(cost, at_ns, within_ns, charge, with_next)?;
+        let terms =
+            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
         let keys = Keys::of(keys, number("width", width)?)?;
         let requests = keys.map(|key| terms.of(key))?;
         let core = self.here(py)?;
@@ -179,12 +181,16 @@ impl Limiter {
     /// What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated, within
     /// `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in which other threads
     /// run.
-    #[pyo3(signature = (*, at_ns=None, exact=false))]
-    fn stats(&self, py: Python<'_>, at_ns: Option<At>, exact: bool) -> Stats {
-        Stats(py.detach(|| {
+    #[pyo3(
+        signature = (*, at_ns=None, exact=None),
+        text_signature = "($self, *, at_ns=None, exact=False)"
+    )]
+    fn stats(&self, py: Python<'_>, at_ns: Option<At>, exact: Option<&Bound<'_, PyAny>>) -> PyResult<Stats> {
+        let exact = flag("exact", exact)?;
+        Ok(Stats(py.detach(|| {
             let now_ns = at_ns.map_or_else(|| self.core.now_ns(), |At(at_ns)| at_ns);
             if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) }
-        }))
+        })))
     }
 
     /// The policy, as text that makes the same one.

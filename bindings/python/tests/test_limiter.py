@@ -157,10 +157,26 @@ def test_every_way_to_call_check_is_the_same() -> None:
     with pytest.raises(TypeError, match="multiple values"):
         limiter.check("k", key="k")  # type: ignore[misc]
     assert limiter.peek("k").remaining == 5
-    assert str(inspect.signature(limiter.check)) == "(key, cost=1)"
+    assert limiter.check("k", at_ns=None).remaining == 4
+    assert limiter.check("k", 2, at_ns=None).remaining == 2
+    assert limiter.check(at_ns=None, key="k").remaining == 1
+    assert limiter.check("k", at_ns=None, cost=1).remaining == 0
+    assert str(inspect.signature(limiter.check)) == "(key, cost=1, *, at_ns=None)"
 
 
-def test_peek_takes_nothing_and_charge_takes_what_was_spent() -> None:
+def test_every_way_to_give_check_the_time_is_the_same() -> None:
+    limiter = Limiter("9/h")
+    assert limiter.check("k", 2, at_ns=0).remaining == 7
+    assert limiter.check("k", cost=2, at_ns=0).remaining == 5
+    assert limiter.check("k", at_ns=0, cost=2).remaining == 3
+    assert limiter.check(b"k", at_ns=0).remaining == 2
+    assert limiter.check(key="k", at_ns=0).remaining == 1
+    assert limiter.decide("k", at_ns=0).remaining == 0
+    # An hour later all of it is back.
+    assert limiter.check("k", at_ns=3600 * SECOND).remaining == 8
+
+
+def test_peek_takes_nothing_and_a_charge_takes_what_was_spent() -> None:
     limiter = Limiter("5/h")
     assert limiter.check("k", 2, at_ns=0).remaining == 3
     assert limiter.peek("k", at_ns=0).remaining == 3
@@ -292,16 +308,23 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
     (lambda x: x.check("k", 2**32), ValueError, "cost is 4294967296: expected 0 to 4294967295"),
     (lambda x: x.check("k", 1.5), TypeError, "cost is of type float: expected int"),  # type: ignore[arg-type]
     (lambda x: x.check("k", None), TypeError, "cost is of type NoneType: expected int"),  # type: ignore[arg-type]
-    (lambda x: x.check("k", at_ns=-1), ValueError, "now_ns is -1: expected 0 to"),
-    (lambda x: x.check("k", at_ns=2**64), ValueError, "now_ns is 18446744073709551616"),
-    (lambda x: x.check("k", at_ns=0.5), TypeError, "now_ns is of type float"),  # type: ignore[arg-type]
-    (lambda x: x.check("k", 1), TypeError, "missing 1 required positional argument: 'now_ns'"),  # type: ignore[call-arg]
+    (lambda x: x.check("k", at_ns=-1), ValueError, "at_ns is -1: expected 0 to"),
+    (lambda x: x.check("k", at_ns=2**64), ValueError, "at_ns is 18446744073709551616"),
+    (lambda x: x.check("k", at_ns=0.5), TypeError, "at_ns is of type float"),  # type: ignore[arg-type]
+    (lambda x: x.check("k", 1, 0), TypeError, "takes from 1 to 2 positional arguments but 3 were given"),  # type: ignore[call-arg]
+    (lambda x: x.check("k", 1, cost=1), TypeError, "multiple values for argument 'cost'"),  # type: ignore[misc]
+    (lambda x: x.check("k", at_ns=0, price=1), TypeError, "price"),  # type: ignore[call-arg]
+    (lambda x: x.decide("k", within_ns=0, charge=True), ValueError, "charge and within_ns are both given"),
+    (lambda x: x.decide("k", charge=1), TypeError, "charge is of type int: expected bool"),  # type: ignore[arg-type]
+    (lambda x: x.stats(exact=1), TypeError, "exact is of type int: expected bool"),  # type: ignore[arg-type]
+    (lambda x: x.decide_many(["k"], within_ns=0, charge=True), ValueError, "charge and within_ns are both"),
+    (lambda x: x.peek("k", at_ns=-1), ValueError, "at_ns is -1"),
     (lambda x: x.check(), TypeError, "missing 1 required positional argument: 'key'"),  # type: ignore[call-arg]
     (lambda x: x.check("k", price=1), TypeError, "price"),  # type: ignore[call-arg]
     (lambda x: x.peek(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
     (lambda x: x.decide("k", -1, charge=True), ValueError, "cost is -1"),
     (lambda x: x.forget(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
-    (lambda x: x.stats(at_ns="0"), TypeError, "now_ns is of type str"),  # type: ignore[arg-type]
+    (lambda x: x.stats(at_ns="0"), TypeError, "at_ns is of type str"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", max_keys=0), ValueError, "max_keys is 0: expected 1 to"),
     (lambda _: Limiter("1/s", max_keys=-1), ValueError, "max_keys is -1: expected 1 to"),
     (lambda _: Limiter("1/s", max_keys="9"), TypeError, "max_keys is of type str: expected int"),  # type: ignore[arg-type]
@@ -314,8 +337,8 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
         ValueError,
         "path has a NUL after 1 bytes: expected a path without",
     ),
-    (lambda x: x.decide("k", 1, within_ns=-1), ValueError, "max_delay_ns is -1: expected 0 to"),
-    (lambda x: x.decide("k", 1, within_ns=0.5), TypeError, "max_delay_ns is of type float"),  # type: ignore[arg-type]
+    (lambda x: x.decide("k", 1, within_ns=-1), ValueError, "within_ns is -1: expected 0 to"),
+    (lambda x: x.decide("k", 1, within_ns=0.5), TypeError, "within_ns is of type float"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[call-arg]
     (lambda _: Limiter(5), TypeError, "policy is of type int: expected str"),  # type: ignore[arg-type]
     (lambda _: Limiter(""), ValueError, "expected"),
@@ -332,21 +355,34 @@ def test_bad_arguments_are_named_and_charge_nothing(number: int) -> None:
     assert limiter.stats(at_ns=0).live == 0
 
 
-def test_headers_tell_the_decision() -> None:
-    limiter = Limiter("2/m")
-    assert limiter.check("k", 2, at_ns=0)
-    denied = limiter.check("k", at_ns=0)
-    assert limiter.headers(denied, "api", legacy=True) == [
-        ("RateLimit-Policy", '"api";q=2;w=60'),
-        ("RateLimit", '"api";r=0;t=30'),
-        ("Retry-After", "30"),
-        ("X-RateLimit-Limit", "2"),
-        ("X-RateLimit-Remaining", "0"),
-        ("X-RateLimit-Reset", "60"),
-    ]
-    assert limiter.headers(denied)[0] == ("RateLimit-Policy", '"2/m";q=2;w=60')
-    with pytest.raises(ValueError, match="column 3 of the name: expected printable ASCII"):
-        limiter.headers(denied, "ap\n")
+def test_what_is_next_is_said_where_it_is_asked_for() -> None:
+    limiter = Limiter("10/m")
+    plain = limiter.check("k", 4, at_ns=0)
+    assert (plain.next_after, plain.next_after_ns) == (None, None)
+    asked = limiter.decide("k", 4, at_ns=0, with_next=True)
+    assert (asked.remaining, asked.next_after, asked.next_after_ns) == (2, 6.0, 6 * SECOND)
+    assert not limiter.check("k", 3, at_ns=6 * SECOND - 1)
+    assert limiter.check("k", 3, at_ns=6 * SECOND)
+    # Of a key that is as good as never used there is nothing to wait for.
+    assert limiter.decide("other", 0, at_ns=0, with_next=True).next_after is None
+    batch = limiter.decide_many(["a", "a"], 5, at_ns=0, with_next=True)
+    assert batch.next_after_ns.tolist() == [6 * SECOND, 6 * SECOND]
+    assert limiter.decide_many(["a"], 0, at_ns=0).next_after_ns.tolist() == [0]
+
+
+def test_a_full_table_is_told_from_the_policy() -> None:
+    limiter = Limiter("1/h", max_keys=1, when_full="deny")
+    decisions = [limiter.check(f"user:{number}", at_ns=0) for number in range(500)]
+    assert [d.without_place for d in decisions] == [not d for d in decisions]
+    placed = next(number for number, decision in enumerate(decisions) if decision)
+    denied = limiter.check(f"user:{placed}", at_ns=0)
+    assert (bool(denied), denied.without_place) == (False, False)
+
+
+def test_a_batch_decides_as_single_requests_do() -> None:
+    queue = Limiter("leaky_queue 1/s queue=5")
+    assert queue.decide_many(["k", "k"], at_ns=0, within_ns=0).allowed == b"\1\0"
+    assert queue.decide_many(["k"], 9, at_ns=0, charge=True)[0].remaining == 0
 
 
 def test_everything_public_is_documented() -> None:

@@ -31,11 +31,11 @@ class Clock:
         clock = self
 
         class Timed(Limiter):
-            def check(self, key: str | bytes, cost: int = 1) -> Any:
-                return self.check(key, cost, at_ns=clock.ns)
+            def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Any:
+                return super().check(key, cost, at_ns=clock.ns if at_ns is None else at_ns)
 
-            def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Any:
-                return self.decide(key, cost, within_ns=max_delay_ns, at_ns=clock.ns)
+            def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Any:
+                return super().decide(key, cost, **{"at_ns": clock.ns, **options})
 
         self.limiter = Timed
 

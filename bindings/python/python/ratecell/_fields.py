@@ -33,13 +33,13 @@ def fields(
 ) -> list[tuple[str, str]]:
     """The fields of one response, as (name, value), of all limiters that have decided its request.
 
-    Times are whole seconds, rounded up. `now_unix_ns` is the time of the decisions, by default now; the styles that
-    write an instant read it. Retry-After is the last, and not written where the same request will not be
-    allowed later. The fields are most exact where the request asked `with_next`. A cached response must not have
-    them.
+    Times are whole seconds, rounded up. `now_unix_ns` is the time of the decisions, by default now; it is for
+    the styles that write an instant. Retry-After is the last, and not written where the same request will not
+    be allowed later. The fields are most exact where the request asked `with_next`. A cached response must
+    not have them.
 
-    Raises ValueError for a style that is not known, for two styles that write a field of the same name, and for a
-    decision that is not of its limiter.
+    Raises ValueError for a style that is not known, for two styles that write a field of the same name, and
+    for a decision that names a layer which its limiter has not.
     """
     return _native.fields(
         [(answer.limiter, answer.decision, answer.label) for answer in answers],

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
-from typing import Any, AnyStr
+from itertools import chain
+from typing import Any, TypeVar
 
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
@@ -19,6 +20,7 @@ DECISION = "ratecell.decision"
 """Where the application finds the decision, in its scope or environ."""
 
 Fields = list[tuple[str, str]]
+_Field = TypeVar("_Field", tuple[str, str], tuple[bytes, bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class Limit:
     """A limiter before an application.
 
     `key` is a function of the request that returns the key which is charged, or None for a request that this
-    limiter does not limit; `cost` the units of each request, or a function of it. `label` has the name of the policy
-    in HTTP fields.
+    limiter does not limit; `cost` the units of each request, or a function of it. `label` has the name of the
+    policy in HTTP fields.
     """
 
     limiter: Limiter
@@ -108,33 +110,30 @@ class Answered:
 
     def refusal(self) -> tuple[int, Fields, bytes]:
         """Status, fields and body of the response to a request that is not allowed."""
-        fields = self.fields()
+        own = self.fields()
         if self.decision.outcome is Outcome.NEVER:
             status, text = NEVER
         elif self.decision.outcome is Outcome.CLOCK_RANGE:
             status, text = CLOCK_RANGE
         else:
-            after = next((value for name, value in fields if name == "Retry-After"), None)
+            after = next((value for name, value in own if name == "Retry-After"), None)
             status, text = self.by.status, "Too many requests" + (f": retry after {after} s" if after else "")
         body = f"{text}\n".encode()
-        fields += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
-        return status, fields, body
+        own += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
+        return status, own, body
 
 
-def merged(
-    present: Iterable[tuple[AnyStr, AnyStr]], own: list[tuple[AnyStr, AnyStr]]
-) -> list[tuple[AnyStr, AnyStr]]:
+def merged(present: Iterable[_Field], own: list[_Field]) -> list[_Field]:
     """The fields of a response and `own`, which come from here.
 
     The fields of another limiter stay, for they are lists; of two Retry-After the greater is kept.
     """
-    fields = [*present, *own]
-    after = [_seconds(value) for name, value in fields if _is_retry_after(name)]
+    both = list(chain(present, own))
+    after = [field for field in both if _is_retry_after(field[0])]
     if len(after) < 2:
-        return fields
-    greatest = after.index(max(after))
-    kept = [field for field in fields if _is_retry_after(field[0])][greatest]
-    return [*(field for field in fields if not _is_retry_after(field[0])), kept]
+        return both
+    greatest = max(after, key=lambda field: _seconds(field[1]))
+    return [field for field in both if field is greatest or not _is_retry_after(field[0])]
 
 
 def _is_retry_after(name: str | bytes) -> bool:

@@ -14,8 +14,7 @@ from ratecell._outcome import Outcome
 class Claim:
     """One of several requests that are to be allowed together or not at all.
 
-    What it asks of its limiter is what `Limiter.decide` takes. `at_ns` is by the time that the limiter's callers
-    use; None is now, by the limiter's own clock.
+    It has what `Limiter.decide` takes. An `at_ns` of None is now, by the limiter's own clock.
     """
 
     limiter: _native.Limiter
@@ -32,8 +31,8 @@ class Claim:
 class Joint:
     """The answer to several claims: true if all of them were allowed, and so charged.
 
-    `decisions` are those of each claim by itself; of one that would have been allowed, where another is refused,
-    what remains.
+    `decisions` are those of each claim by itself. Where another is refused, that of a claim which would have
+    been allowed says what remains.
     """
 
     outcome: Outcome

@@ -44,7 +44,7 @@ def wait(limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -
                     time.sleep(pause / 1e9)
             else:
                 attempt.ask_finally()
-    if attempt.decision.delay:
+    if attempt.decision and attempt.decision.delay:
         time.sleep(attempt.decision.delay)
     return attempt.decision
 
@@ -65,7 +65,7 @@ async def acquire(limiter: Limiter, key: str | bytes, cost: int, timeout: float 
                     await asyncio.sleep(pause / 1e9)
             else:
                 attempt.ask_finally()
-    if attempt.decision.delay:
+    if attempt.decision and attempt.decision.delay:
         await asyncio.sleep(attempt.decision.delay)
     return attempt.decision
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class RateLimitMiddleware:
     """Refuses requests that are not allowed, and adds the fields of its limits to every response.
 
-    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none. `styles` are the names of
-    the fields' styles. A denial is answered with `status`, a cost above the capacity with 413, and a time past the
-    range of the policy with 503.
+    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none. `styles` are the
+    names of the fields' styles. A denial is answered with `status`, a cost above the capacity with 413, and a
+    time past the range of the policy with 503.
 
-    `denied`, a WSGI application, answers refusals in place of the plain text. It finds the decision, as the
-    application does, in `environ["ratecell.decision"]`, and the fields are added to its response, too. Of several
-    limits it is a `Joint`, and a `Decision` otherwise.
+    `denied`, an WSGI application, answers refusals in place of the plain text. It finds the decision, as the
+    application does, in `environ["ratecell.decision"]`, and the fields are added to its response, too. Where
+    several limits are given it is a `Joint`, otherwise a `Decision`.
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
     application sees it; its thread sleeps.
@@ -56,7 +56,7 @@ class RateLimitMiddleware:
             start_response(f"{status} {phrase(status)}", fields)
             return [body]
 
-        if decision.delay:
+        if decision and decision.delay:
             time.sleep(decision.delay)
 
         def start_with_fields(
