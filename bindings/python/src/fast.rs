@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use pyo3::{Borrowed, ffi};
+use ratecell::Request;
 
 use crate::arguments::{At, Cost, Key, wrong_type};
 use crate::decision::Decision;
@@ -70,12 +71,11 @@ unsafe extern "C" fn check(
     // SAFETY: there are so many, each an object that the caller keeps.
     let argument = |number: usize| unsafe { Borrowed::from_ptr(py, *args.add(number)) };
     let decided = match (given, named) {
-        (1, 0) => decide(limiter, argument(0), None),
-        (2, 0) => decide(limiter, argument(0), Some(argument(1))),
+        (1 | 2, 0) => decide(limiter, argument(0), (given == 2).then(|| argument(1))),
         (1 | 2, 1 | 2) => names.and_then(|names| {
             let mut options = Options { cost: (given == 2).then(|| argument(1)), at_ns: None };
             options.name(names, (given..given + named).map(argument))?;
-            decide_at(limiter, argument(0), options)
+            decide_named(limiter, argument(0), options)
         }),
         _ => None,
     };
@@ -150,7 +150,7 @@ impl<'a, 'py> Options<'a, 'py> {
 }
 
 /// The decision, where nothing is unusual; `None` where nothing was decided.
-#[inline]
+#[inline(always)]
 fn decide<'py>(
     limiter: Borrowed<'_, 'py, Limiter>,
     key: Borrowed<'_, 'py, PyAny>,
@@ -164,19 +164,19 @@ fn decide<'py>(
 
 /// `decide`, with arguments that were given by name.
 #[inline(never)]
-fn decide_at<'py>(
+fn decide_named<'py>(
     limiter: Borrowed<'_, 'py, Limiter>,
     key: Borrowed<'_, 'py, PyAny>,
     options: Options<'_, 'py>,
 ) -> Option<PyResult<Bound<'py, Decision>>> {
-    let Some(at_ns) = options.at_ns.filter(|at_ns| !at_ns.is_none()) else {
-        return decide(limiter, key, options.cost);
-    };
     let core = limiter.get().at_home()?;
-    let key = bytes(key)?;
     let Cost(cost) = options.cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
-    let At(at_ns) = at_ns.extract().ok()?;
-    Some(recycle::object(limiter.py(), core.check_at(key, cost, at_ns)))
+    let mut request = Request::new(bytes(key)?).cost(cost);
+    if let Some(at_ns) = options.at_ns.filter(|at_ns| !at_ns.is_none()) {
+        let At(at_ns) = at_ns.extract().ok()?;
+        request = request.at(at_ns);
+    }
+    Some(recycle::object(limiter.py(), core.decide(request)))
 }
 
 /// The bytes of a key.

@@ -100,20 +100,19 @@ impl<'py> Keys<'py> {
         Ok(Self::Packed { bytes, width, padded })
     }
 
-    /// What `each` makes of each key, in order.
-    pub(crate) fn map<'k, T>(&'k self, each: impl Fn(Key<'k>) -> T) -> PyResult<Vec<T>> {
+    /// Each key's bytes.
+    pub(crate) fn slices(&self) -> PyResult<Vec<Key<'_>>> {
         match self {
             Self::Each(items) => {
-                let mut made = Vec::with_capacity(items.len());
+                let mut keys = Vec::with_capacity(items.len());
                 for item in items.iter_borrowed() {
-                    let key = item.extract().map_err(|error| numbered(item, made.len(), error))?;
-                    made.push(each(key));
+                    keys.push(item.extract().map_err(|error| numbered(item, keys.len(), error))?);
                 }
-                Ok(made)
+                Ok(keys)
             }
             Self::Packed { bytes, width, padded } => {
                 let keys = bytes.as_bytes().chunks_exact(*width);
-                Ok(keys.map(|key| each(Key(if *padded { unpadded(key) } else { key }))).collect())
+                Ok(keys.map(|key| Key(if *padded { unpadded(key) } else { key })).collect())
             }
         }
     }

@@ -19,6 +19,9 @@ use crate::stats::Stats;
 /// than this one would to be let in again.
 const WORTH_LETTING_GO: usize = 4096;
 
+/// Requests of a batch that are made at once.
+const REQUESTS: usize = 128;
+
 /// The limiter without what waits, which is Python.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
 pub(crate) struct Limiter {
@@ -157,14 +160,21 @@ impl Limiter {
         let terms =
             Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
         let keys = Keys::of(keys, number("width", width)?)?;
-        let requests = keys.map(|key| terms.of(key))?;
+        let keys = keys.slices()?;
         let core = self.here(py)?;
         let decide = || {
-            let mut decisions = vec![ratecell::Decision::default(); requests.len()];
-            core.decide_batch(&requests, &mut decisions);
+            let terms = terms.at(core);
+            let mut decisions = vec![ratecell::Decision::default(); keys.len()];
+            // A request is three times as long as a key: a few at a time stay in the nearest cache.
+            let mut requests = Vec::with_capacity(REQUESTS.min(keys.len()));
+            for (keys, decisions) in keys.chunks(REQUESTS).zip(decisions.chunks_mut(REQUESTS)) {
+                requests.clear();
+                requests.extend(keys.iter().map(|key| terms.of(*key)));
+                core.decide_batch(&requests, decisions);
+            }
             decisions
         };
-        Ok(Decisions::from(if requests.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
     }
 
     /// What a check of `key` would see, without charging it: a check of cost 0.

@@ -32,6 +32,11 @@ impl Terms {
         Ok(Self { cost, at, within, charge, with_next })
     }
 
+    /// These, at one instant: now, by the limiter's clock, where they give none.
+    pub(crate) fn at(self, limiter: &ratecell::Limiter) -> Self {
+        Self { at: Some(self.at.unwrap_or_else(|| At(limiter.now_ns()))), ..self }
+    }
+
     /// The request for `key`.
     #[inline]
     pub(crate) fn of<'k>(&self, key: Key<'k>) -> Request<'k> {
