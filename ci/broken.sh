@@ -78,7 +78,7 @@ broken Makefile "broken line" ci/package.sh
 broken Cargo.toml "broken line" ci/c.sh
 broken Cargo.toml "broken line" ci/header.sh
 
-for command in "make demo" ci/demo.sh ci/setup.sh ci/msrv.sh ci/test.sh ci/vectors.sh ci/wasm.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read"; do
+for command in "make demo" ci/demo.sh ci/setup.sh ci/msrv.sh ci/test.sh ci/vectors.sh ci/systems.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read"; do
     read -ra words <<<"$command"
     broken Cargo.toml "broken line" "${words[@]}"
 done

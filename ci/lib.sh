@@ -16,9 +16,10 @@ target="${target:-$PWD/target}"
 export CARGO_TARGET_DIR="$target"
 # What is built is run here.
 unset CARGO_BUILD_TARGET
-# Where the core also compiles; it runs in the first.
-export CORE_TARGETS="wasm32-wasip1 wasm32-unknown-unknown aarch64-unknown-linux-gnu"
-CORE_TARGETS+=" aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-msvc"
+# The other systems for which the limiter compiles.
+export SYSTEMS="aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-msvc"
+# Where limiter and core run under Node, and where only the core compiles: the other has no random bytes.
+export WASM="wasm32-wasip1 wasm32-unknown-unknown"
 # The texts of tools are read, and in other languages they are other texts.
 export LC_ALL=C.UTF-8
 for folder in "$PWD" "$target" "${TMPDIR:-/tmp}"; do

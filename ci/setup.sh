@@ -47,7 +47,7 @@ fi
 oldest="$(manifest rust-version)"
 toolchains="$(rustup toolchain list)"
 grep -q "^$oldest-" <<<"$toolchains" || rustup toolchain install "$oldest" --profile minimal
-read -ra targets <<<"$CORE_TARGETS"
+read -ra targets <<<"$SYSTEMS $WASM"
 rustup --quiet target add "${targets[@]}"
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal

@@ -245,6 +245,7 @@ enum ratecell_status
   RATECELL_EREGION_NO_WORD = -50,
   /**
    * The system refuses to open, lock, read, enlarge or map the file; the config's why has its words.
+   * On a system other than Linux: no memory and no file can be shared.
    */
   RATECELL_EFILE = -51,
   /**

@@ -1,16 +1,27 @@
-//! Time: nanoseconds since a limiter's epoch, read from CLOCK_MONOTONIC.
+//! Time: nanoseconds since a limiter's epoch, read from the system's monotonic clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::time::{ClockId, DynamicClockId, clock_gettime_dynamic};
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+#[cfg(all(target_os = "linux", not(all(test, any(ratecell_loom, ratecell_shuttle)))))]
+pub(crate) use linux::Reading;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 #[expect(unsafe_code, reason = "the processor's counter is read by an instruction")]
 mod counter;
 /// Where there is no counter that the system's clock is made of.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(miri))))]
 mod counter {
-    pub(super) use super::system_monotonic as monotonic;
+    pub(super) use super::system::monotonic;
 
     pub(super) fn enable() {}
 }
@@ -20,39 +31,6 @@ const NS_PER_DAY: u64 = 86_400 * NS_PER_SECOND;
 const NS_PER_WEEK: u64 = 7 * NS_PER_DAY;
 /// 1970-01-01 was a Thursday: the first Monday is day 4.
 const FIRST_MONDAY_NS: u64 = 4 * NS_PER_DAY;
-
-fn read(clock: ClockId) -> u64 {
-    // Both clocks are in every system; the call that says so in its type is one that can panic.
-    let Ok(time) = clock_gettime_dynamic(DynamicClockId::Known(clock)) else { return 0 };
-    // Negative only before 1970 or before the machine started; 2^64 ns is the year 2554.
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
-    seconds.saturating_mul(NS_PER_SECOND).saturating_add(nanoseconds)
-}
-
-fn system_monotonic() -> u64 {
-    read(ClockId::Monotonic)
-}
-
-/// The system's clocks at one time: nanoseconds, each from its own zero.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
-    pub(crate) wall: u64,
-    /// CLOCK_MONOTONIC: the time since the machine started, without that in which it was suspended.
-    pub(crate) monotonic: u64,
-    /// CLOCK_BOOTTIME: the time since the machine started.
-    pub(crate) boottime: u64,
-}
-
-impl Reading {
-    pub(crate) fn now() -> Self {
-        Self {
-            wall: read(ClockId::Realtime),
-            monotonic: system_monotonic(),
-            boottime: read(ClockId::Boottime),
-        }
-    }
-}
 
 /// The Monday 00:00 UTC at or before a time given in nanoseconds since 1970.
 fn monday_before(wall_ns: u64) -> u64 {
@@ -64,9 +42,10 @@ fn monday_before(wall_ns: u64) -> u64 {
 
 /// A limiter's clock.
 ///
-/// It tells CLOCK_MONOTONIC, so a step of the wall clock does not move it, and it does not run while the
-/// machine is suspended. It is never ahead of CLOCK_MONOTONIC, and up to about a microsecond behind it; where
-/// another thread was preempted in the middle of measuring, by 0.2 % of that preemption.
+/// It tells the system's monotonic clock, so a step of the wall clock does not move it. On Linux this is
+/// CLOCK_MONOTONIC, which does not run while the machine is suspended. The limiter's clock is never ahead of it, and up
+/// to about a microsecond behind it; where another thread was preempted in the middle of measuring, by 0.2 % of that
+/// preemption. On other systems it is [`Instant`](std::time::Instant).
 ///
 /// Its zero is the Monday 00:00 UTC before it was made, so that aligned windows follow the seconds, minutes,
 /// hours, days and weeks of UTC as the wall clock showed them then.
@@ -74,16 +53,16 @@ fn monday_before(wall_ns: u64) -> u64 {
 pub(crate) struct Clock {
     /// The epoch in nanoseconds since 1970.
     epoch_wall: u64,
-    /// What to add to CLOCK_MONOTONIC for the time since the epoch.
+    /// What to add to the monotonic clock for the time since the epoch.
     monotonic_to_epoch: u64,
 }
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self::carried_over(monday_before(read(ClockId::Realtime)))
+        Self::carried_over(monday_before(system::wall()))
     }
 
-    /// The clock with that epoch, and that to add to CLOCK_MONOTONIC.
+    /// The clock with that epoch, and that to add to the monotonic clock.
     pub(crate) fn of(epoch_wall: u64, monotonic_to_epoch: u64) -> Self {
         counter::enable();
         Self { epoch_wall, monotonic_to_epoch }
@@ -91,24 +70,11 @@ impl Clock {
 
     /// The clock with that epoch, by the wall clock: what a new one is, and what another boot's goes on as.
     pub(crate) fn carried_over(epoch_wall: u64) -> Self {
-        let monotonic = system_monotonic();
+        let monotonic = system::monotonic();
         // A wall clock set to before the epoch would be no time at all.
-        let since_epoch = read(ClockId::Realtime).saturating_sub(epoch_wall);
+        let since_epoch = system::wall().saturating_sub(epoch_wall);
         // Modulo 2^64: the monotonic clock may read more than that.
         Self::of(epoch_wall, since_epoch.wrapping_sub(monotonic))
-    }
-
-    pub(crate) fn epoch_wall(&self) -> u64 {
-        self.epoch_wall
-    }
-
-    pub(crate) fn monotonic_to_epoch(&self) -> u64 {
-        self.monotonic_to_epoch
-    }
-
-    /// When CLOCK_MONOTONIC was 0, by this clock, in nanoseconds since 1970.
-    pub(crate) fn monotonic_zero(&self) -> u64 {
-        self.epoch_wall.wrapping_add(self.monotonic_to_epoch)
     }
 
     /// Nanoseconds since the epoch.
@@ -120,6 +86,23 @@ impl Clock {
     /// The epoch, as the wall clock had it when the clock was made.
     pub(crate) fn epoch(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_nanos(self.epoch_wall)
+    }
+}
+
+/// What a region keeps of its clock.
+#[cfg(target_os = "linux")]
+impl Clock {
+    pub(crate) fn epoch_wall(&self) -> u64 {
+        self.epoch_wall
+    }
+
+    pub(crate) fn monotonic_to_epoch(&self) -> u64 {
+        self.monotonic_to_epoch
+    }
+
+    /// When CLOCK_MONOTONIC was 0, by this clock, in nanoseconds since 1970.
+    pub(crate) fn monotonic_zero(&self) -> u64 {
+        self.epoch_wall.wrapping_add(self.monotonic_to_epoch)
     }
 }
 
@@ -149,5 +132,19 @@ mod tests {
         assert!(clock.now() < NS_PER_WEEK + NS_PER_DAY);
         let earlier = clock.now();
         assert!(clock.now() >= earlier);
+    }
+
+    #[test]
+    fn the_clock_of_other_systems_is_the_wall_clock_and_runs_on() {
+        let wall = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+            u64::try_from(since.as_nanos()).expect("before 2554")
+        };
+        let (before, read, after) = (wall(), elsewhere::wall(), wall());
+        // It may be set a little meanwhile.
+        assert!(before <= read + NS_PER_SECOND && read <= after + NS_PER_SECOND, "{before} {read} {after}");
+        let earlier = elsewhere::monotonic();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(elsewhere::monotonic() >= earlier + 2_000_000);
     }
 }

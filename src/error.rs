@@ -3,6 +3,7 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use crate::memory::MemoryError;
 use ratecell_core::PolicyError;
 
 mod region;
@@ -15,13 +16,8 @@ pub use region::{RegionError, RegionField};
 pub enum BuildError {
     /// `max_keys` is 0: a table of no keys would limit nothing, or everything.
     ZeroKeys,
-    /// The operating system did not give the memory.
-    OutOfMemory {
-        /// The bytes asked for.
-        bytes: usize,
-        /// The system's own words.
-        reason: String,
-    },
+    /// There is no memory for the table.
+    Memory(MemoryError),
     /// The operating system did not give the random bytes of the hash secret.
     NoRandomness {
         /// The system's own words.
@@ -44,7 +40,13 @@ pub enum BuildError {
 impl BuildError {
     /// What no memory is large enough for.
     pub(crate) fn too_large() -> Self {
-        Self::OutOfMemory { bytes: usize::MAX, reason: "larger than the address space".to_owned() }
+        Self::Memory(MemoryError::too_large(usize::MAX))
+    }
+}
+
+impl From<MemoryError> for BuildError {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
     }
 }
 
@@ -64,12 +66,13 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroKeys => f.write_str("max_keys is 0: expected at least 1"),
-            Self::OutOfMemory { bytes, reason } => {
+            Self::Memory(MemoryError::OutOfMemory { bytes, reason }) => {
                 write!(
                     f,
                     "a table of {bytes} bytes cannot be allocated: {reason}; expected a smaller max_keys"
                 )
             }
+            Self::Memory(error) => error.fmt(f),
             Self::NoRandomness { reason } => write!(f, "no random secret for the key hash: {reason}"),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),

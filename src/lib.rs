@@ -18,15 +18,18 @@
     expect(dead_code, reason = "the models' memory is of one process: they have no regions")
 )]
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("ratecell is for Linux: its shared memory, its files and its clock rely on it");
-
 mod sync;
 mod clock;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[expect(unsafe_code, reason = "memory is mapped, zeroed and shared")]
+mod memory;
+#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
+use tests::model as memory;
 mod error;
 mod cell;
 mod table;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;
 mod limiter;
 #[cfg(feature = "capi")]
@@ -37,11 +40,12 @@ mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
+pub use memory::{Memory, MemoryError};
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, builder, fields, headers,
+    Resolved, Start, builder, client_key, fields, waiting,
 };
-pub use table::{Memory, Stats, WhenFull};
+pub use table::{Stats, WhenFull};
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,8 @@
 
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::table::{DEFAULT_MAX_KEYS, Memory, Secret, Table, WhenFull, buckets_for, keys_in};
+use crate::memory::Memory;
+use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull, buckets_for, keys_in};
 use ratecell_core::algorithm::Packing;
 
 mod access;

@@ -6,36 +6,35 @@
 
 use crate::cell::{Cell, Charge, back_off};
 use crate::error::BuildError;
+use crate::memory::Memory;
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
 
+mod buckets;
 mod counters;
 mod find;
 mod full;
-pub(crate) mod geometry;
+mod geometry;
+pub(crate) mod group;
 mod hash;
 mod insert;
 #[cfg(test)]
 mod inspect;
 pub(crate) mod layout;
 pub(crate) mod log;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+#[expect(unsafe_code, reason = "it says of types what they are in memory")]
+mod plain;
 mod survey;
 mod take;
-#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
-#[expect(unsafe_code, reason = "the table's memory is mapped, zeroed and shared")]
-mod memory;
-#[cfg(all(test, any(ratecell_loom, ratecell_shuttle)))]
-use crate::tests::model as memory;
 
 pub(crate) use counters::Counters;
 pub use counters::Stats;
 pub(crate) use hash::{Secret, spread};
 pub(crate) use survey::Extent;
 
-use geometry::{Address, Geometry};
-use layout::{Bucket, Ledger, Slot, Tag};
-pub(crate) use memory::Array;
-pub use memory::Memory;
+use buckets::{Address, Buckets};
+use layout::{Bucket, Slot, Tag};
 
 /// How a full table answers a new key when all its places are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -67,9 +66,7 @@ const MAX_ROUNDS: usize = 32;
 /// The lock-free table. The models run with fewer slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
-    geometry: Geometry,
-    buckets: Array<Bucket<SLOTS>>,
-    ledger: Array<Ledger>,
+    buckets: Buckets<SLOTS>,
     when_full: WhenFull,
     counters: Counters,
     /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
@@ -140,7 +137,7 @@ const TABLE_ALIGNMENT: usize = 128;
 impl<const SLOTS: usize> Table<SLOTS> {
     /// The bytes of a table of that many buckets; `None` where no memory is so large.
     pub(crate) fn bytes(buckets: usize) -> Option<usize> {
-        let bytes = buckets.checked_mul(size_of::<Bucket<SLOTS>>() + size_of::<Ledger>())?;
+        let bytes = Buckets::<SLOTS>::bytes(buckets)?;
         bytes.checked_next_multiple_of(TABLE_ALIGNMENT)?.checked_add(Counters::BYTES)
     }
 
@@ -154,9 +151,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Option<Self> {
         let end = Self::bytes(buckets)?.checked_add(offset)?;
         Some(Self {
-            geometry: Geometry::new(buckets),
-            buckets: memory.array(offset, buckets)?,
-            ledger: memory.array(offset + buckets * size_of::<Bucket<SLOTS>>(), buckets)?,
+            buckets: Buckets::in_memory(memory, offset, buckets)?,
             counters: Counters::in_memory(memory, end - Counters::BYTES)?,
             when_full,
             outgrows_cache: buckets * size_of::<Bucket<SLOTS>>() > 512 << 10,
@@ -180,7 +175,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: &Request<'_>,
         sought: Sought,
     ) -> Verdict<'_> {
-        let address = self.geometry.address(h);
+        let address = self.buckets.address(h);
         if sought == Sought::NotYet
             && let Some((cell, charge)) = self.hit(algorithm, &address, now, request)
         {
@@ -199,7 +194,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
     ) -> Result<Decision, Sought> {
-        let (slot, tag) = self.find(&self.geometry.address(h)).ok_or(Sought::InVain)?;
+        let (slot, tag) = self.find(&self.buckets.address(h)).ok_or(Sought::InVain)?;
         let word = slot.cell.load();
         let Step { charged, decision } = algorithm.step(word, now, cost);
         let written = charged.is_none_or(|after| slot.cell.replace(word, after));
@@ -211,13 +206,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
     #[inline]
-    fn hit<A: Algorithm>(
+    fn hit<'t, A: Algorithm>(
         &self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         now: u64,
         request: &Request<'_>,
-    ) -> Option<(&Cell, Charge)> {
+    ) -> Option<(&'t Cell, Charge)> {
         let (slot, tag) = self.find(address)?;
         Some((&slot.cell, hit(algorithm, slot, tag, now, request)?))
     }
@@ -245,7 +240,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
-        let address = self.geometry.address(h);
+        let address = self.buckets.address(h);
         for _ in 0..MAX_ROUNDS {
             let Some((slot, tag)) = self.find(&address) else { break };
             let word = slot.cell.load();
@@ -261,7 +256,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// The erased word is the key's own unless the slot changed hands in between; then what it held is
     /// counted as forgiven.
     pub(crate) fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
-        let address = self.geometry.address(h);
+        let address = self.buckets.address(h);
         let mut failed = 0;
         loop {
             let Some((slot, tag)) = self.find(&address) else { return false };
@@ -282,8 +277,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The word on which a key without a cell is decided.
-    fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address, now: u64) -> u64 {
-        let ledger = self.ledger.get(address.home);
+    fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>, now: u64) -> u64 {
+        let ledger = address.home.ledger();
         let word = match self.when_full {
             WhenFull::Share => ledger.overflow.load(),
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => 0,

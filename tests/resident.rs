@@ -1,4 +1,5 @@
 //! What of a table's memory becomes resident: what keys touch, and no more. Alone in its process, whose memory is read.
+#![cfg(target_os = "linux")]
 
 use ratecell::{Limiter, Memory, Policy};
 

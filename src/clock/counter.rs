@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use crossbeam_utils::CachePadded;
 
-use super::system_monotonic;
+use super::system::monotonic as system_monotonic;
 
 /// What the time is computed from.
 struct Counter {

@@ -41,11 +41,6 @@ impl fmt::Display for RegionField {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// The memory is null, or its address is not a multiple of `expected`.
-    Unaligned {
-        /// Bytes.
-        expected: usize,
-    },
     /// The memory is shorter than what is to be in it, or than its header says.
     TooSmall {
         /// Bytes that are needed.
@@ -68,6 +63,8 @@ pub enum RegionError {
     },
     /// A `sliding_log` is kept in no word: it cannot be shared.
     NoWord,
+    /// Limiters share memory and files on Linux alone.
+    Unsupported,
     /// The operating system refuses something of the file.
     #[non_exhaustive]
     Io {
@@ -81,6 +78,7 @@ pub enum RegionError {
     },
 }
 
+#[cfg(target_os = "linux")]
 impl RegionError {
     pub(crate) fn io(action: &str, error: &io::Error) -> Self {
         let reason = format!("cannot {action}: {error}");
@@ -99,9 +97,6 @@ impl RegionError {
 impl fmt::Display for RegionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unaligned { expected } => {
-                write!(f, "the memory does not begin at an address that is a multiple of {expected}")
-            }
             Self::TooSmall { needed, len } => {
                 write!(f, "{len} bytes are too few for the region: expected at least {needed}")
             }
@@ -116,6 +111,9 @@ impl fmt::Display for RegionError {
             }
             Self::NoWord => {
                 f.write_str("a sliding_log cannot be shared: expected an algorithm that is kept in words")
+            }
+            Self::Unsupported => {
+                f.write_str("no memory and no file can be shared on this system: expected Linux")
             }
             Self::Io { reason, .. } => f.write_str(reason),
         }

@@ -1,8 +1,6 @@
 //! Limiters in memory and files that processes share.
 
 use core::ffi::{CStr, c_char, c_void};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::flags::RATECELL_ZEROED;
@@ -11,7 +9,7 @@ use super::policy;
 use super::ratecell_status::RATECELL_ECONFIG;
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
-use crate::table::Memory;
+use crate::memory::Memory;
 
 /// # Safety
 /// As the header's preamble has it.
@@ -39,7 +37,12 @@ unsafe fn memory(memory: *mut c_void, len: usize) -> Result<Memory, ratecell_sta
 unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, ratecell_status> {
     // SAFETY: the caller's word.
     let path = unsafe { pointer::text(path) }?;
-    Ok(Path::new(OsStr::from_bytes(CStr::to_bytes(path))))
+    #[cfg(unix)]
+    let path = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(CStr::to_bytes(path));
+    // Elsewhere a path is Unicode.
+    #[cfg(not(unix))]
+    let path = CStr::to_str(path).map_err(|_| ratecell_status::RATECELL_EINVAL)?;
+    Ok(Path::new(path))
 }
 
 /// Tell how many bytes of memory a region of a policy takes for the config's max_keys.

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char};
 
 use crate::error::{BuildError, RegionError, RegionField};
+use crate::memory::MemoryError;
 use ratecell_core::PolicyErrorKind;
 
 /// What a function answers. Negative: an error; nothing was charged, nothing was written.
@@ -84,6 +85,7 @@ pub enum ratecell_status {
     /// A sliding_log cannot be shared.
     RATECELL_EREGION_NO_WORD = -50,
     /// The system refuses to open, lock, read, enlarge or map the file; the config's why has its words.
+    /// On a system other than Linux: no memory and no file can be shared.
     RATECELL_EFILE = -51,
 
     /// A bug in ratecell: it stopped half way. The process can go on.
@@ -191,7 +193,7 @@ impl From<BuildError> for ratecell_status {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
-            BuildError::OutOfMemory { .. } => RATECELL_ENOMEM,
+            BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Policy(error) => error.kind().into(),
             BuildError::Region(error) | BuildError::File { error, .. } => error.into(),
@@ -199,10 +201,19 @@ impl From<BuildError> for ratecell_status {
     }
 }
 
+impl From<MemoryError> for ratecell_status {
+    fn from(error: MemoryError) -> Self {
+        match error {
+            MemoryError::OutOfMemory { .. } => RATECELL_ENOMEM,
+            MemoryError::Unaligned { .. } => RATECELL_EALIGN,
+            MemoryError::Unsupported => RATECELL_EFILE,
+        }
+    }
+}
+
 impl From<RegionError> for ratecell_status {
     fn from(error: RegionError) -> Self {
         match error {
-            RegionError::Unaligned { .. } => RATECELL_EALIGN,
             RegionError::TooSmall { .. } => RATECELL_EREGION_SMALL,
             RegionError::NotARegion => RATECELL_EREGION_NONE,
             RegionError::Corrupt => RATECELL_EREGION_DAMAGED,
@@ -216,7 +227,7 @@ impl From<RegionError> for ratecell_status {
                 RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
             },
             RegionError::NoWord => RATECELL_EREGION_NO_WORD,
-            RegionError::Io { .. } => RATECELL_EFILE,
+            RegionError::Io { .. } | RegionError::Unsupported => RATECELL_EFILE,
         }
     }
 }

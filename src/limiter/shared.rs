@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::error::{BuildError, RegionError, RegionField};
+use crate::memory::Memory;
 use crate::region::{self, Header, Medium, TABLES_AT, Terms};
-use crate::table::{Memory, Table, keys_in};
+use crate::table::{Table, keys_in};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
 use ratecell_core::algorithm::{Pack, Packing};

@@ -2,8 +2,9 @@
 
 use super::states::{Logs, States, Words};
 use crate::error::BuildError;
+use crate::memory::Memory;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 

@@ -14,7 +14,7 @@ use super::access::refusal;
 use super::header::{Header, WORDS, Words};
 use super::{Medium, Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
-use crate::table::Memory;
+use crate::memory::Memory;
 
 /// How long to wait for a process that makes the file: one that has stopped must not stop the others.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);

@@ -18,8 +18,9 @@ use super::boot::{Boot, Medium, Relation, Sight};
 use super::{TABLES_AT, bytes};
 use crate::clock::{Clock, Reading};
 use crate::error::{RegionError, RegionField};
+use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
-use crate::table::{Array, Memory, Secret, WhenFull};
+use crate::table::{Secret, WhenFull};
 use ratecell_core::algorithm::Packing;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"RATECELL");

@@ -1,7 +1,7 @@
 //! What the table counts: rare events only, on lines of their own, so that no check waits for another.
 
-use super::geometry::Index;
-use super::memory::{Array, Memory};
+use super::buckets::Index;
+use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 
 /// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of
@@ -122,8 +122,8 @@ impl Counters {
         memory.array(offset, STRIPES).map(Self)
     }
 
-    pub(super) fn at(&self, home: Index) -> &Stripe {
-        self.0.around(home.get())
+    pub(super) fn at<const SLOTS: usize>(&self, home: Index<'_, SLOTS>) -> &Stripe {
+        self.0.around(home.number())
     }
 
     pub(super) fn sum(&self) -> Stats {

@@ -2,9 +2,9 @@
 
 use core::hint::select_unpredictable;
 
-use super::geometry::Address;
+use super::buckets::Address;
 use super::layout::{Bucket, Slot, Tag};
-use super::{Table, memory};
+use super::{Table, group};
 
 /// A slot, where it is, and the tag it was seen with.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,12 @@ pub(super) struct Places<'t, const SLOTS: usize> {
 }
 
 impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
+    #[inline]
+    pub(super) fn of(address: &Address<'t, SLOTS>) -> Self {
+        let Address { home, identity } = *address;
+        Self { home: home.bucket(), alternate: address.alternate().bucket(), identity }
+    }
+
     /// The place of that number, counted around.
     #[inline(always)]
     pub(super) fn at(&self, number: usize) -> Option<Place<'t>> {
@@ -44,7 +50,7 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
     /// The places whose tags may be of the key, all compared at once.
     #[inline(always)]
     pub(super) fn alike(&self) -> impl Iterator<Item = Place<'t>> {
-        let mut alike = memory::alike(self.home, self.alternate, self.identity);
+        let mut alike = group::alike(self.home, self.alternate, self.identity);
         core::iter::from_fn(move || {
             let number = alike.trailing_zeros() as usize;
             alike &= alike.checked_sub(1)?;
@@ -54,7 +60,7 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
 
     /// A bit for each place that is empty: of home, and of the alternate.
     pub(super) fn empty(&self) -> [u32; 2] {
-        let empty = memory::alike(self.home, self.alternate, Tag::EMPTY);
+        let empty = group::alike(self.home, self.alternate, Tag::EMPTY);
         [empty & ((1 << SLOTS) - 1), empty >> SLOTS]
     }
 }
@@ -64,58 +70,51 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[inline]
     pub(crate) fn prefetch(&self, h: u64) {
         if self.outgrows_cache {
-            self.buckets.prefetch(self.geometry.address(h).home);
+            self.buckets.address(h).home.prefetch();
         }
     }
 
     /// Asks for the others, if it will need them: when the first ones are there.
     #[inline]
     pub(crate) fn prefetch_rest(&self, h: u64) {
-        let address = self.geometry.address(h);
-        if self.outgrows_cache && self.find_in_pair(&address).is_none() {
-            self.buckets.prefetch(self.geometry.alternate(&address));
+        let address = self.buckets.address(h);
+        if self.outgrows_cache && find_in_pair(&address).is_none() {
+            address.alternate().prefetch();
         }
-    }
-
-    #[inline]
-    pub(super) fn places(&self, address: &Address) -> Places<'_, SLOTS> {
-        let Address { home, identity } = *address;
-        let alternate = self.geometry.alternate(address);
-        Places { home: self.buckets.get(home), alternate: self.buckets.get(alternate), identity }
     }
 
     /// Finds the member of a key.
     #[inline(always)]
-    pub(super) fn find(&self, address: &Address) -> Option<(&Slot, Tag)> {
+    pub(super) fn find<'t>(&self, address: &Address<'t, SLOTS>) -> Option<(&'t Slot, Tag)> {
         if self.outgrows_cache {
             // Under way while the pair is looked at: up to one key in three is elsewhere.
-            self.buckets.prefetch(address.home);
-            self.buckets.prefetch(self.geometry.alternate(address));
+            address.home.prefetch();
+            address.alternate().prefetch();
         }
-        if let Some(found) = self.find_in_pair(address) {
+        if let Some(found) = find_in_pair(address) {
             return Some(found);
         }
-        let found = self.places(address).alike().find(|place| place.tag.is_member_of(place.identity));
+        let found = Places::of(address).alike().find(|place| place.tag.is_member_of(place.identity));
         if found.is_none() && self.outgrows_cache {
             // A newcomer will need it.
-            self.ledger.prefetch(address.home);
+            address.home.prefetch_ledger();
         }
         found.map(|place| (place.slot, place.tag))
     }
+}
 
-    /// Finds a member where it most likely stands.
-    #[inline(always)]
-    fn find_in_pair(&self, address: &Address) -> Option<(&Slot, Tag)> {
-        let slots = &self.buckets.get(address.home).slots;
-        let pair = address.pair::<SLOTS>();
-        let (first, second) = (slots.get(pair)?, slots.get((pair + 1) % SLOTS)?);
-        let tags = (first.tag.load(), second.tag.load());
-        let is_second = tags.1.is_member_of(address.identity);
-        // Which of the two nobody could predict.
-        let slot = select_unpredictable(is_second, second, first);
-        let tag = select_unpredictable(is_second, tags.1, tags.0);
-        tag.is_member_of(address.identity).then_some((slot, tag))
-    }
+/// Finds a member where it most likely stands.
+#[inline(always)]
+fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<(&'t Slot, Tag)> {
+    let slots = &address.home.bucket().slots;
+    let pair = address.pair();
+    let (first, second) = (slots.get(pair)?, slots.get((pair + 1) % SLOTS)?);
+    let tags = (first.tag.load(), second.tag.load());
+    let is_second = tags.1.is_member_of(address.identity);
+    // Which of the two nobody could predict.
+    let slot = select_unpredictable(is_second, second, first);
+    let tag = select_unpredictable(is_second, tags.1, tags.0);
+    tag.is_member_of(address.identity).then_some((slot, tag))
 }
 
 #[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]
@@ -132,8 +131,8 @@ mod tests {
         for h in &hashes {
             let _ = with_kernel!(kernel("1/d"), gcra => table.check(&gcra, *h, 0, 1, Sought::NotYet));
         }
-        let addresses = || hashes.iter().map(|h| table.geometry.address(*h));
-        let in_pair = addresses().filter(|address| table.find_in_pair(address).is_some()).count();
+        let addresses = || hashes.iter().map(|h| table.buckets.address(*h));
+        let in_pair = addresses().filter(|address| find_in_pair(address).is_some()).count();
         (in_pair, addresses().filter(|address| table.find(address).is_some()).count())
     }
 

@@ -1,6 +1,6 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
-use super::geometry::Address;
+use super::buckets::Address;
 use super::layout::Version;
 use super::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::Algorithm;
@@ -15,12 +15,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(super) fn charge_overflow<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         version: Version,
         now: u64,
         request: &Request<'_>,
     ) -> Option<Verdict<'t>> {
-        let ledger = self.ledger.get(address.home);
+        let ledger = address.home.ledger();
         let before = ledger.overflow.load();
         let (word, charged) = algorithm.newcomer(before, ledger.floor.load(), now, request);
         let counters = self.counters.at(address.home);
@@ -42,7 +42,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The verdict where no place may be taken before `free_at`.
-    pub(super) fn full(&self, address: &Address, free_at: u64) -> Verdict<'_> {
+    pub(super) fn full(&self, address: &Address<'_, SLOTS>, free_at: u64) -> Verdict<'_> {
         let counters = self.counters.at(address.home);
         match self.when_full {
             WhenFull::Allow => counters.allowed(),

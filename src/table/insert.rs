@@ -3,8 +3,8 @@
 //! Nothing here needs repair if its thread stops for ever: what it leaves is a state of the tag that
 //! the next caller's ordinary path serves.
 
-use super::find::Place;
-use super::geometry::{Address, Index};
+use super::buckets::{Address, Index};
+use super::find::{Place, Places};
 use super::layout::{Ledger, Version};
 use super::take::Taking;
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
@@ -48,13 +48,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Decides a key that had no member when it was looked for, and inserts it if it is allowed.
     #[cold]
     #[inline(never)]
-    pub(super) fn insert<A: Algorithm>(
-        &self,
+    pub(super) fn insert<'t, A: Algorithm>(
+        &'t self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         now: u64,
         request: &Request<'_>,
-    ) -> Verdict<'_> {
+    ) -> Verdict<'t> {
         let mut attempt = Attempt::default();
         for _ in 0..MAX_ROUNDS {
             if let Some(answer) = self.round(algorithm, address, now, request, &mut attempt) {
@@ -70,16 +70,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn round<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         now: u64,
         request: &Request<'_>,
         attempt: &mut Attempt<'t>,
     ) -> Option<Verdict<'t>> {
-        let ledger = self.ledger.get(address.home);
+        let ledger = address.home.ledger();
         let version = ledger.version.load();
         // Before the scan: a committed slot must be seen as the member it is.
-        self.finish(address.home, version);
-        let scan = self.scan(address);
+        finish(address.home, version);
+        let scan = scan(address);
         if let Some(member) = scan.member {
             return self.join(algorithm, ledger, member, now, request, attempt);
         }
@@ -129,43 +129,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Err(answer) => return answer,
             },
         };
-        let distance = self.geometry.distance_of(place.identity);
+        let distance = address.home.distance_of(place.identity);
         let next = version.next(distance, place.index, place.tag.tenure());
         if !ledger.version.commit(version, next) {
             return None;
         }
-        self.finish(address.home, next);
+        finish(address.home, next);
         Some(candidate.verdict())
-    }
-
-    /// Makes a member of the slot that `version` committed, if it is still the pending one.
-    ///
-    /// Only a tenure that a commit named becomes a member, and whoever commits next has finished it
-    /// before the scan: so a key never has two members.
-    fn finish(&self, home: Index, version: Version) {
-        let Some(distance) = version.distance() else { return };
-        let bucket = self.geometry.bucket_at(home, distance);
-        let Some(slot) = self.buckets.get(bucket).slots.get(version.index()) else { return };
-        loop {
-            let tag = slot.tag.load();
-            let named = tag.tenure() == version.tenure() && self.geometry.home_of(bucket, tag) == home;
-            if !named || tag.is_empty() || tag.is_member() || slot.tag.change(tag, tag.finished()) {
-                return;
-            }
-        }
-    }
-
-    /// Looks for a member of the key, and for the first pending slot, whoever began it.
-    fn scan(&self, address: &Address) -> Scan<'_> {
-        let mut scan = Scan::default();
-        let places = self.places(address);
-        for place in places.alike().filter(|place| place.tag.is_key_of(place.identity)) {
-            if place.tag.is_member() {
-                return Scan { member: Some(place), ..scan };
-            }
-            scan.pending.get_or_insert(place);
-        }
-        scan
     }
 
     /// Goes on as a hit of a member that an insertion found.
@@ -204,6 +174,36 @@ impl<const SLOTS: usize> Table<SLOTS> {
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => floor,
         }
     }
+}
+
+/// Makes a member of the slot that `version` committed, if it is still the pending one.
+///
+/// Only a tenure that a commit named becomes a member, and whoever commits next has finished it
+/// before the scan: so a key never has two members.
+fn finish<const SLOTS: usize>(home: Index<'_, SLOTS>, version: Version) {
+    let Some(distance) = version.distance() else { return };
+    let bucket = home.at_distance(distance);
+    let Some(slot) = bucket.bucket().slots.get(version.index()) else { return };
+    loop {
+        let tag = slot.tag.load();
+        let named = tag.tenure() == version.tenure() && bucket.home_of(tag).is(home);
+        if !named || tag.is_empty() || tag.is_member() || slot.tag.change(tag, tag.finished()) {
+            return;
+        }
+    }
+}
+
+/// Looks for a member of the key, and for the first pending slot, whoever began it.
+fn scan<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Scan<'t> {
+    let mut scan = Scan::default();
+    let places = Places::of(address);
+    for place in places.alike().filter(|place| place.tag.is_key_of(place.identity)) {
+        if place.tag.is_member() {
+            return Scan { member: Some(place), ..scan };
+        }
+        scan.pending.get_or_insert(place);
+    }
+    scan
 }
 
 /// Charges the pending slot of a key, no earlier than `floor`: the candidate for a commit. Else an answer,

@@ -2,6 +2,7 @@
 
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 use super::Verdict;
+use super::find::Places;
 use super::{Sought, Table};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Request};
@@ -9,7 +10,7 @@ use ratecell_core::{Decision, Request};
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
-        let places = self.places(&self.geometry.address(h));
+        let places = Places::of(&self.buckets.address(h));
         places.alike().filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity)).count()
     }
 
@@ -28,9 +29,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let cells = self.geometry.indices_from(0).map(|index| {
-            let slots = self.buckets.get(index).slots.iter().map(|slot| slot.cell.load());
-            let overflow = self.ledger.get(index).overflow.load();
+        let cells = self.buckets.from(0).map(|index| {
+            let slots = index.bucket().slots.iter().map(|slot| slot.cell.load());
+            let overflow = index.ledger().overflow.load();
             slots.chain([overflow]).map(|word| algorithm.level(word, now)).sum::<u64>()
         });
         cells.sum()
@@ -39,7 +40,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Marks the slot of a key, as a reclaimer that then dies.
     #[cfg(any(ratecell_loom, ratecell_shuttle))]
     pub(crate) fn mark(&self, h: u64) {
-        if let Some((slot, tag)) = self.find(&self.geometry.address(h)) {
+        if let Some((slot, tag)) = self.find(&self.buckets.address(h)) {
             slot.tag.change(tag, tag.next_mark());
         }
     }
@@ -47,7 +48,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// How many slots the table has.
     #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
     pub(crate) fn slots(&self) -> usize {
-        self.geometry.buckets() * SLOTS
+        self.buckets.count() * SLOTS
     }
 }
 

@@ -273,16 +273,6 @@ pub(crate) struct Bucket<const SLOTS: usize> {
     pub(super) slots: [Slot; SLOTS],
 }
 
-impl<const SLOTS: usize> Bucket<SLOTS> {
-    /// A bit for each slot whose tag has the same coarse part as `identity`.
-    #[inline]
-    pub(crate) fn alike(&self, identity: Tag) -> u32 {
-        self.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
-            alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
-        })
-    }
-}
-
 impl<const SLOTS: usize> Default for Bucket<SLOTS> {
     fn default() -> Self {
         Self { slots: core::array::from_fn(|_| Slot::default()) }

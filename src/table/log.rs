@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{Stats, WhenFull};
 use crate::error::BuildError;
+use crate::memory::MemoryError;
 use ratecell_core::algorithm::{Entries, Log, SlidingLog};
 use ratecell_core::{Decision, Request};
 
@@ -57,7 +58,7 @@ impl LogTable {
         }
         let count = max_keys.div_ceil(KEYS_PER_SHARD);
         let mut shards = Vec::new();
-        shards.try_reserve_exact(count).map_err(|error| BuildError::OutOfMemory {
+        shards.try_reserve_exact(count).map_err(|error| MemoryError::OutOfMemory {
             bytes: count.saturating_mul(size_of::<CachePadded<Mutex<Shard>>>()),
             reason: error.to_string(),
         })?;

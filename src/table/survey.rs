@@ -6,6 +6,7 @@
 //! which keys are in them is left to chance.
 
 use super::Table;
+use super::buckets::Index;
 use super::counters::Stats;
 use super::layout::Bucket;
 use ratecell_core::algorithm::Algorithm;
@@ -37,9 +38,9 @@ struct Count {
 impl<const SLOTS: usize> Table<SLOTS> {
     /// What has happened, and how many keys are not fresh at `now`.
     pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64, extent: Extent) -> Stats {
-        let buckets = self.geometry.buckets();
+        let buckets = self.buckets.count();
         let live = |from: usize, buckets: usize| -> usize {
-            let buckets = self.geometry.indices_from(from).take(buckets).map(|index| self.buckets.get(index));
+            let buckets = self.buckets.from(from).take(buckets).map(Index::bucket);
             buckets.map(|bucket| live_in(bucket, algorithm, now)).sum()
         };
         let count = if extent == Extent::All || buckets <= SAMPLE {
@@ -134,7 +135,7 @@ mod tests {
 
     /// Every slot, one by one.
     fn walked(table: &Table, algorithm: &impl Algorithm, now: u64) -> usize {
-        let slots = table.buckets.all().iter().flat_map(|bucket| &bucket.slots);
+        let slots = table.buckets.from(0).flat_map(|index| &index.bucket().slots);
         slots.filter(|slot| !slot.tag.load().is_empty() && algorithm.fresh_at(slot.cell.load()) > now).count()
     }
 

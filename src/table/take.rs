@@ -1,7 +1,7 @@
 //! Taking a slot for a new key: which one, and how its old key is let go without losing a charge.
 
-use super::find::Place;
-use super::geometry::{Address, Index};
+use super::buckets::{Address, Index};
+use super::find::{Place, Places};
 use super::layout::Tag;
 use super::{Table, WhenFull};
 use ratecell_core::algorithm::Algorithm;
@@ -50,16 +50,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(super) fn take<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         now: u64,
         took_pending: &mut bool,
     ) -> Taking<'t> {
-        if let Some(place) = self.first_empty(address) {
+        if let Some(place) = Self::first_empty(address) {
             return self.reclaim(algorithm, address, place, false, now);
         }
         let home = self.survey(algorithm, address.home, address.identity, now, *took_pending);
-        let alternate = self.geometry.alternate(address);
-        let survey = if alternate == address.home {
+        let alternate = address.alternate();
+        let survey = if alternate.is(address.home) {
             home
         } else {
             let identity = address.identity.in_alternate();
@@ -75,27 +75,27 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// An empty slot: at home while most of its slots are empty, else in the emptier bucket; of those one of the
     /// preferred pair, or on its line.
-    fn first_empty(&self, address: &Address) -> Option<Place<'_>> {
-        let places = self.places(address);
+    fn first_empty<'t>(address: &Address<'t, SLOTS>) -> Option<Place<'t>> {
+        let places = Places::of(address);
         let [home, alternate] = places.empty();
         let at_home = 2 * home.count_ones() as usize > SLOTS || home.count_ones() >= alternate.count_ones();
         let (empty, first) = if at_home { (home, 0) } else { (alternate, SLOTS) };
-        let pair = address.pair::<SLOTS>();
+        let pair = address.pair();
         let nearest = [0b11 << pair, 0b1111 << (pair & !3), empty].map(|near| near & empty);
         let nearest = nearest.into_iter().find(|near| *near != 0)?;
         places.at(first + nearest.trailing_zeros() as usize).filter(|place| place.tag.is_empty())
     }
 
-    fn survey<A: Algorithm>(
+    fn survey<'t, A: Algorithm>(
         &self,
         algorithm: &A,
-        bucket: Index,
+        bucket: Index<'t, SLOTS>,
         identity: Tag,
         now: u64,
         took_pending: bool,
-    ) -> Survey<'_> {
+    ) -> Survey<'t> {
         let mut survey = Survey { rank: Rank::NEVER, best: None, live: 0, free_at: u64::MAX, own: false };
-        for (index, slot) in self.buckets.get(bucket).slots.iter().enumerate() {
+        for (index, slot) in bucket.bucket().slots.iter().enumerate() {
             let tag = slot.tag.load();
             let word = slot.cell.load();
             let rank = if tag.is_empty() {
@@ -130,7 +130,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn reclaim<'t, A: Algorithm>(
         &self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'t, SLOTS>,
         place: Place<'t>,
         evict: bool,
         now: u64,
@@ -145,7 +145,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn retag<A: Algorithm>(
         &self,
         algorithm: &A,
-        address: &Address,
+        address: &Address<'_, SLOTS>,
         place: &Place<'_>,
         evict: bool,
         now: u64,
@@ -169,10 +169,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
                     let fresh_at = algorithm.fresh_at(word);
                     // Past now it is fresh by healing alone, which is no time to wait for.
                     if word != 0 && fresh_at <= now {
-                        let alternate = || self.geometry.alternate(address);
+                        let alternate = || address.alternate();
                         let bucket = if identity.is_alternate() { alternate() } else { address.home };
-                        let home = self.geometry.home_of(bucket, tag);
-                        self.ledger.get(home).floor.raise(fresh_at, algorithm.latest_believed(now));
+                        let home = bucket.home_of(tag);
+                        home.ledger().floor.raise(fresh_at, algorithm.latest_believed(now));
                     }
                     break;
                 }

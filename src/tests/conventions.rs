@@ -30,11 +30,13 @@ fn every_ordering_has_its_reason() {
 }
 
 #[test]
-fn unsafe_code_stands_in_the_memory_of_the_table_and_at_the_border_to_c() {
+fn unsafe_code_stands_where_memory_is_and_at_the_border_to_c() {
     for (source, text) in sources() {
         // And where the processor's counter is read.
-        let allowed = ["table/memory.rs", "clock/counter.rs"].iter().any(|file| source.ends_with(file))
-            || ["ffi", "tests"].contains(&room(&source).as_str());
+        let allowed = ["table/buckets.rs", "table/group/sse2.rs", "table/plain.rs", "clock/counter.rs"]
+            .iter()
+            .any(|file| source.ends_with(file))
+            || ["memory", "ffi", "tests"].contains(&room(&source).as_str());
         let code = code(&text);
         let mut words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         assert!(allowed || !words.any(|word| word == "unsafe"), "{} has unsafe code", source.display());
@@ -71,5 +73,5 @@ fn every_c_function_has_its_contract() {
             functions += 1;
         }
     }
-    assert!(functions >= 33, "only {functions} functions found: does the test still read them?");
+    assert!(functions >= 22, "only {functions} functions found: does the test still read them?");
 }

@@ -16,12 +16,12 @@ const HOUSES: [House; 2] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
+            "request",
             "error",
             "decision",
             "algorithm",
             "policy",
             "structured",
-            "headers",
             "client_key",
             "waiting",
             "fields",
@@ -30,7 +30,7 @@ const HOUSES: [House; 2] = [
     },
     House {
         sources: "src",
-        order: &["sync", "clock", "error", "cell", "table", "region", "limiter", "ffi"],
+        order: &["sync", "clock", "memory", "error", "cell", "table", "region", "limiter", "ffi"],
         imports: 20,
     },
 ];

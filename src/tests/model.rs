@@ -1,4 +1,4 @@
-//! What `sync` and the table's memory are under a model checker: loom (all interleavings and weak
+//! What `sync` and `memory` are under a model checker: loom (all interleavings and weak
 //! memory, within a bound of preemptions) or shuttle (random and PCT schedules).
 
 use core::cell::Cell;
@@ -12,8 +12,12 @@ pub(crate) use shuttle as checker;
 
 pub(crate) use core::sync::atomic::Ordering;
 
-use crate::error::BuildError;
-use crate::table::geometry::Index;
+#[path = "../memory/error.rs"]
+mod error;
+
+pub use error::MemoryError;
+
+use crate::table::group::portable;
 use crate::table::layout::{Bucket, Tag};
 
 /// The checker's atomic, behind the thread's [fuse](until_dead).
@@ -67,7 +71,7 @@ pub struct Memory;
 
 impl Memory {
     #[expect(clippy::unnecessary_wraps, reason = "the signature of the mapped memory")]
-    pub(crate) fn private(_: usize) -> Result<Self, BuildError> {
+    pub(crate) fn private(_: usize) -> Result<Self, MemoryError> {
         Ok(Self)
     }
 
@@ -87,8 +91,11 @@ impl<T> Clone for Array<T> {
 }
 
 impl<T> Array<T> {
-    pub(crate) fn get(&self, index: Index) -> &T {
-        &self.0[index.get()]
+    /// # Safety
+    /// None: it is the mapped memory's that has a condition.
+    #[expect(unsafe_code, reason = "the signature of the mapped memory")]
+    pub(crate) unsafe fn get_unchecked(&self, number: usize) -> &T {
+        &self.0[number]
     }
 
     pub(crate) fn around(&self, number: usize) -> &T {
@@ -99,7 +106,7 @@ impl<T> Array<T> {
         &self.0
     }
 
-    pub(crate) fn prefetch(&self, _: Index) {}
+    pub(crate) fn prefetch(&self, _: usize) {}
 }
 
 pub(crate) fn alike<const SLOTS: usize>(
@@ -110,7 +117,7 @@ pub(crate) fn alike<const SLOTS: usize>(
     // Whatever may be of a key is looked at afterwards, with its ordering, and may be missed then as it may be here:
     // a look before that would only double what there is to explore.
     let alike = |bucket: &Bucket<SLOTS>| {
-        if identity == Tag::EMPTY { bucket.alike(identity) } else { (1 << SLOTS) - 1 }
+        if identity == Tag::EMPTY { portable::alike(bucket, identity) } else { (1 << SLOTS) - 1 }
     };
     // Nor is a table of one bucket looked through twice.
     alike(home) | if core::ptr::eq(home, alternate) { 0 } else { alike(alternate) << SLOTS }

@@ -1,4 +1,5 @@
 //! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
+#![cfg(target_os = "linux")]
 
 mod restarts;
 mod users;

@@ -2,6 +2,7 @@
 //! instruction.
 //!
 //! `RATECELL_ROUNDS` and `RATECELL_SECONDS` make the runs longer.
+#![cfg(target_os = "linux")]
 
 mod counters;
 mod round;

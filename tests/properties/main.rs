@@ -6,6 +6,7 @@ mod model;
 mod oracle;
 mod policies;
 mod reclaim;
+#[cfg(target_os = "linux")]
 mod shared;
 mod text;
 mod traffic;

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Other systems than this one: what compiles for them, and what runs in WebAssembly, under Node: every published vector by
+# the core alone, and a limiter of one process.
+source "$(dirname "$0")/lib.sh"
+
+node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null ||
+    { echo "missing: Node 18 or later (Debian: nodejs)" >&2; exit 1; }
+read -ra systems <<<"$SYSTEMS"
+read -r running core_only <<<"$WASM"
+
+export CARGO_TARGET_DIR="$target/systems"
+# What Node warns of is that its WASI may change.
+export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/ci/wasi.mjs"
+log="$target/systems/log"
+mkdir -p "$target/systems"
+logged() {
+    "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+}
+logged cargo test --quiet -p ratecell-vectors --target "$running" --lib --tests -- --nocapture
+grep -o '[0-9]* rows of [0-9]* files passed' "$log" |
+    awk '{ rows += $1; files += $4 } END { print rows " rows of " files " files passed in wasm32" }'
+logged cargo test --quiet -p ratecell --target "$running" --test elsewhere
+grep -o '[1-9][0-9]* passed' "$log" | sed 's/$/ of a limiter in wasm32/'
+
+cargo check --quiet -p ratecell-core --target "$core_only"
+echo "the core compiles for $core_only"
+deny="$(deny_warnings)"
+for system in "${systems[@]}"; do
+    RUSTFLAGS="$deny" cargo check --quiet -p ratecell --features ratecell/capi --target "$system"
+    echo "the limiter compiles for $system"
+done

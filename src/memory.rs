@@ -1,0 +1,110 @@
+//! The memory of tables: zeroed pages of this process, pages that processes share, or the caller's.
+
+use core::ptr::NonNull;
+#[cfg(target_os = "linux")]
+use std::fs::File;
+use std::sync::Arc;
+
+#[cfg(target_os = "linux")]
+use crate::sync::{AtomicU64, Ordering};
+
+mod array;
+mod error;
+#[cfg(any(test, not(target_os = "linux")))]
+mod heap;
+#[cfg(target_os = "linux")]
+mod mapping;
+
+pub(crate) use array::{Array, Plain};
+pub use error::MemoryError;
+#[cfg(not(target_os = "linux"))]
+use heap::Block;
+#[cfg(target_os = "linux")]
+use mapping::Block;
+
+/// Memory that a limiter can live in, and share with other processes. Clones are the same memory, which
+/// stays until all of them and all limiters in it are gone.
+///
+/// Processes share memory on Linux alone: on other systems [`shared`](Self::shared) gives
+/// [`MemoryError::Unsupported`].
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Aligned to [`ALIGNMENT`](Self::ALIGNMENT), readable and writable for `len` bytes.
+    start: NonNull<u8>,
+    len: usize,
+    /// `None` where the caller keeps the memory.
+    _block: Option<Arc<Block>>,
+}
+
+// SAFETY: the bytes from `start` are read and written by atomics alone, in every thread.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Where memory begins: at a multiple of a cache line.
+    pub const ALIGNMENT: usize = 64;
+
+    /// Zeroed memory of this process; on Linux resident from the start, on huge pages where the system has them.
+    pub(crate) fn private(len: usize) -> Result<Self, MemoryError> {
+        Ok(Self::of_block(Block::private(len)?, len))
+    }
+
+    /// `len` zeroed bytes that are shared with the processes forked off later.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfMemory`]; on a system other than Linux [`MemoryError::Unsupported`].
+    pub fn shared(len: usize) -> Result<Self, MemoryError> {
+        Ok(Self::of_block(Block::shared(len)?, len))
+    }
+
+    /// The first `len` bytes of a file, shared with all who map it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_file(file: &File, len: usize) -> Result<Self, MemoryError> {
+        Ok(Self::of_block(Block::of_file(file, len)?, len))
+    }
+
+    /// A block that was made with `len` bytes.
+    fn of_block(block: Block, len: usize) -> Self {
+        Self { start: block.start(), len, _block: Some(Arc::new(block)) }
+    }
+
+    /// Memory of the caller's.
+    ///
+    /// # Errors
+    /// [`MemoryError::Unaligned`] if it does not begin at a multiple of [`ALIGNMENT`](Self::ALIGNMENT), or is
+    /// no memory: null, or longer than `isize::MAX`.
+    ///
+    /// # Safety
+    /// As long as this, a clone or a limiter in it lives, `len` bytes from `start` can be read and written,
+    /// and whoever else changes them, in whichever process, does so through a limiter, or by atomics.
+    pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Result<Self, MemoryError> {
+        let start = NonNull::new(start).filter(|start| start.addr().get().is_multiple_of(Self::ALIGNMENT));
+        let start = start
+            .filter(|_| isize::try_from(len).is_ok())
+            .ok_or(MemoryError::Unaligned { expected: Self::ALIGNMENT })?;
+        Ok(Self { start, len, _block: None })
+    }
+
+    /// How many bytes it is.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "memory of no bytes is of no use to ask for")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Makes all of it zeros. Whoever uses it meanwhile may find any of it zeroed.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn clear(&self) {
+        let words = self.array::<AtomicU64>(0, self.len / size_of::<AtomicU64>());
+        for word in words.iter().flat_map(Array::all) {
+            // Relaxed: whoever learns of the memory afterwards learns of it by a release.
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// `len` values, from `offset` bytes on; `None` if they do not lie within, or not aligned.
+    pub(crate) fn array<T: Plain>(&self, offset: usize, len: usize) -> Option<Array<T>> {
+        Array::new(self, offset, len)
+    }
+}

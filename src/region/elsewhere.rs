@@ -1,0 +1,90 @@
+//! The region on systems other than Linux: there is none, and whatever is asked of one is refused.
+//!
+//! The names are those of `region.rs` that its users use.
+
+use core::convert::Infallible;
+
+use crate::clock::Clock;
+use crate::error::{BuildError, RegionError};
+use crate::memory::Memory;
+use crate::table::{Secret, WhenFull};
+use ratecell_core::algorithm::Packing;
+
+pub(crate) const TABLES_AT: usize = 512;
+
+const REFUSED: RegionError = RegionError::Unsupported;
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "no region is made on these terms")]
+pub(crate) struct Terms {
+    pub(crate) packings: Vec<Packing>,
+    pub(crate) max_keys: Option<usize>,
+    pub(crate) when_full: Option<WhenFull>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Medium {
+    Memory,
+}
+
+/// None can be made.
+pub(crate) struct Header {
+    pub(crate) bytes: usize,
+    pub(crate) buckets: usize,
+    pub(crate) when_full: WhenFull,
+    pub(crate) packings: Vec<Packing>,
+    pub(crate) secret: Secret,
+    pub(crate) clock: Clock,
+    never: Infallible,
+}
+
+impl Header {
+    pub(crate) fn agrees(&self, _: &Terms) -> Result<(), BuildError> {
+        match self.never {}
+    }
+}
+
+pub(crate) fn bytes(_: usize, _: usize) -> Option<usize> {
+    None
+}
+
+pub(crate) fn size(_: &Terms) -> Result<usize, BuildError> {
+    Err(REFUSED.into())
+}
+
+pub(crate) fn buckets_in(_: usize, _: usize) -> usize {
+    0
+}
+
+pub(crate) fn init(_: &Memory, _: Terms) -> Result<Header, BuildError> {
+    Err(REFUSED.into())
+}
+
+pub(crate) fn init_zeroed(_: &Memory, _: Terms) -> Result<Header, BuildError> {
+    Err(REFUSED.into())
+}
+
+pub(crate) fn attach(_: &Memory, _: Medium) -> Result<Header, RegionError> {
+    Err(REFUSED)
+}
+
+pub(crate) fn note(_: &Memory) -> Result<(), RegionError> {
+    Err(REFUSED)
+}
+
+pub(crate) mod file {
+    use std::path::Path;
+
+    #[cfg(feature = "capi")]
+    use super::RegionError;
+    use super::{BuildError, Header, Memory, REFUSED, Terms};
+
+    pub(crate) fn open(_: &Path, _: Terms) -> Result<(Memory, Header), BuildError> {
+        Err(REFUSED.into())
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) fn inspect(_: &Path) -> Result<Header, RegionError> {
+        Err(REFUSED)
+    }
+}

@@ -1,0 +1,134 @@
+//! The buckets of a table and their ledgers, and the indices that lead to them.
+
+use super::geometry::Geometry;
+use super::layout::{Bucket, Ledger, Tag};
+use crate::memory::{Array, Memory};
+
+/// The buckets of one table, with a ledger entry for each.
+#[derive(Clone, Debug)]
+pub(super) struct Buckets<const SLOTS: usize> {
+    /// Of as many buckets as each of the arrays has values.
+    geometry: Geometry,
+    buckets: Array<Bucket<SLOTS>>,
+    ledgers: Array<Ledger>,
+}
+
+impl<const SLOTS: usize> Buckets<SLOTS> {
+    /// The bytes of that many; `None` where no memory is so large.
+    pub(super) fn bytes(count: usize) -> Option<usize> {
+        count.checked_mul(size_of::<Bucket<SLOTS>>() + size_of::<Ledger>())
+    }
+
+    /// Those that stand `offset` bytes into `memory`; `None` where they do not fit.
+    pub(super) fn in_memory(memory: &Memory, offset: usize, count: usize) -> Option<Self> {
+        let ledgers = count.checked_mul(size_of::<Bucket<SLOTS>>())?.checked_add(offset)?;
+        Some(Self {
+            geometry: Geometry::new(count),
+            buckets: memory.array(offset, count)?,
+            ledgers: memory.array(ledgers, count)?,
+        })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.geometry.buckets()
+    }
+
+    /// From a bucket's number to the last.
+    pub(super) fn from(&self, number: usize) -> impl Iterator<Item = Index<'_, SLOTS>> {
+        (number..self.count()).map(|number| Index { of: self, number })
+    }
+
+    /// Where the key with hash `h` may be: the fp from its low bits, the home from its high bits.
+    #[inline(always)]
+    pub(super) fn address(&self, h: u64) -> Address<'_, SLOTS> {
+        Address { home: Index { of: self, number: self.geometry.home(h) }, identity: Tag::of_hash(h) }
+    }
+}
+
+/// A bucket's number, with the buckets of which it is one.
+///
+/// It is made in this file alone, of a number that a loop or the [`Geometry`] keeps below the count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index<'t, const SLOTS: usize> {
+    of: &'t Buckets<SLOTS>,
+    /// Below the count of `of`.
+    number: usize,
+}
+
+impl<'t, const SLOTS: usize> Index<'t, SLOTS> {
+    pub(super) fn number(self) -> usize {
+        self.number
+    }
+
+    /// Whether both, of one table, are of one bucket.
+    pub(super) fn is(self, other: Self) -> bool {
+        debug_assert!(core::ptr::eq(self.of, other.of));
+        self.number == other.number
+    }
+
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "a check of the bound would be paid by every hit")]
+    pub(super) fn bucket(self) -> &'t Bucket<SLOTS> {
+        // SAFETY: `number` is below the count, which is the array's length.
+        unsafe { self.of.buckets.get_unchecked(self.number) }
+    }
+
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "as of the bucket")]
+    pub(super) fn ledger(self) -> &'t Ledger {
+        // SAFETY: `number` is below the count, which is the array's length.
+        unsafe { self.of.ledgers.get_unchecked(self.number) }
+    }
+
+    /// Asks for the bucket's cache lines.
+    #[inline(always)]
+    pub(super) fn prefetch(self) {
+        self.of.buckets.prefetch(self.number);
+    }
+
+    /// Asks for the ledger's cache line.
+    #[inline(always)]
+    pub(super) fn prefetch_ledger(self) {
+        self.of.ledgers.prefetch(self.number);
+    }
+
+    /// The bucket `distance` after this one, whatever number the memory held.
+    #[inline]
+    pub(super) fn at_distance(self, distance: usize) -> Self {
+        Self { number: self.of.geometry.bucket_at(self.number, distance), ..self }
+    }
+
+    /// The home of the key whose tag stands in this bucket.
+    pub(super) fn home_of(self, tag: Tag) -> Self {
+        Self { number: self.of.geometry.home_of(self.number, tag), ..self }
+    }
+
+    /// How far the bucket of a key is from its home.
+    pub(super) fn distance_of(self, identity: Tag) -> usize {
+        self.of.geometry.distance_of(identity)
+    }
+}
+
+/// Where a key may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address<'t, const SLOTS: usize> {
+    pub(super) home: Index<'t, SLOTS>,
+    /// The key part of its tag there.
+    pub(super) identity: Tag,
+}
+
+impl<'t, const SLOTS: usize> Address<'t, SLOTS> {
+    /// The first of the two slots at home where the key would rather stand than in any other: most do, and are
+    /// found there by a look at one line.
+    #[inline(always)]
+    pub(super) fn pair(&self) -> usize {
+        self.home.of.geometry.pair(self.identity) % SLOTS
+    }
+
+    /// The other bucket where the key may be; home again in a table of one bucket.
+    #[inline(always)]
+    pub(super) fn alternate(&self) -> Index<'t, SLOTS> {
+        let Index { of, number } = self.home;
+        Index { of, number: of.geometry.alternate(number, self.identity) }
+    }
+}
