@@ -71,11 +71,12 @@ unsafe extern "C" fn check(
     // SAFETY: there are so many, each an object that the caller keeps.
     let argument = |number: usize| unsafe { Borrowed::from_ptr(py, *args.add(number)) };
     let decided = match (given, named) {
-        (1 | 2, 0) => decide(limiter, argument(0), (given == 2).then(|| argument(1))),
+        (1, 0) => decide(limiter, argument(0)),
+        (2, 0) => decide_with(limiter, argument(0), Options { cost: Some(argument(1)), at_ns: None }),
         (1 | 2, 1 | 2) => names.and_then(|names| {
             let mut options = Options { cost: (given == 2).then(|| argument(1)), at_ns: None };
             options.name(names, (given..given + named).map(argument))?;
-            decide_named(limiter, argument(0), options)
+            decide_with(limiter, argument(0), options)
         }),
         _ => None,
     };
@@ -149,22 +150,19 @@ impl<'a, 'py> Options<'a, 'py> {
     }
 }
 
-/// The decision, where nothing is unusual; `None` where nothing was decided.
-#[inline(always)]
+/// The decision of one unit, where nothing is unusual; `None` where nothing was decided.
+#[inline]
 fn decide<'py>(
     limiter: Borrowed<'_, 'py, Limiter>,
     key: Borrowed<'_, 'py, PyAny>,
-    cost: Option<Borrowed<'_, 'py, PyAny>>,
 ) -> Option<PyResult<Bound<'py, Decision>>> {
     let core = limiter.get().at_home()?;
-    let key = bytes(key)?;
-    let Cost(cost) = cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
-    Some(recycle::object(limiter.py(), core.check_n(key, cost)))
+    Some(recycle::object(limiter.py(), core.check_n(bytes(key)?, 1)))
 }
 
-/// `decide`, with arguments that were given by name.
+/// `decide`, with arguments that need not be given.
 #[inline(never)]
-fn decide_named<'py>(
+fn decide_with<'py>(
     limiter: Borrowed<'_, 'py, Limiter>,
     key: Borrowed<'_, 'py, PyAny>,
     options: Options<'_, 'py>,

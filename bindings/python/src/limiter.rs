@@ -20,7 +20,7 @@ use crate::stats::Stats;
 const WORTH_LETTING_GO: usize = 4096;
 
 /// Requests of a batch that are made at once.
-const REQUESTS: usize = 128;
+const REQUESTS: usize = 32;
 
 /// The limiter without what waits, which is Python.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
