@@ -34,6 +34,7 @@ class Replay:
 
     def __init__(self) -> None:
         self.passed = 0
+        self.by_policy = 0
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
         self.named: list[Named] = []
@@ -97,6 +98,7 @@ class Replay:
                 Answer(n.limiter, d, n.label) for n, d in zip(self.named, made, strict=True) if n.limiter
             ]
             got.append(fields(by_policy, style, now_unix_ns=now))
+            self.by_policy += 1
         stated = [(name, text) for name, text in value["fields"]]
         return "" if all(each == stated for each in got) else repr(got)
 
