@@ -29,13 +29,14 @@ passed="$(grep -c '^--- PASS' "$work/tests")"
 skipped="$(grep -c '^--- SKIP' "$work/tests" || true)"
 echo "$passed passed, $skipped skipped"
 grep -E ' [0-9]{6,} passed, 0 failed$' "$work/tests" || { echo "the vectors were not replayed" >&2; exit 1; }
+grep -E 'client keys: [0-9]{5,} passed, 0 failed$' "$work/tests" || { echo "the keys of clients were not replayed" >&2; exit 1; }
 echo "-- race detector"
 go test -count 1 -race ./...
 echo "-- fuzz"
 fuzzed=150000
 if [ "$DEPTH" = long ]; then fuzzed=15000000; fi
 # By executions: when a time is up, Go before 1.27 may fail a run whose inputs all passed (go.dev/issue/75804).
-for target in FuzzRemoteAddr FuzzForwardedFor; do
+for target in FuzzClientPeer FuzzClientClaim; do
     go test -run '^$' -fuzz "^$target\$" -fuzztime "${fuzzed}x" . >"$work/fuzz" 2>&1 || { cat "$work/fuzz" >&2; exit 1; }
     grep '^fuzz: elapsed' "$work/fuzz" | tail -n 1
 done

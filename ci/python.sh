@@ -32,3 +32,4 @@ mypy
 (cd "$venv" && python -m mypy.stubtest ratecell._native)
 pytest
 python tests/vectors.py "$root/vectors"
+python tests/client_keys.py "$root/vectors/edges"

@@ -1,38 +1,72 @@
-"""Asks uvicorn with four workers and a Go server, which limit by one file, and counts who was let in.
+"""Asks nginx, a Go server and uvicorn with four workers, which limit by one file, and counts who was let in.
 
     python together.py FOLDER      FOLDER holds the Go program, and is where the file is made
+
+All three know their clients behind one proxy, which this program is: it adds a client's address to X-Forwarded-For, each
+time in another of the ways in which proxies write one.
 """
 
 import collections
 import contextlib
+import http.client
 import os
 import pathlib
 import socket
 import subprocess
 import sys
+import threading
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-LIMIT = 2000
-REQUESTS = 5000
-CLIENTS = 16
-# Seconds until both servers must listen, and ports that are tried.
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "bindings/nginx/tests"))
+
+from harness import Nginx  # noqa: E402, the path comes first
+
+LIMIT = 1000
+# Requests of a client, by its name, and how its address may be written; {n} is another number each time.
+CLIENTS = {
+    "an IPv4 client": (3000, ("203.0.113.7", "203.0.113.7:{n}", "::ffff:203.0.113.7", "6.6.6.6, [::ffff:cb00:7107]:{n}")),
+    "an IPv6 client": (2400, ("2001:db8:1:2::{n:x}", "[2001:DB8:1:2:0:0:0:{n:x}]:80", "{n}, 2001:db8:1:2::")),
+    "a third client": (LIMIT // 2, ("198.51.100.1", "203.0.113.7, 198.51.100.1")),
+}
+THREADS = 12
+# Seconds until the servers must listen, and ports that are tried.
 PATIENCE = 60
 ATTEMPTS = 3
-EXAMPLES = pathlib.Path(__file__).parents[1] / "bindings/python/examples"
+EXAMPLES = ROOT / "bindings/python/examples"
+
+NGINX = """
+ratecell_client field=X-Forwarded-For hops=1;
+ratecell_zone $ratecell_client zone=shared:1m policy="POLICY" file=FILE;
+server {
+    listen 127.0.0.1:$PORT;
+    ratecell_status 429;
+    location / { empty_gif; ratecell zone=shared; }
+}
+"""
+
+connections = threading.local()
 
 
-def ask(port):
-    """The status of one request; all come from one address, by which both servers limit."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
-            answer.read()
-            return port, answer.status
-    except urllib.error.HTTPError as denied:
-        with denied:
-            return port, denied.code
+def ask(request):
+    """A request of a client to a port: the client, the port and the status."""
+    client, port, address = request
+    mine = connections.__dict__.setdefault("by_port", {})
+    if port not in mine:
+        mine[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    mine[port].request("GET", "/", headers={"X-Forwarded-For": address})
+    with mine[port].getresponse() as answer:
+        answer.read()
+        return client, port, answer.status
+
+
+def requests(ports):
+    """Those of all clients, to each port in turn, each with its address written in another way."""
+    for client, (count, ways) in CLIENTS.items():
+        for number in range(count):
+            turn, place = divmod(number, len(ports))
+            yield client, ports[place], ways[turn % len(ways)].format(n=number % 9999 + 1)
 
 
 def free_ports(count):
@@ -66,13 +100,18 @@ def end(server):
 
 
 def start(running, folder, file, policy):
-    """Both servers' ports. A port may be taken by another program before its server has it: then others are tried."""
+    """Each server's port. A port may be taken by another program before its server has it: then others are tried."""
     deadline = time.monotonic() + PATIENCE
-    environment = os.environ | {"LIMITS": file, "POLICY": policy}
+    environment = os.environ | {"LIMITS": file, "POLICY": policy, "PROXIES": "1"}
+    nginx = Nginx(NGINX.replace("POLICY", policy).replace("FILE", file), workers=2)
+    running.callback(nginx.remove)
+    running.callback(nginx.stop)
+    nginx.start()
     for _ in range(ATTEMPTS):
         asgi, go = free_ports(2)
-        uvicorn = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(asgi), "--workers", "4"]
-        server = [folder / "server", "-addr", f"127.0.0.1:{go}", "-file", file, "-policy", policy]
+        # uvicorn would take the proxy's word itself.
+        uvicorn = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(asgi), "--workers", "4", "--no-proxy-headers"]
+        server = [folder / "server", "-addr", f"127.0.0.1:{go}", "-file", file, "-policy", policy, "-proxies", "1"]
         with contextlib.ExitStack() as started:
             servers = []
             for command, where in (([*uvicorn, "--log-level", "warning"], EXAMPLES), (server, folder)):
@@ -80,7 +119,7 @@ def start(running, folder, file, policy):
                 started.callback(end, servers[-1])
             if all(is_open(port, server, deadline) for port, server in zip((asgi, go), servers)):
                 running.push(started.pop_all())
-                return {"uvicorn, 4 workers": asgi, "Go": go}
+                return {"nginx, 2 workers": nginx.port, "Go": go, "uvicorn, 4 workers": asgi}
     sys.exit(f"a server ended before it answered, {ATTEMPTS} times")
 
 
@@ -89,13 +128,17 @@ def main():
     file, policy = str(folder / "limits"), f"{LIMIT}/100d"
     with contextlib.ExitStack() as running:
         ports = start(running, folder, file, policy)
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            answers = collections.Counter(clients.map(ask, [*ports.values()] * (REQUESTS // 2)))
-    for name, port in ports.items():
-        print(f"{name}: {answers[port, 200]} admitted, {answers[port, 429]} refused")
-    admitted = sum(answers[port, 200] for port in ports.values())
-    print(f"admitted {admitted} of {REQUESTS} by both: the limit is {LIMIT}")
-    return 0 if admitted == LIMIT and answers.total() == REQUESTS else 1
+        with ThreadPoolExecutor(THREADS) as threads:
+            answers = collections.Counter(threads.map(ask, requests([*ports.values()])))
+    is_right = True
+    for client, (count, _) in CLIENTS.items():
+        for name, port in ports.items():
+            print(f"{client}, {name}: {answers[client, port, 200]} admitted, {answers[client, port, 429]} refused")
+        admitted = sum(answers[client, port, 200] for port in ports.values())
+        refused = sum(answers[client, port, 429] for port in ports.values())
+        print(f"{client}: admitted {admitted} of {count} by all three: the limit is {LIMIT}")
+        is_right &= admitted == min(count, LIMIT) and admitted + refused == count
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

@@ -56,6 +56,9 @@
 /** What a ratecell_config begins with: its size, and the default of each field. */
 #define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0 }
 
+/** What a ratecell_clients_config begins with: its size, and the default of each field. */
+#define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
+
 
 /**
  * At now_ns, instead of now by the limiter's clock. Of a ratecell_request and of ratecell_limiter_stats.
@@ -96,6 +99,11 @@
  * A note of a decision: a full table denied, which had no place for the key, and not the policy.
  */
 #define RATECELL_NO_PLACE 1
+
+/**
+ * The bytes that every key of a client fits in, with its NUL.
+ */
+#define RATECELL_CLIENT_KEY_SIZE 44
 
 /**
  * What a function answers. Negative: an error; nothing was charged, nothing was written.
@@ -352,6 +360,40 @@ typedef enum ratecell_style ratecell_style;
 typedef int32_t ratecell_style;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+/**
+ * How a field names addresses.
+ */
+enum ratecell_client_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Addresses separated by commas, as X-Forwarded-For has them: each proxy adds one at the end.
+   */
+  RATECELL_CLIENT_LIST = 0,
+  /**
+   * Forwarded, RFC 7239: as a list, each address the `for` of its element.
+   */
+  RATECELL_CLIENT_FORWARDED = 1,
+  /**
+   * One address, which the proxy overwrites, as X-Real-IP and CF-Connecting-IP have it.
+   */
+  RATECELL_CLIENT_SINGLE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_client_kind ratecell_client_kind;
+#else
+typedef int32_t ratecell_client_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What knows the clients of requests: a width, and the proxies that are trusted to name them.
+ */
+typedef struct ratecell_clients ratecell_clients;
 
 /**
  * A limiter: a policy, a table of keys for each of its layers, a clock.
@@ -613,6 +655,81 @@ typedef struct ratecell_answer {
   uint64_t reserved;
 } ratecell_answer;
 
+/**
+ * How clients are known. Begin with RATECELL_CLIENTS_CONFIG_INIT; a field of 0 or NULL has its default.
+ *
+ * Where field, kind, hops and networks all are 0 or NULL, the peer of a connection is the client. Otherwise
+ * field is needed, and one of hops and networks. Later versions may append fields, as of ratecell_config.
+ */
+typedef struct ratecell_clients_config {
+  /**
+   * sizeof(ratecell_clients_config), which RATECELL_CLIENTS_CONFIG_INIT sets.
+   */
+  size_t size;
+  /**
+   * The bits of an IPv4 address that are the client, 8 to 32. 0 is 32.
+   */
+  uint32_t v4_width;
+  /**
+   * The bits of an IPv6 address that are the client, 32 to 128. 0 is 64.
+   */
+  uint32_t v6_width;
+  /**
+   * The name of the field in which proxies name the client, a token of 1 to 128 characters.
+   */
+  const char *field;
+  /**
+   * How it names addresses: one of ratecell_client_kind.
+   */
+  int32_t kind;
+  /**
+   * How many proxies of one's own stand before the program, 1 to 16; 1 for a field of one address. It is
+   * right only if every request passes every proxy.
+   */
+  uint32_t hops;
+  /**
+   * Or the networks that one's own proxies are in, n_networks of them, 1 to 256: each text is an address, or an
+   * address, "/" and a length, or "unix" for all Unix sockets.
+   */
+  const char *const *networks;
+  /**
+   * How many networks there are.
+   */
+  size_t n_networks;
+  /**
+   * Where the call writes in a sentence what is wrong with the configuration, beginning with one of bad_width,
+   * bad_field, bad_trust, bad_hops and bad_network, and a NUL: an empty text where it makes what it was asked for.
+   * What does not fit is cut off. NULL, with a why_len of 0, for no sentence.
+   */
+  char *why;
+  /**
+   * The bytes that why has.
+   */
+  size_t why_len;
+} ratecell_clients_config;
+
+/**
+ * A line of a request's header: bytes, without what separates the name from the value. Frozen, 32 bytes.
+ */
+typedef struct ratecell_line {
+  /**
+   * The field's name.
+   */
+  const void *name;
+  /**
+   * Its length.
+   */
+  size_t name_len;
+  /**
+   * What stands behind the colon. White space around it makes no difference.
+   */
+  const void *value;
+  /**
+   * Its length.
+   */
+  size_t value_len;
+} ratecell_line;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -838,8 +955,8 @@ size_t ratecell_region_size(const char *policy,
  * ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
  * keys as it holds, which the slots of ratecell_limiter_stats are 4/3 of.
  *
- * With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for the
- * header, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
+ * With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for what
+ * stands before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
  * never checked.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
@@ -862,11 +979,12 @@ int32_t ratecell_region_init(void *memory,
  * Make a limiter in a region that is there, made by any process, at any address.
  *
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
- * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
+ * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
+ * limiter follows the one that the region was made with.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
  * Errors: as ratecell_region_init, and RATECELL_EREGION_....
- * NULL: config may be, for what the region has.
+ * NULL: policy may be, for the region's; config, for what the region has.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
  */
@@ -879,7 +997,7 @@ int32_t ratecell_region_attach(void *memory,
 
 /**
  * Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty
- * or all zeros.
+ * or all zeros. Without a policy no region is made: the limiter follows the policy of the one that is there.
  *
  * A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
  * the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
@@ -888,7 +1006,7 @@ int32_t ratecell_region_attach(void *memory,
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
  * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; the config's why says more.
- * NULL: config may be, for the defaults, or for what the file has.
+ * NULL: policy may be, for the file's; config, for the defaults, or for what the file has.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
  */
@@ -996,6 +1114,61 @@ int32_t ratecell_fields(uint32_t styles,
                         uint64_t now_unix_ns,
                         char *buffer,
                         size_t len);
+
+/**
+ * Make what knows the clients of requests by a configuration: one key for each, the same text in every program.
+ *
+ * A key is an IPv4 address (203.0.113.7), an IPv6 network (2001:db8:1:2::/64), "unix" or "unknown". The client is
+ * looked for from the right: the peer, then the addresses in the field from its end, each read as long as the one
+ * before it is trusted. vectors/edges/client_keys.md defines it.
+ *
+ * Returns 0; *clients is then to be ended by ratecell_clients_free.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (config, its networks and why, clients), RATECELL_ESIZE and
+ * RATECELL_E2BIG (config's size; n_networks, why_len), RATECELL_ECONFIG (why says more), RATECELL_EPANIC. *clients is
+ * then as it was, and nothing but why is written.
+ * NULL: config may be, for the defaults; in it field, networks where n_networks is 0, why where why_len is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_clients_new(const struct ratecell_clients_config *config,
+                             struct ratecell_clients **clients);
+
+/**
+ * Write the key of a request's client and a NUL, without allocation.
+ *
+ * peer is the address of the connection's other end as text, with a port or without. It is a Unix socket's where it
+ * is empty or begins with "@", "/" or "unix:"; other text that is no address has the key "unknown". lines are the
+ * lines of the request's header, in their order; those of other fields are passed over, so they may be left out.
+ * There is always a key, and RATECELL_CLIENT_KEY_SIZE bytes have room for each.
+ *
+ * Returns the length without the NUL. With len 0 only the length is returned.
+ * Errors: RATECELL_EINVAL (clients, peer, lines, a name or value, buffer), RATECELL_EALIGN (clients, lines),
+ * RATECELL_ESIZE (peer_len, n, a line's lengths, len), RATECELL_ENOSPC, RATECELL_EPANIC.
+ * NULL: peer may be, if peer_len is 0; lines, if n is 0; a name or value, if its length is 0; buffer, if len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_client_key(const struct ratecell_clients *clients,
+                            const void *peer,
+                            size_t peer_len,
+                            const struct ratecell_line *lines,
+                            size_t n,
+                            char *buffer,
+                            size_t len);
+
+/**
+ * End what knows clients and give its memory back.
+ *
+ * It must come from this library, not be ended yet, and no call on it be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: clients may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_clients_free(struct ratecell_clients *clients);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -721,6 +721,91 @@ inline Verdict check_all(std::initializer_list<Claim> claims) noexcept {
     return check_all(claims.begin(), claims.size(), nullptr);
 }
 
+/// How a field names addresses.
+enum class ClientKind : std::int32_t {
+    /// Addresses separated by commas, as X-Forwarded-For has them.
+    List = RATECELL_CLIENT_LIST,
+    /// Forwarded, RFC 7239.
+    Forwarded = RATECELL_CLIENT_FORWARDED,
+    /// One address, which the proxy overwrites, as X-Real-IP has it.
+    Single = RATECELL_CLIENT_SINGLE,
+};
+
+/// A line of a request's header: a ratecell_line. Its texts are not copied.
+class Line {
+public:
+    constexpr Line(std::string_view name, std::string_view value) noexcept
+        : raw_{name.data(), name.size(), value.data(), value.size()} {}
+
+    [[nodiscard]] constexpr const ratecell_line &raw() const noexcept { return raw_; }
+
+private:
+    ratecell_line raw_;
+};
+
+static_assert(std::is_standard_layout_v<Line> && sizeof(Line) == sizeof(ratecell_line));
+
+/// The key of a client: at most 43 characters, kept in place.
+class ClientKey {
+public:
+    [[nodiscard]] std::string_view view() const noexcept { return {text_, length_}; }
+    operator std::string_view() const noexcept { return view(); }
+
+private:
+    friend class Clients;
+    char text_[RATECELL_CLIENT_KEY_SIZE] = "";
+    std::size_t length_ = 0;
+};
+
+/// What knows the clients of requests: one key for each, the same text in every program.
+class Clients {
+public:
+    /// None: its keys are errors.
+    Clients() noexcept = default;
+
+    /// Makes it of a configuration that begins with RATECELL_CLIENTS_CONFIG_INIT. Errors: those of
+    /// ratecell_clients_new; the config's why says more.
+    static Result<Clients> make(const ratecell_clients_config &config = RATECELL_CLIENTS_CONFIG_INIT) noexcept {
+        ratecell_clients *handle = nullptr;
+        const Status status = ratecell_clients_new(&config, &handle);
+        if (!status.ok()) {
+            return status;
+        }
+        Clients clients;
+        clients.handle_.reset(handle);
+        return clients;
+    }
+
+    /// Whether it is not empty.
+    [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+    /// The key of the client of a request, by its peer and n lines of its header, without allocation. Errors: those
+    /// of ratecell_client_key.
+    Result<ClientKey> key(std::string_view peer, const Line *lines, std::size_t n) const noexcept {
+        ClientKey key;
+        const std::int32_t length =
+            ratecell_client_key(handle_.get(), peer.data(), peer.size(),
+                                reinterpret_cast<const ratecell_line *>(lines), n, key.text_, sizeof key.text_);
+        if (length < 0) {
+            return Status(length);
+        }
+        key.length_ = static_cast<std::size_t>(length);
+        return key;
+    }
+
+    /// key(peer, {{"X-Forwarded-For", value}}).
+    Result<ClientKey> key(std::string_view peer, std::initializer_list<Line> lines = {}) const noexcept {
+        return key(peer, lines.begin(), lines.size());
+    }
+
+private:
+    struct Free {
+        void operator()(ratecell_clients *handle) const noexcept { ratecell_clients_free(handle); }
+    };
+
+    std::unique_ptr<ratecell_clients, Free> handle_{};
+};
+
 } // namespace ratecell
 
 #endif // RATECELL_HPP

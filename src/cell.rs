@@ -24,6 +24,13 @@ impl Cell {
         self.0.load(Ordering::Acquire)
     }
 
+    /// The word for a walk, which orders it by fences: memory that is mapped for reading alone may be read by no other
+    /// load.
+    pub(crate) fn glance(&self) -> u64 {
+        // Relaxed: the walk's fences order it.
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// The one write of a word: from exactly `before`, or not at all.
     #[inline]
     pub(crate) fn replace(&self, before: u64, after: u64) -> bool {

@@ -8,6 +8,7 @@ use ratecell_core::PolicyError;
 
 mod region;
 
+pub(crate) use region::of_policy;
 pub use region::{RegionError, RegionField};
 
 /// Why a limiter was not built.
@@ -16,6 +17,8 @@ pub use region::{RegionError, RegionField};
 pub enum BuildError {
     /// `max_keys` is 0: a table of no keys would limit nothing, or everything.
     ZeroKeys,
+    /// There is neither a policy nor a region whose policy could be followed.
+    NoPolicy,
     /// There is no memory for the table.
     Memory(MemoryError),
     /// The operating system did not give the random bytes of the hash secret.
@@ -66,6 +69,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroKeys => f.write_str("max_keys is 0: expected at least 1"),
+            Self::NoPolicy => f.write_str("no policy: expected one, or a region to follow that of"),
             Self::Memory(MemoryError::OutOfMemory { bytes, reason }) => {
                 write!(
                     f,

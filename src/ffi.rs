@@ -38,6 +38,7 @@
 
 mod batch;
 mod check;
+mod clients;
 mod config;
 mod decision;
 mod fields;
@@ -52,10 +53,15 @@ mod stats;
 mod status;
 mod text;
 mod version;
+mod why;
 
 pub use batch::ratecell_limiter_decide_batch;
 pub use check::{
     ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_decide, ratecell_limiter_forget,
+};
+pub use clients::{
+    RATECELL_CLIENT_KEY_SIZE, ratecell_client_key, ratecell_client_kind, ratecell_clients,
+    ratecell_clients_config, ratecell_clients_free, ratecell_clients_new, ratecell_line,
 };
 pub use config::{ratecell_config, ratecell_when_full};
 pub use decision::{RATECELL_NO_PLACE, ratecell_decision};

@@ -39,11 +39,39 @@ pub mod ffi;
 mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+pub use limiter::Region;
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use memory::{Memory, MemoryError};
+/// Limits clients by their address: the key of a request's client, the same text in every language and program.
+///
+/// ```
+/// use ratecell::client_key::{ClientField, Clients, FieldKind, Width};
+/// use ratecell::{Limiter, Policy};
+///
+/// let policy: Policy = "2/1h".parse()?;
+/// let limiter = Limiter::builder(policy).max_keys(1_000).build()?;
+/// // One's own proxies are in 10.0.0.0/8, and each adds its peer to X-Forwarded-For.
+/// let trust = ClientField::new("X-Forwarded-For", FieldKind::List)?.networks(["10.0.0.0/8"])?;
+/// let clients = Clients::new(Width::default(), Some(trust));
+///
+/// let lines = [("X-Forwarded-For", "6.6.6.6, 203.0.113.7")];
+/// let key = clients.key("10.0.0.9:4711", lines);
+/// assert_eq!(key.as_str(), "203.0.113.7");
+/// assert!(limiter.check(key).is_allowed());
+/// // The same client without a proxy, by a socket that is IPv6.
+/// let peer: std::net::SocketAddr = "[::ffff:203.0.113.7]:4711".parse()?;
+/// assert!(limiter.check(clients.key(peer, lines)).is_allowed());
+/// assert!(!limiter.check("203.0.113.7").is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What holds for all keys:
+#[doc(inline)]
+pub use ratecell_core::client_key;
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, builder, client_key, fields, waiting,
+    Resolved, Start, builder, fields, waiting,
 };
 pub use table::{Stats, WhenFull};
 

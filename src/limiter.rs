@@ -15,12 +15,16 @@ mod direct;
 pub(crate) mod joint;
 pub(crate) mod layers;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+mod reader;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 mod shared;
 mod states;
 mod tables;
 
 pub use direct::DirectLimiter;
 pub use joint::Claim;
+#[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
+pub use reader::Region;
 use states::Layers;
 use tables::LayerTable;
 
@@ -65,7 +69,8 @@ pub struct Limiter {
 #[derive(Clone, Debug)]
 #[must_use = "a builder is not a limiter: call `build`"]
 pub struct LimiterBuilder {
-    policy: Policy,
+    /// `None`: that of the region.
+    policy: Option<Policy>,
     max_keys: Option<usize>,
     when_full: Option<WhenFull>,
 }
@@ -90,14 +95,15 @@ impl LimiterBuilder {
     /// The limiter, with all its memory, for this process.
     ///
     /// # Errors
-    /// `max_keys` is 0 or the memory cannot be had; or the system has no random bytes for the secret.
+    /// `max_keys` is 0 or the memory cannot be had; the system has no random bytes for the secret; or there is no policy.
     pub fn build(self) -> Result<Limiter, BuildError> {
+        let policy = self.policy.ok_or(BuildError::NoPolicy)?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
-        let layers = self.policy.layers().iter();
+        let layers = policy.layers().iter();
         let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
         let layers = layers.collect::<Result<_, _>>()?;
-        Ok(Limiter { layers, policy: self.policy, clock: Clock::new(), secret })
+        Ok(Limiter { layers, policy, clock: Clock::new(), secret })
     }
 }
 
@@ -111,7 +117,13 @@ impl fmt::Debug for Limiter {
 impl Limiter {
     /// Begins a limiter of `policy`.
     pub fn builder(policy: Policy) -> LimiterBuilder {
-        LimiterBuilder { policy, max_keys: None, when_full: None }
+        LimiterBuilder { policy: Some(policy), max_keys: None, when_full: None }
+    }
+
+    /// Begins a limiter that follows the policy of the region it [attaches](LimiterBuilder::attach) to or
+    /// [opens](LimiterBuilder::open): that of the region's maker. Where there is no region, it is an error.
+    pub fn following() -> LimiterBuilder {
+        LimiterBuilder { policy: None, max_keys: None, when_full: None }
     }
 
     /// Decides one unit of `key` now.

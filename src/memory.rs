@@ -64,6 +64,12 @@ impl Memory {
         Ok(Self::of_block(Block::of_file(file, len)?, len))
     }
 
+    /// The first `len` bytes of a file for [reading alone](mapping::Block::of_file_to_read).
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_file_to_read(file: &File, len: usize) -> Result<Self, MemoryError> {
+        Ok(Self::of_block(Block::of_file_to_read(file, len)?, len))
+    }
+
     /// A block that was made with `len` bytes.
     fn of_block(block: Block, len: usize) -> Self {
         Self { start: block.start(), len, _block: Some(Arc::new(block)) }

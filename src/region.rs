@@ -3,35 +3,43 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 0 to 511 | the [header](header): what is fixed when the region is made, and its clock |
-//! | 512 on | one table for each layer of the policy |
+//! | 512 to 2,559 | the [directory](directory): kind, form and place of each section |
+//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], and of each layer a table and its counters |
 //!
 //! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. What is
 //! fixed is what the words mean: kind of word, window, tick, width of counts; the rate, the capacity and the
 //! limit belong to each limiter. No state of the tables needs repair, so there is nothing to do when a process
 //! dies, and nothing to say when one leaves.
 
+use siphasher::sip::SipHasher13;
+
 use crate::clock::Clock;
-use crate::error::{BuildError, RegionError, RegionField};
+use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
-use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull, buckets_for, keys_in};
+use crate::sync::{AtomicU64, Ordering};
+use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull, buckets_for, keys_in};
 use ratecell_core::algorithm::Packing;
 
 mod access;
 mod boot;
+mod directory;
 pub(crate) mod file;
 mod header;
+mod packings;
+mod policy;
 
 pub(crate) use boot::Medium;
 pub(crate) use header::Header;
 
-/// The tables begin after the header.
-pub(crate) const TABLES_AT: usize = 512;
+use directory::Directory;
 
 /// What a limiter asks of a region.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     /// What the words of each layer are to mean.
     pub(crate) packings: Vec<Packing>,
+    /// The text of the policy.
+    pub(crate) policy: String,
     /// `None`: as many as fit, or as are there.
     pub(crate) max_keys: Option<usize>,
     /// `None`: the default, or what is there.
@@ -40,8 +48,7 @@ pub(crate) struct Terms {
 
 /// The bytes of a region of that many layers and buckets.
 pub(crate) fn bytes(layers: usize, buckets: usize) -> Option<usize> {
-    let tables = <Table>::bytes(buckets)?.checked_mul(layers)?;
-    tables.checked_add(TABLES_AT)
+    Directory::new(layers, buckets).map(|directory| directory.bytes)
 }
 
 /// The bytes of a region on these terms.
@@ -66,14 +73,18 @@ pub(crate) fn buckets_in(layers: usize, len: usize) -> usize {
 pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     let header = header(memory, terms)?;
     memory.clear();
-    header.write(memory)?;
-    Ok(header)
+    write(memory, header)
 }
 
-/// [`init`] of memory that is all zeros, of which only the header is written.
+/// [`init`] of memory that is all zeros, of which only what stands before the tables is written.
 pub(crate) fn init_zeroed(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     let header = header(memory, terms)?;
-    header.write(memory)?;
+    write(memory, header)
+}
+
+fn write(memory: &Memory, header: Header) -> Result<Header, BuildError> {
+    let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
+    header.write(memory).ok_or_else(too_small)?;
     Ok(header)
 }
 
@@ -84,15 +95,16 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
         Some(max_keys) => buckets_for(max_keys)?,
         None => buckets_in(layers, memory.len()),
     };
-    let needed = bytes(layers, buckets.max(1)).unwrap_or(usize::MAX);
-    if needed > memory.len() {
+    let directory = Directory::new(layers, buckets.max(1));
+    let needed = directory.as_ref().map_or(usize::MAX, |directory| directory.bytes);
+    let Some(directory) = directory.filter(|_| needed <= memory.len()) else {
         return Err(RegionError::TooSmall { needed, len: memory.len() }.into());
-    }
+    };
     Ok(Header {
-        bytes: needed,
-        buckets: buckets.max(1),
+        directory,
         when_full: terms.when_full.unwrap_or_default(),
         packings: terms.packings,
+        policy: terms.policy,
         secret: Secret::random()?,
         clock: Clock::new(),
     })
@@ -100,11 +112,34 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
 
 /// The header of the region in `memory`, if it is one that can be used here and now.
 pub(crate) fn attach(memory: &Memory, medium: Medium) -> Result<Header, RegionError> {
-    let header = Header::read(memory, medium)?;
-    if header.bytes > memory.len() {
-        return Err(RegionError::TooSmall { needed: header.bytes, len: memory.len() });
+    let (header, words) = Header::read(memory)?;
+    let clock = header.clock_of(&words, medium)?;
+    Ok(Header { clock, ..header })
+}
+
+/// The words that stand `at` bytes into `memory`, if there are so many.
+fn load<const N: usize>(memory: &Memory, at: usize) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    for (word, place) in words.iter_mut().zip(memory.array::<AtomicU64>(at, N)?.all()) {
+        // Relaxed: memory that is mapped for reading alone may be read by no other load; what must be ordered is ordered
+        // by a fence.
+        *word = place.load(Ordering::Relaxed);
     }
-    Ok(header)
+    Some(words)
+}
+
+/// Writes words `at` bytes into `memory`, if there is room for all.
+fn store(memory: &Memory, at: usize, words: &[u64]) -> Option<()> {
+    for (place, word) in memory.array::<AtomicU64>(at, words.len())?.all().iter().zip(words) {
+        // Relaxed: the magic comes after it.
+        place.store(*word, Ordering::Relaxed);
+    }
+    Some(())
+}
+
+fn checksum(words: &[u64]) -> u64 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    SipHasher13::new().hash(&bytes)
 }
 
 /// Notes in the region of a file that it was opened: a monotonic clock that is behind what the file has seen is
@@ -119,12 +154,14 @@ impl Header {
         let differs = |field, held: String, asked: String| RegionError::Differs { field, held, asked };
         let (held, asked) = (self.packings.len(), terms.packings.len());
         if held != asked {
-            return Err(differs(RegionField::Layers, held.to_string(), asked.to_string()).into());
+            let (held, asked) = (of_policy(held, &self.policy), of_policy(asked, &terms.policy));
+            return Err(differs(RegionField::Layers, held, asked).into());
         }
+        let buckets = self.directory.buckets();
         if let Some(max_keys) = terms.max_keys
-            && buckets_for(max_keys)? != self.buckets
+            && buckets_for(max_keys)? != buckets
         {
-            let held = keys_in(self.buckets).to_string();
+            let held = keys_in(buckets).to_string();
             return Err(differs(RegionField::MaxKeys, held, max_keys.to_string()).into());
         }
         match terms.when_full {

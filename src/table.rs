@@ -12,6 +12,7 @@ use ratecell_core::{Decision, Request};
 
 mod buckets;
 mod counters;
+mod entries;
 mod find;
 mod full;
 mod geometry;
@@ -28,8 +29,8 @@ mod plain;
 mod survey;
 mod take;
 
-pub(crate) use counters::Counters;
 pub use counters::Stats;
+pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
 pub(crate) use survey::Extent;
 
@@ -131,38 +132,58 @@ pub(crate) fn keys_in(buckets: usize) -> usize {
     buckets.saturating_mul(KEYS_PER_BUCKET)
 }
 
-/// Tables in one memory begin at multiples of this: two cache lines, which are fetched together.
-const TABLE_ALIGNMENT: usize = 128;
+/// The parts of a table begin at multiples of this: two cache lines, which are fetched together.
+pub(crate) const PART_ALIGNMENT: usize = 128;
+
+/// Where the parts of a table stand in a memory: bytes from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// The buckets, with the ledger behind them.
+    pub(crate) buckets_at: usize,
+    pub(crate) buckets: usize,
+    pub(crate) counters_at: usize,
+    /// Of [`COUNTER_LINE`] bytes.
+    pub(crate) counter_lines: usize,
+}
 
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// The bytes of a table of that many buckets; `None` where no memory is so large.
-    pub(crate) fn bytes(buckets: usize) -> Option<usize> {
-        let bytes = Buckets::<SLOTS>::bytes(buckets)?;
-        bytes.checked_next_multiple_of(TABLE_ALIGNMENT)?.checked_add(Counters::BYTES)
+    /// The bytes of a bucket and its ledger entry.
+    pub(crate) const BUCKET_BYTES: usize = Buckets::<SLOTS>::BUCKET_BYTES;
+
+    /// The parts of a table of that many buckets, one behind the other from `offset` on, and where they end; `None`
+    /// where no memory is so large.
+    pub(crate) fn parts(offset: usize, buckets: usize) -> Option<(Parts, usize)> {
+        let end = buckets.checked_mul(Self::BUCKET_BYTES)?.checked_add(offset)?;
+        let counters_at = end.checked_next_multiple_of(PART_ALIGNMENT)?;
+        let parts = Parts { buckets_at: offset, buckets, counters_at, counter_lines: COUNTER_LINES };
+        Some((parts, counters_at.checked_add(COUNTER_LINES * COUNTER_LINE)?))
     }
 
-    /// The table of that many buckets that stands `offset` bytes into `memory`; zeros are an empty one.
-    /// `None` where it does not fit.
-    pub(crate) fn in_memory(
-        memory: &Memory,
-        offset: usize,
-        buckets: usize,
-        when_full: WhenFull,
-    ) -> Option<Self> {
-        let end = Self::bytes(buckets)?.checked_add(offset)?;
+    /// The bytes of a table of that many buckets; `None` where no memory is so large.
+    pub(crate) fn bytes(buckets: usize) -> Option<usize> {
+        Self::parts(0, buckets).map(|(_, end)| end)
+    }
+
+    /// The table whose parts stand there in `memory`; zeros are an empty one. `None` where one does not fit.
+    pub(crate) fn in_memory(memory: &Memory, parts: Parts, when_full: WhenFull) -> Option<Self> {
+        let Parts { buckets_at, buckets, counters_at, counter_lines } = parts;
         Some(Self {
-            buckets: Buckets::in_memory(memory, offset, buckets)?,
-            counters: Counters::in_memory(memory, end - Counters::BYTES)?,
+            buckets: Buckets::in_memory(memory, buckets_at, buckets)?,
+            counters: Counters::in_memory(memory, counters_at, counter_lines)?,
             when_full,
             outgrows_cache: buckets * size_of::<Bucket<SLOTS>>() > 512 << 10,
         })
     }
 
     /// A table in a memory of its own.
+    pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        let (parts, end) = Self::parts(0, buckets).ok_or_else(BuildError::too_large)?;
+        Self::in_memory(&Memory::private(end)?, parts, when_full).ok_or_else(BuildError::too_large)
+    }
+
     #[cfg(test)]
     pub(crate) fn alone(buckets: usize, when_full: WhenFull) -> Self {
-        let memory = Memory::private(Self::bytes(buckets).expect("a table that fits")).expect("memory");
-        Self::in_memory(&memory, 0, buckets, when_full).expect("a table")
+        Self::private(buckets, when_full).expect("a table")
     }
 
     /// Decides `request` at `now` on the key of hash `h`, and charges it if it is allowed.

@@ -198,6 +198,61 @@ fn other_words_are_refused_by_name() {
     assert!(builder("10/s").max_keys(600).when_full(WhenFull::Evict).attach(&memory).is_ok());
 }
 
+/// Both policies are named: that of the region's maker, and the one that does not fit.
+#[test]
+fn a_refusal_names_both_policies() {
+    let (memory, made) = made("10/s", 100);
+    for (asked, words) in [
+        (
+            "fixed_window 10/s",
+            ["words: gcra in ticks of 1/1 ns, of `10/s`; expected fixed of 1s", ", of `fixed_window 10/s`"],
+        ),
+        ("10/s & 100/m", ["number of layers: 1, of `10/s`; expected 2", ", of `10/s & 100/m`"]),
+    ] {
+        let view = made.with_policy(asked.parse().expect("a policy"));
+        for error in [refusal(builder(asked).attach(&memory)), refusal(view)] {
+            let error = error.to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn who_attaches_without_a_policy_follows_the_region_s() {
+    for policy in WORDS {
+        let (memory, first) = made(policy, 100);
+        let second = Limiter::following().attach(&memory).expect("attached");
+        assert_eq!(second.policy().to_string(), first.policy().to_string());
+        assert!(second.policy().resolved().eq(first.policy().resolved()));
+        for now in (0..40).map(|step| step * 70_000_000) {
+            let by = [&first, &second][usize::from(now % 3 == 0)];
+            let [peek, other] = [&first, &second].map(|limiter| limiter.check_at("key", 0, now));
+            assert_eq!(peek, other, "{policy} at {now}");
+            let _ = by.check_at("key", 2, now);
+        }
+    }
+    // What else is asked must be so, too.
+    let (memory, _) = made("10/s", 600);
+    let error = refusal(Limiter::following().max_keys(700).attach(&memory));
+    assert_eq!(error.to_string(), "the region's max_keys: 600; expected 700");
+    // A view has another capacity, and is not what is followed.
+    let view = builder("10/s burst=3").attach(&memory).expect("a view");
+    assert_eq!(view.check_at("key", 0, 0).limit(), 3);
+    let follower = Limiter::following().attach(&memory).expect("attached");
+    assert_eq!(follower.policy().to_string(), "10/s");
+}
+
+#[test]
+fn without_a_policy_nothing_is_made() {
+    let memory = Memory::shared(20_000).expect("memory");
+    assert_eq!(refusal(Limiter::following().build()), BuildError::NoPolicy);
+    assert_eq!(refusal(Limiter::following().init(&memory)), BuildError::NoPolicy);
+    assert_eq!(refusal(Limiter::following().init_zeroed(&memory)), BuildError::NoPolicy);
+    assert_eq!(Limiter::following().region_bytes(), Err(BuildError::NoPolicy));
+    assert_eq!(Limiter::following().max_keys_in(20_000), Err(BuildError::NoPolicy));
+    assert_eq!(refusal(Limiter::following().attach(&memory)), BuildError::Region(RegionError::NotARegion));
+}
+
 #[test]
 fn memory_that_is_no_region_is_refused() {
     let zeros = Memory::shared(10_000).expect("memory");
@@ -217,7 +272,7 @@ fn memory_that_is_no_region_is_refused() {
 
 #[test]
 fn memory_holds_as_many_keys_as_it_says() {
-    for len in [2_048, 10_000, 1 << 20, (1 << 20) + 77] {
+    for len in [11_776, 20_000, 1 << 20, (1 << 20) + 77] {
         let max_keys = builder("10/s").max_keys_in(len).expect("keys");
         let memory = Memory::shared(len).expect("memory");
         let stats = builder("10/s").init(&memory).expect("a region").stats();
@@ -225,8 +280,11 @@ fn memory_holds_as_many_keys_as_it_says() {
         assert!(builder("10/s").max_keys(max_keys).region_bytes().expect("bytes") <= len);
         assert!(builder("10/s").max_keys(max_keys + 1).region_bytes().expect("bytes") > len);
     }
-    assert!(builder("10/s").max_keys_in(1 << 20).expect("keys") > 41_000);
-    assert!(builder("10/s").max_keys_in(1_000).is_err());
+    assert!(builder("10/s").max_keys_in(1 << 20).expect("keys") > 40_900);
+    // Header and directory, the packings, the policy; a bucket, and the counters.
+    let least = 2_560 + 128 + 8_320 + 256 + 512;
+    assert!(builder("10/s").max_keys_in(least - 1).is_err());
+    assert_eq!(builder("10/s").max_keys_in(least).expect("a bucket"), 6);
 }
 
 #[test]

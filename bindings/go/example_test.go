@@ -125,7 +125,7 @@ func ExampleMiddleware() {
 	limiter, _ := ratecell.New("1/1h")
 	defer limiter.Close()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
-	handler := ratecell.Middleware(limiter, ratecell.ByRemoteAddr(), ratecell.PolicyName("address"))(hello)
+	handler := ratecell.Middleware(limiter, ratecell.ByClient(), ratecell.PolicyName("address"))(hello)
 	for i := 0; i < 2; i++ {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
@@ -134,4 +134,36 @@ func ExampleMiddleware() {
 	// Output:
 	// 200 "address";q=1;w=3600
 	// 429 "address";q=1;w=3600
+}
+
+func ExampleByClient() {
+	for _, by := range []ratecell.KeyFunc{
+		ratecell.ByClient(),
+		ratecell.ByClient(ratecell.ClientField("X-Forwarded-For", ratecell.ListField), ratecell.TrustedHops(1)),
+		ratecell.ByClient(ratecell.ClientField("Forwarded", ratecell.ForwardedField), ratecell.TrustedNetworks("10.0.0.0/8", "unix")),
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = "10.0.0.9:4711"
+		r.Header.Set("X-Forwarded-For", "6.6.6.6, 2001:db8:1:2::3")
+		r.Header.Set("Forwarded", `for=6.6.6.6, for="203.0.113.7:80"`)
+		fmt.Println(by(r))
+	}
+	// Output:
+	// 10.0.0.9
+	// 2001:db8:1:2::/64
+	// 203.0.113.7
+}
+
+func ExampleNewClients() {
+	clients, err := ratecell.NewClients(ratecell.ClientWidth(32, 56))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(clients.Key("[2001:db8:1:2::3]:4711", nil), clients.Key("@", nil))
+	_, err = ratecell.NewClients(ratecell.ClientField("X-Real-IP", ratecell.SingleField), ratecell.TrustedHops(2))
+	fmt.Println(err)
+	// Output:
+	// 2001:db8:1::/56 unix
+	// ratecell: bad_hops: 2 hops of a single field: expected 1 to 1
 }

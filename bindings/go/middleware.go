@@ -55,7 +55,7 @@ type middleware struct {
 // Middleware limits the requests that a handler gets: those that the limiter allows go on, with the fields
 // RateLimit and RateLimit-Policy in their responses; the others are answered 429, with Retry-After beside them.
 //
-//	http.Handle("/", ratecell.Middleware(limiter, ratecell.ByRemoteAddr())(handler))
+//	http.Handle("/", ratecell.Middleware(limiter, ratecell.ByClient())(handler))
 //
 // The key function says who is limited. A request whose key is empty is not limited, and has no fields: it skips
 // the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile.

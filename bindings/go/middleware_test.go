@@ -43,7 +43,7 @@ func expectFields(t *testing.T, w *httptest.ResponseRecorder, status int, fields
 
 func TestMiddleware(t *testing.T) {
 	limiter := newTest(t, "2/1h")
-	handler := Middleware(limiter, ByRemoteAddr(), PolicyName("address"))(ok)
+	handler := Middleware(limiter, ByClient(), PolicyName("address"))(ok)
 	const policy = `"address";q=2;w=3600`
 	expectFields(t, get(handler, "192.0.2.1:80"), 204,
 		map[string]string{"RateLimit-Policy": policy, "RateLimit": `"address";r=1;t=T`, "Retry-After": ""})
@@ -93,7 +93,7 @@ func TestMiddlewareOptions(t *testing.T) {
 
 func TestMiddlewaresAddUp(t *testing.T) {
 	outer, inner := newTest(t, "10/s"), newTest(t, "1/1h")
-	handler := Middleware(outer, ByRemoteAddr(), PolicyName("all"))(Middleware(inner, ByRemoteAddr(), PolicyName("one"))(ok))
+	handler := Middleware(outer, ByClient(), PolicyName("all"))(Middleware(inner, ByClient(), PolicyName("one"))(ok))
 	get(handler, "192.0.2.1:1")
 	w := get(handler, "192.0.2.1:1")
 	expectFields(t, w, 429, map[string]string{
@@ -103,9 +103,9 @@ func TestMiddlewaresAddUp(t *testing.T) {
 
 func TestMiddlewareOfAClosedLimiter(t *testing.T) {
 	limiter := newTest(t, "2/1h")
-	handler := Middleware(limiter, ByRemoteAddr())(ok)
+	handler := Middleware(limiter, ByClient())(ok)
 	limiter.Close()
-	for _, handler := range []http.Handler{handler, Middleware(limiter, ByRemoteAddr())(ok)} {
+	for _, handler := range []http.Handler{handler, Middleware(limiter, ByClient())(ok)} {
 		expectFields(t, get(handler, "192.0.2.1:1"), 503,
 			map[string]string{"RateLimit-Policy": "", "RateLimit": "", "Retry-After": ""})
 	}
@@ -114,7 +114,7 @@ func TestMiddlewareOfAClosedLimiter(t *testing.T) {
 func TestMiddlewareHoldsTheQueued(t *testing.T) {
 	limiter := newTest(t, "leaky_queue 1/1h queue=5")
 	served := 0
-	handler := Middleware(limiter, ByRemoteAddr())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+	handler := Middleware(limiter, ByClient())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 	get(handler, "192.0.2.1:1")
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -159,14 +159,15 @@ func TestSetHeaders(t *testing.T) {
 func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 	limiter := newTest(t, "1/s")
 	for name, call := range map[string]func(){
-		"limiter":        func() { Middleware(nil, ByRemoteAddr()) },
+		"limiter":        func() { Middleware(nil, ByClient()) },
 		"key function":   func() { Middleware(limiter, nil) },
-		"ASCII":          func() { Middleware(limiter, ByRemoteAddr(), PolicyName("ü")) },
+		"ASCII":          func() { Middleware(limiter, ByClient(), PolicyName("ü")) },
 		"CostFunc(nil)":  func() { CostFunc(nil) },
 		"OnRefused(nil)": func() { OnRefused(nil) },
-		"option 2 of 2":  func() { Middleware(limiter, ByRemoteAddr(), PolicyName("p"), nil) },
-		"the handler":    func() { Middleware(limiter, ByRemoteAddr())(nil) },
-		"1 or more":      func() { ByForwardedFor(0) },
+		"option 2 of 2":  func() { Middleware(limiter, ByClient(), PolicyName("p"), nil) },
+		"the handler":    func() { Middleware(limiter, ByClient())(nil) },
+		"bad_trust":      func() { ByClient(TrustedHops(1), ClientField("X", ListField), TrustedNetworks("::1")) },
+		"option 1 of 1":  func() { ByClient(nil) },
 		"name of a fiel": func() { ByHeader("") },
 	} {
 		func() {

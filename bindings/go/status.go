@@ -62,6 +62,8 @@ const (
 const (
 	// StatusInvalid: a number selects nothing.
 	StatusInvalid Status = C.RATECELL_EINVAL
+	// StatusConfig: a setting has a value that cannot be. Of NewClients.
+	StatusConfig Status = C.RATECELL_ECONFIG
 	// StatusNoMemory: the system did not give the memory.
 	StatusNoMemory Status = C.RATECELL_ENOMEM
 	// StatusNoRandom: the system did not give random bytes for the secret of the key hash.

@@ -57,6 +57,25 @@ FIELD(ratecell_stats, allowed_full, 56, uint64_t);
 FIELD(ratecell_stats, exhausted, 64, uint64_t);
 FIELD(ratecell_stats, live_error, 72, uint64_t);
 
+SIZE(ratecell_clients_config, 64, 8);
+FIELD(ratecell_clients_config, size, 0, size_t);
+FIELD(ratecell_clients_config, v4_width, 8, uint32_t);
+FIELD(ratecell_clients_config, v6_width, 12, uint32_t);
+FIELD(ratecell_clients_config, field, 16, const char *);
+FIELD(ratecell_clients_config, kind, 24, int32_t);
+FIELD(ratecell_clients_config, hops, 28, uint32_t);
+FIELD(ratecell_clients_config, networks, 32, const char *const *);
+FIELD(ratecell_clients_config, n_networks, 40, size_t);
+FIELD(ratecell_clients_config, why, 48, char *);
+FIELD(ratecell_clients_config, why_len, 56, size_t);
+
+SIZE(ratecell_line, 32, 8);
+FIELD(ratecell_line, name, 0, const void *);
+FIELD(ratecell_line, name_len, 8, size_t);
+FIELD(ratecell_line, value, 16, const void *);
+FIELD(ratecell_line, value_len, 24, size_t);
+
+SIZE(ratecell_client_kind, 4, 4);
 SIZE(ratecell_status, 4, 4);
 SIZE(ratecell_when_full, 4, 4);
 SIZE(ratecell_header, 4, 4);
@@ -111,11 +130,18 @@ VALUE(RATECELL_HEADER_X_RATELIMIT_REMAINING, 4);
 VALUE(RATECELL_HEADER_X_RATELIMIT_RESET, 5);
 VALUE(RATECELL_HEADER_X_RATELIMIT_RESET_UNIX, 6);
 
+VALUE(RATECELL_CLIENT_LIST, 0);
+VALUE(RATECELL_CLIENT_FORWARDED, 1);
+VALUE(RATECELL_CLIENT_SINGLE, 2);
+VALUE(RATECELL_CLIENT_KEY_SIZE, 44);
+
 VALUE(RATECELL_VERSION_NUMBER,
       RATECELL_VERSION_MAJOR * 1000000 + RATECELL_VERSION_MINOR * 1000 + RATECELL_VERSION_PATCH);
 _Static_assert(sizeof RATECELL_VERSION_STRING >= sizeof "0.0.0", "RATECELL_VERSION_STRING is no version");
 _Static_assert(sizeof (ratecell_config)RATECELL_CONFIG_INIT == sizeof(ratecell_config),
                "RATECELL_CONFIG_INIT is no ratecell_config");
+_Static_assert(sizeof (ratecell_clients_config)RATECELL_CLIENTS_CONFIG_INIT == sizeof(ratecell_clients_config),
+               "RATECELL_CLIENTS_CONFIG_INIT is no ratecell_clients_config");
 
 FUNCTION(ratecell_version_number, uint32_t (*)(void));
 FUNCTION(ratecell_version_string, const char *(*)(void));
@@ -172,3 +198,7 @@ FUNCTION(ratecell_policy_explain, int32_t (*)(const char *, char *, size_t));
 FUNCTION(ratecell_header_name, const char *(*)(int32_t));
 FUNCTION(ratecell_limiter_header,
          int32_t (*)(const ratecell_limiter *, int32_t, const char *, const ratecell_decision *, char *, size_t));
+FUNCTION(ratecell_clients_new, int32_t (*)(const ratecell_clients_config *, ratecell_clients **));
+FUNCTION(ratecell_client_key,
+         int32_t (*)(const ratecell_clients *, const void *, size_t, const ratecell_line *, size_t, char *, size_t));
+FUNCTION(ratecell_clients_free, void (*)(ratecell_clients *));

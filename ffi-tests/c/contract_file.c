@@ -121,9 +121,9 @@ static void a_region_of_something_else_is_left_as_it_is(void) {
 
     check_case("a file that was cut");
     for (size_t part = 1; part < len; part += part < REGION_HEADER ? 73 : 997) {
-        /* Of one layer, the words after its fourth are zeros until the clock. */
+        /* The words after the checksum, the sixteenth, are zeros until the clock. */
         int32_t status = part < 16 ? RATECELL_EREGION_LAYOUT : RATECELL_EREGION_DAMAGED;
-        status = part < 8 ? RATECELL_EREGION_NONE : part >= 160 ? RATECELL_EREGION_SMALL : status;
+        status = part < 8 ? RATECELL_EREGION_NONE : part >= 128 ? RATECELL_EREGION_SMALL : status;
         stays(bytes, part, policy, NULL, status, "region");
     }
     stays(bytes, len - 1, policy, NULL, RATECELL_EREGION_SMALL, "too few");

@@ -1,4 +1,4 @@
-/* A region whose header was changed, in every word of it: told for what it is, or a region as before. */
+/* A region that was changed, in every word before its tables: told for what it is, or a region as before. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define POLICY "10/w & fixed_window 20/w start=first"
+#define LAYERS 2
 #define WORDS (REGION_HEADER / 8)
 
 /* What stands in the words of the header. The last of them are not used. */
@@ -36,8 +37,18 @@ static void goes_on(uint64_t *copy) {
     ratecell_limiter_free(limiter);
 }
 
+/* Beyond the header: of a policy that never changes, only the first record is read. */
+static int32_t expected_of_section(size_t word) {
+    size_t policy = region_policy_at(LAYERS) / 8, record = policy + 16;
+    int is_read = word <= policy || (word >= record && word < record + 256);
+    return is_read ? RATECELL_EREGION_DAMAGED : 0;
+}
+
 static int32_t expected(size_t word, uint64_t value) {
     int32_t status = RATECELL_EREGION_DAMAGED;
+    if (word >= WORDS) {
+        return expected_of_section(word);
+    }
     if (word == MAGIC) {
         status = RATECELL_EREGION_NONE;
     } else if (word == LAYOUT) {
@@ -82,13 +93,23 @@ static void every_word(void) {
     }
 }
 
+static void every_word_of_the_sections(void) {
+    for (size_t word = WORDS; word < region_tables_at(LAYERS) / 8; word++) {
+        check_case("word %zu", word);
+        changed(word, region[word] ^ UINT64_C(1) << word % 64);
+        changed(word, ~region[word]);
+    }
+}
+
 static void told_apart(void) {
     uint64_t *copy = another();
     check_case("another layout");
-    copy[LAYOUT] = 2;
-    REFUSED(copy, len, POLICY, NULL, RATECELL_EREGION_LAYOUT, "layout: 2; expected 1");
+    copy[LAYOUT] = 1;
+    REFUSED(copy, len, POLICY, NULL, RATECELL_EREGION_LAYOUT, "layout: 1; expected 2: open it with the version");
+    copy[LAYOUT] = 3;
+    REFUSED(copy, len, POLICY, NULL, RATECELL_EREGION_LAYOUT, "layout: 3; expected 2");
     copy[LAYOUT] = 0;
-    REFUSED(copy, len, POLICY, NULL, RATECELL_EREGION_LAYOUT, "layout: 0; expected 1");
+    REFUSED(copy, len, POLICY, NULL, RATECELL_EREGION_LAYOUT, "layout: 0; expected 2");
 
     check_case("the other byte order");
     copy[LAYOUT] = region[LAYOUT];
@@ -155,6 +176,7 @@ int main(void) {
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 3, 0, NULL), RATECELL_ALLOWED);
     ratecell_limiter_free(limiter);
     every_word();
+    every_word_of_the_sections();
     told_apart();
     of_any_length();
     of_no_region();

@@ -54,14 +54,15 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
     CHECK_U64(stats.slots, (room + 5) / 6 * 8);
-    CHECK(stats.bytes + REGION_HEADER == len);
+    size_t tables_at = region_tables_at(region_layers(policy));
+    CHECK_U64(stats.bytes + tables_at, len);
     ratecell_limiter_free(limiter);
 
-    /* Of zeros, none is written but those of the header. */
+    /* Of zeros, none is written of the tables. */
     memset(memory, 0, len);
-    memset((char *)memory + REGION_HEADER, 0x5A, 1);
+    memset((char *)memory + tables_at, 0x5A, 1);
     CHECK_STATUS(ratecell_region_init_zeroed(memory, len, policy, &config, &limiter), 0);
-    CHECK(((const char *)memory)[REGION_HEADER] == 0x5A);
+    CHECK(((const char *)memory)[tables_at] == 0x5A);
     CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, why, sizeof why), 0);
     ratecell_limiter_free(limiter);
 
@@ -96,7 +97,7 @@ static void no_size_of_no_region(void) {
     CHECK_U64(ratecell_region_max_keys(1 << 20, "0/s"), 0);
     CHECK_U64(ratecell_region_max_keys(1 << 20, "sliding_log 5/1h"), 0);
     CHECK_U64(ratecell_region_max_keys(0, POLICY), 0);
-    CHECK_U64(ratecell_region_max_keys(REGION_HEADER, POLICY), 0);
+    CHECK_U64(ratecell_region_max_keys(region_tables_at(1), POLICY), 0);
     CHECK(ratecell_region_max_keys(SIZE_MAX, POLICY) > UINT64_C(1) << 50);
 
     void *memory = region_memory(1 << 16);
@@ -153,13 +154,13 @@ static void what_differs_is_told(void) {
     } cases[] = {
 #define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full }
         { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected gcra" },
-        { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words: gcra" },
+        { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "of `6/m`; expected fixed of 1m" },
         { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "fixed of 1m, grain 0ns" },
         { "fixed_window 6/1m", "fixed_window 6/1m offset=7s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "grain 53s" },
         { "fixed_window 6/1m", "fixed_window 6/1m start=first", CONFIG(0, 0), RATECELL_EREGION_WORDS, "words" },
         { "sliding_window 6/1m", "sliding_window 6/30s", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected sliding of 30s" },
-        { "6/1m", "6/1m & 7/1h", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2" },
-        { "6/1m & 7/1h", "6/1m", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 2; expected 1" },
+        { "6/1m", "6/1m & 7/1h", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 1, of `6/m`; expected 2, of `6/m & 7/h`" },
+        { "6/1m & 7/1h", "6/1m", CONFIG(0, 0), RATECELL_EREGION_LAYERS, "number of layers: 2, of `6/m & 7/h`; expected 1, of `6/m`" },
         { "6/1m", "sliding_log 6/1m", CONFIG(0, 0), RATECELL_EREGION_NO_WORD, "sliding_log" },
         { "6/1m", "6/1m", CONFIG(23, 0), RATECELL_EREGION_MAX_KEYS, "max_keys: 60; expected 23" },
         { "6/1m", "6/1m", CONFIG(61, 0), RATECELL_EREGION_MAX_KEYS, "max_keys: 60; expected 61" },

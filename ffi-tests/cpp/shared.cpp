@@ -79,7 +79,7 @@ void what_differs_is_told() {
     } cases[] = {
         {"10/h", {}, RATECELL_EREGION_WORDS, "expected gcra"},
         {"fixed_window 10/d", {}, RATECELL_EREGION_WORDS, "words"},
-        {"fixed_window 10/h & 1/s", {}, RATECELL_EREGION_LAYERS, "number of layers: 1; expected 2"},
+        {"fixed_window 10/h & 1/s", {}, RATECELL_EREGION_LAYERS, "number of layers: 1, of `fixed_window 10/h`; expected 2"},
         {"fixed_window 10/h", {100, WhenFull::Evict}, RATECELL_EREGION_MAX_KEYS, "expected 100"},
         {"fixed_window 10/h", {0, WhenFull::Share}, RATECELL_EREGION_WHEN_FULL, "expected share"},
         {"sliding_log 10/h", {}, RATECELL_EREGION_NO_WORD, "sliding_log"},

@@ -7,6 +7,8 @@
 //! | [`guest`] | a limiter that attached to it, and the calls on it |
 
 use core::ptr;
+use std::path::Path;
+use std::{env, fs, process};
 
 use arbitrary::Arbitrary;
 use ratecell::ffi::ratecell_status::{
@@ -19,6 +21,8 @@ use ratecell::ffi::{
     ratecell_config, ratecell_policy_format, ratecell_region_attach, ratecell_region_explain,
     ratecell_region_init, ratecell_region_max_keys, ratecell_region_size,
 };
+
+use ratecell::{BuildError, Limiter, Region, RegionError, RegionField};
 
 mod guest;
 mod region;
@@ -104,6 +108,7 @@ impl Script {
                 ratecell_region_explain(memory.pointer(), len, text.as_ptr(), &config, buffer, buffer_len)
             }
         });
+        look_into(&memory, len);
         assert_eq!(memory.bytes()[..len], before, "expected who attaches to change nothing");
         match made {
             Err(status) => {
@@ -117,6 +122,49 @@ impl Script {
                 let mut guest = Guest::new(limiter, &memory, len, &text);
                 self.calls.iter().for_each(|call| guest.call(call));
             }
+        }
+    }
+}
+
+/// Who follows the region's own policy, and who reads it as a file, at which nothing may be written: they find the same.
+fn look_into(memory: &Memory, len: usize) {
+    // SAFETY: memory of at least that length, which outlives the limiter, and is used by atomics alone.
+    let shared = unsafe { ratecell::Memory::from_raw_parts(memory.pointer(), len) }.expect("aligned");
+    let follower = Limiter::following().attach(&shared);
+    // In memory, where there is a folder of it.
+    let folder = Path::new("/dev/shm");
+    let folder = if folder.is_dir() { folder.to_owned() } else { env::temp_dir() };
+    let file = folder.join(format!("ratecell-fuzz-{}", process::id()));
+    fs::write(&file, &memory.bytes()[..len]).expect("a file");
+    let region = Region::read(&file);
+    fs::remove_file(&file).expect("the file");
+    match (follower, region) {
+        (Ok(follower), Ok(region)) => {
+            assert!(follower.policy().resolved().eq(region.policy().resolved()), "{region:?}, {follower:?}");
+            for now in [0, 1 << 40, region.now_ns(), u64::MAX] {
+                let stats = region.stats_at(now);
+                assert_eq!(stats, follower.stats_at(now), "at {now}: expected one answer");
+                assert!(stats.live <= stats.slots && stats.bytes < len, "{stats:?} in {len} bytes");
+                let _ = follower.peek_at("key", now);
+            }
+        }
+        // A reader goes by the wall clock, whatever the region's is.
+        (
+            Err(BuildError::Region(RegionError::Differs {
+                field: RegionField::Boot | RegionField::TimeNamespace,
+                ..
+            })),
+            _,
+        ) => {}
+        // Where a file has no whole header, memory is only said to be too small.
+        (Err(BuildError::Region(RegionError::TooSmall { .. })), Err(BuildError::File { .. }))
+            if len < 512 => {}
+        (Err(follower), Err(BuildError::File { error, .. })) => {
+            assert_eq!(follower, BuildError::Region(error), "expected one reason");
+        }
+        (follower, region) => {
+            let (follower, region) = (follower.expect_err("refused"), region.expect_err("refused"));
+            assert_eq!(follower, region, "expected one reason");
         }
     }
 }

@@ -6,16 +6,19 @@
 //! | [`faults`] | what a call is given that it must refuse |
 //! | [`create`] | how a limiter is made |
 //! | [`world`] | the limiter, its twin and their time, and each call on them |
+//! | [`clients`] | the keys of clients, which need no limiter |
 //! | [`clocked`] | the calls that read the clock, on a limiter of their own |
 
 use arbitrary::Arbitrary;
 
+mod clients;
 mod clocked;
 mod create;
 mod faults;
 mod world;
 
 use crate::policies::{Number, PolicyText};
+use clients::Clients;
 use clocked::Clocked;
 use create::{Create, MaxKeys};
 use faults::Fault;
@@ -47,6 +50,7 @@ enum More {
         told: bool,
         fault: Fault,
     },
+    Clients(Clients),
 }
 
 /// Of the limiter, or of one that was before it.
@@ -141,6 +145,7 @@ impl Script {
                 More::Charge(check) => world.charge(check),
                 More::WithPolicy { policy, fault } => world.with_policy(&policy, fault),
                 More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
+                More::Clients(clients) => clients.run(),
             }
         }
         world.finish();

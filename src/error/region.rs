@@ -7,7 +7,7 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegionField {
-    /// How header and tables are laid out, which a version of the library may change, and the order of bytes.
+    /// How header and sections are laid out, which a version of the library may change, and the order of bytes.
     Layout,
     /// How many layers the policy has.
     Layers,
@@ -52,6 +52,13 @@ pub enum RegionError {
     NotARegion,
     /// It begins as a region does, but its header is not one that was ever written.
     Corrupt,
+    /// Its header is one that was written, but a section is not where or what it should be.
+    Section {
+        /// The section's number in the directory, and its kind; of one that is not there, the kind alone.
+        section: String,
+        /// What is wrong with it, and what was expected.
+        reason: String,
+    },
     /// It is a region of something else.
     Differs {
         /// What differs.
@@ -106,6 +113,12 @@ impl fmt::Display for RegionError {
             Self::Corrupt => {
                 f.write_str("the region's header is damaged: expected one that was written as a whole")
             }
+            Self::Section { section, reason } => write!(f, "the region's section {section}: {reason}"),
+            Self::Differs { field: RegionField::Layout, held, asked } => write!(
+                f,
+                "the region's layout: {held}; expected {asked}: open it with the version of ratecell that made it, or \
+                 delete the file or make the memory a region anew, with which all limits begin anew"
+            ),
             Self::Differs { field, held, asked } => {
                 write!(f, "the region's {field}: {held}; expected {asked}")
             }
@@ -121,3 +134,8 @@ impl fmt::Display for RegionError {
 }
 
 impl core::error::Error for RegionError {}
+
+/// What a policy has, and the policy.
+pub(crate) fn of_policy(what: impl fmt::Display, policy: impl fmt::Display) -> String {
+    format!("{what}, of `{policy}`")
+}

@@ -6,7 +6,7 @@ use core::mem::offset_of;
 use super::flags::RATECELL_ZEROED;
 use super::pointer;
 use super::ratecell_status;
-use super::ratecell_status::{RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_ESIZE};
+use super::ratecell_status::RATECELL_ECONFIG;
 use crate::limiter::LimiterBuilder;
 use crate::table::WhenFull;
 
@@ -72,9 +72,6 @@ use ratecell_when_full::*;
 
 /// The size of the first version.
 const OLDEST: usize = offset_of!(ratecell_config, why_len) + size_of::<usize>();
-/// More than any version will have: beyond it a size is garbage, and not followed.
-const LARGEST: usize = 4096;
-
 impl ratecell_config {
     /// The caller's config as this version's; what an older one lacks is 0.
     ///
@@ -82,27 +79,8 @@ impl ratecell_config {
     /// If `config` is neither NULL nor misaligned, it points to a size, and that many bytes are there that
     /// nobody changes during the call.
     pub(super) unsafe fn read(config: *const Self) -> Result<Self, ratecell_status> {
-        if config.is_null() {
-            return Ok(Self::default());
-        }
-        // SAFETY: the caller's word; the size stands first, and is aligned as the whole.
-        let size = *unsafe { pointer::input(config.cast::<usize>()) }?;
-        if size < OLDEST {
-            return Err(RATECELL_ESIZE);
-        }
-        if size > LARGEST {
-            return Err(RATECELL_E2BIG);
-        }
-        // SAFETY: the caller's word, by the size.
-        let theirs = unsafe { pointer::inputs(config.cast::<u8>(), size) }?;
-        let (known, newer) = theirs.split_at(size.min(size_of::<Self>()));
-        if newer.iter().any(|byte| *byte != 0) {
-            return Err(RATECELL_E2BIG);
-        }
-        let mut own = Self::default();
-        // SAFETY: `known` is no longer than a config, whose fields are integers and pointers: any bytes are values.
-        unsafe { core::ptr::copy_nonoverlapping(known.as_ptr(), (&raw mut own).cast(), known.len()) };
-        Ok(own)
+        // SAFETY: the caller's word; a config's fields are integers and raw pointers.
+        unsafe { pointer::sized(config, Self::default(), OLDEST) }
     }
 
     pub(super) fn apply(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, ratecell_status> {

@@ -1,14 +1,10 @@
 //! The life of a limiter, and what it says of itself.
 
 use core::ffi::c_char;
-use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::UNIX_EPOCH;
 
-use super::policy::{self, PolicyRefusal};
-use super::ratecell_status::RATECELL_EPANIC;
-use super::{pointer, ratecell_config, ratecell_status, status, text};
-use crate::error::BuildError;
+use super::why::{Refusal, explained, guarded};
+use super::{pointer, policy, ratecell_config, ratecell_status, status, text};
 use crate::limiter::Limiter;
 use ratecell_core::Policy;
 
@@ -16,38 +12,6 @@ use ratecell_core::Policy;
 #[derive(Debug)]
 pub struct ratecell_limiter {
     pub(super) limiter: Limiter,
-}
-
-/// Why nothing was made: the status, and what is said of it.
-pub(super) struct Refusal {
-    status: ratecell_status,
-    why: Cow<'static, str>,
-}
-
-impl From<ratecell_status> for Refusal {
-    fn from(status: ratecell_status) -> Self {
-        Self { status, why: status.text().to_string_lossy() }
-    }
-}
-
-impl From<BuildError> for Refusal {
-    fn from(error: BuildError) -> Self {
-        let why = error.to_string().into();
-        Self { status: error.into(), why }
-    }
-}
-
-impl From<PolicyRefusal> for Refusal {
-    fn from(refusal: PolicyRefusal) -> Self {
-        Self { status: refusal.status(), why: refusal.to_string().into() }
-    }
-}
-
-/// Runs what may allocate and is not made for the check path: a bug there is a status, not the end of the
-/// caller's process.
-pub(super) fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -> i32 {
-    // Unwinding leaves nothing half-built: outputs are written last.
-    status::code(catch_unwind(AssertUnwindSafe(construct)).unwrap_or(Err(RATECELL_EPANIC)))
 }
 
 /// Makes a limiter and hands it over, or says in the config's `why` what was wrong. `flags` are the config's that
@@ -65,25 +29,11 @@ pub(super) unsafe fn make(
         // SAFETY: the caller's word.
         let (config, out) = unsafe { (ratecell_config::read(config)?, pointer::output(limiter)?) };
         // SAFETY: the caller's word.
-        let made = unsafe { explained(&config, |config| construct(&config.with_flags(flags)?)) }?;
+        let made =
+            unsafe { explained(config.why, config.why_len, || construct(&config.with_flags(flags)?)) }?;
         out.write(Box::into_raw(Box::new(ratecell_limiter { limiter: made })));
         Ok(())
     })
-}
-
-/// Runs `construct`, and writes into the config's `why` what it says of a refusal.
-///
-/// # Safety
-/// As the header's preamble has it.
-pub(super) unsafe fn explained<T>(
-    config: &ratecell_config,
-    construct: impl FnOnce(&ratecell_config) -> Result<T, Refusal>,
-) -> Result<T, ratecell_status> {
-    // SAFETY: the caller's word.
-    let why = unsafe { pointer::outputs(config.why.cast::<u8>(), config.why_len) }?;
-    let made = construct(config);
-    text::write_start(made.as_ref().map_or_else(|refusal| &*refusal.why, |_| ""), why);
-    made.map_err(|refusal| refusal.status)
 }
 
 /// Make a limiter of a policy, with all its memory.
@@ -189,15 +139,4 @@ pub unsafe extern "C" fn ratecell_limiter_epoch(limiter: *const ratecell_limiter
         let epoch = limiter.limiter.epoch().duration_since(UNIX_EPOCH).unwrap_or_default();
         out.write(u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX));
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_a_status() {
-        assert_eq!(guarded(|| panic!("on purpose")), RATECELL_EPANIC as i32);
-        assert_eq!(guarded(|| Ok(())), 0);
-    }
 }

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 
 use super::ratecell_status;
-use super::ratecell_status::{RATECELL_EALIGN, RATECELL_EINVAL, RATECELL_ESIZE};
+use super::ratecell_status::{RATECELL_E2BIG, RATECELL_EALIGN, RATECELL_EINVAL, RATECELL_ESIZE};
 
 /// A pointer that is neither NULL nor misaligned.
 #[inline(always)]
@@ -87,6 +87,43 @@ pub(super) unsafe fn outputs<'a, T>(
     // SAFETY: not NULL, aligned, no larger than a slice can be, memory that need not be initialised, and
     // for the rest the caller's word.
     checked(pointer).map(|_| unsafe { core::slice::from_raw_parts_mut(pointer.cast(), count) })
+}
+
+/// More than the struct of any version will have: beyond it a size is garbage, and not followed.
+const LARGEST: usize = 4096;
+
+/// The caller's struct, which begins with its size, as this version's: what an older one lacks is the default's, and
+/// what a newer one has must be 0. `oldest` is the size of the first version. NULL is the default.
+///
+/// # Safety
+/// All bytes are values of `T`. If `theirs` is neither NULL nor misaligned, it points to a size, and that many bytes are
+/// there that nobody changes during the call.
+pub(super) unsafe fn sized<T: Copy>(
+    theirs: *const T,
+    default: T,
+    oldest: usize,
+) -> Result<T, ratecell_status> {
+    if theirs.is_null() {
+        return Ok(default);
+    }
+    // SAFETY: the caller's word; the size stands first, and is aligned as the whole.
+    let size = *unsafe { input(theirs.cast::<usize>()) }?;
+    if size < oldest {
+        return Err(RATECELL_ESIZE);
+    }
+    if size > LARGEST {
+        return Err(RATECELL_E2BIG);
+    }
+    // SAFETY: the caller's word, by the size.
+    let theirs = unsafe { inputs(theirs.cast::<u8>(), size) }?;
+    let (known, newer) = theirs.split_at(size.min(size_of::<T>()));
+    if newer.iter().any(|byte| *byte != 0) {
+        return Err(RATECELL_E2BIG);
+    }
+    let mut own = default;
+    // SAFETY: `known` is no longer than a `T`, of which any bytes are a value.
+    unsafe { core::ptr::copy_nonoverlapping(known.as_ptr(), (&raw mut own).cast(), known.len()) };
+    Ok(own)
 }
 
 /// # Safety

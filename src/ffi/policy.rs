@@ -3,8 +3,8 @@
 use core::ffi::{CStr, c_char};
 use core::fmt;
 
-use super::limiter::Refusal;
 use super::ratecell_status::RATECELL_EPOLICY_SYNTAX;
+use super::why::Refusal;
 use super::{pointer, ratecell_status, text};
 use ratecell_core::Policy;
 use ratecell_core::PolicyError;

@@ -4,9 +4,10 @@ use core::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
 use super::flags::RATECELL_ZEROED;
-use super::limiter::{Refusal, explained, make};
+use super::limiter::make;
 use super::policy;
 use super::ratecell_status::RATECELL_ECONFIG;
+use super::why::{Refusal, explained};
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
 use crate::memory::Memory;
@@ -14,6 +15,9 @@ use crate::memory::Memory;
 /// # Safety
 /// As the header's preamble has it.
 unsafe fn builder(policy: *const c_char, config: &ratecell_config) -> Result<LimiterBuilder, Refusal> {
+    if policy.is_null() {
+        return Ok(config.apply(Limiter::following())?);
+    }
     // SAFETY: the caller's word.
     Ok(config.apply(Limiter::builder(unsafe { policy::read(policy) }?))?)
 }
@@ -62,7 +66,7 @@ pub unsafe extern "C" fn ratecell_region_size(
     // SAFETY: as the header's preamble has it.
     let bytes = unsafe {
         ratecell_config::read(config).and_then(|config| {
-            explained(&config, |config| {
+            explained(config.why, config.why_len, || {
                 Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?)
             })
         })
@@ -76,8 +80,8 @@ pub unsafe extern "C" fn ratecell_region_size(
 /// ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
 /// keys as it holds, which the slots of ratecell_limiter_stats are 4/3 of.
 ///
-/// With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for the
-/// header, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
+/// With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for what
+/// stands before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
 /// never checked.
 ///
 /// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
@@ -109,11 +113,12 @@ pub unsafe extern "C" fn ratecell_region_init(
 /// Make a limiter in a region that is there, made by any process, at any address.
 ///
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
-/// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
+/// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
+/// limiter follows the one that the region was made with.
 ///
 /// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
 /// Errors: as ratecell_region_init, and RATECELL_EREGION_....
-/// NULL: config may be, for what the region has.
+/// NULL: policy may be, for the region's; config, for what the region has.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
 #[must_use]
@@ -132,7 +137,7 @@ pub unsafe extern "C" fn ratecell_region_attach(
 }
 
 /// Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty
-/// or all zeros.
+/// or all zeros. Without a policy no region is made: the limiter follows the policy of the one that is there.
 ///
 /// A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
 /// the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
@@ -141,7 +146,7 @@ pub unsafe extern "C" fn ratecell_region_attach(
 ///
 /// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
 /// Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; the config's why says more.
-/// NULL: config may be, for the defaults, or for what the file has.
+/// NULL: policy may be, for the file's; config, for the defaults, or for what the file has.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
 #[must_use]

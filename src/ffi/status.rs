@@ -193,6 +193,7 @@ impl From<BuildError> for ratecell_status {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
+            BuildError::NoPolicy => RATECELL_EINVAL,
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Policy(error) => error.kind().into(),
@@ -216,7 +217,7 @@ impl From<RegionError> for ratecell_status {
         match error {
             RegionError::TooSmall { .. } => RATECELL_EREGION_SMALL,
             RegionError::NotARegion => RATECELL_EREGION_NONE,
-            RegionError::Corrupt => RATECELL_EREGION_DAMAGED,
+            RegionError::Corrupt | RegionError::Section { .. } => RATECELL_EREGION_DAMAGED,
             RegionError::Differs { field, .. } => match field {
                 RegionField::Layout => RATECELL_EREGION_LAYOUT,
                 RegionField::Layers => RATECELL_EREGION_LAYERS,

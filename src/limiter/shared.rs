@@ -1,17 +1,18 @@
 //! Limiters whose tables other processes use too: in memory that they share, or in a file.
 
+use core::fmt;
 use std::path::Path;
 
 use super::{LayerTable, Limiter, LimiterBuilder};
-use crate::error::{BuildError, RegionError, RegionField};
+use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
-use crate::region::{self, Header, Medium, TABLES_AT, Terms};
+use crate::region::{self, Header, Medium, Terms};
 use crate::table::{Table, keys_in};
-use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
 use ratecell_core::algorithm::{Pack, Packing};
 use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
+use ratecell_core::{Policy, PolicyError};
 
 /// In memory that processes share, and in files.
 ///
@@ -20,7 +21,8 @@ use ratecell_core::with_kernel;
 /// while others go on with theirs: a GCRA rate is then told in the region's ticks, rounded so that it is
 /// never exceeded, which [`Resolved::emission`](crate::Resolved::emission) says; a limit may be as high as
 /// the counts are wide, and they are as wide as the horizon allows. A GCRA that heals judges by the burst that the
-/// region was made with, so there a burst may shrink but not grow.
+/// region was made with, so there a burst may shrink but not grow. A limiter that is begun by
+/// [`Limiter::following`] has the policy that the region was made with.
 ///
 /// ```
 /// use ratecell::{Limiter, Memory, Policy};
@@ -31,23 +33,26 @@ use ratecell_core::with_kernel;
 /// let there = builder.attach(&memory)?;      // in a process forked off
 /// assert_eq!(here.check_at("user:42", 2, 0).remaining(), 1);
 /// assert_eq!(there.check_at("user:42", 1, 0).remaining(), 0);
+///
+/// let follower = Limiter::following().attach(&memory)?;
+/// assert_eq!(follower.policy().to_string(), "3/h");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl LimiterBuilder {
     /// The bytes of memory that [`init`](Self::init) takes for `max_keys`.
     ///
     /// # Errors
-    /// `max_keys` is 0 or more than memory holds; or the policy has a `sliding_log`.
+    /// `max_keys` is 0 or more than memory holds; the policy has a `sliding_log`, or there is none.
     pub fn region_bytes(&self) -> Result<usize, BuildError> {
-        region::size(&self.wide()?.1)
+        region::size(&self.new_region()?.1)
     }
 
     /// The most keys that have room in a region of `len` bytes.
     ///
     /// # Errors
-    /// The policy has a `sliding_log`, or not one key has room.
+    /// The policy has a `sliding_log`, or there is none; or not one key has room.
     pub fn max_keys_in(&self, len: usize) -> Result<usize, BuildError> {
-        let layers = self.wide()?.1.packings.len();
+        let layers = self.new_region()?.1.packings.len();
         match region::buckets_in(layers, len) {
             0 => {
                 let needed = region::bytes(layers, 1).unwrap_or(usize::MAX);
@@ -61,21 +66,21 @@ impl LimiterBuilder {
     /// may be using it. Unless `max_keys` was called, there is room for as many keys as `memory` holds.
     ///
     /// # Errors
-    /// The memory is too small, the policy has a `sliding_log`, or the system has no random bytes.
+    /// The memory is too small; the policy has a `sliding_log`, or there is none; or the system has no random bytes.
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
-        let (policy, terms) = self.wide()?;
+        let (policy, terms) = self.new_region()?;
         let header = region::init(memory, terms)?;
         limiter(policy, memory, header)
     }
 
-    /// [`init`](Self::init) of memory that is all zeros, as fresh pages are: it is not written but for the header,
-    /// so that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never
+    /// [`init`](Self::init) of memory that is all zeros, as fresh pages are: it is not written but for what stands
+    /// before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never
     /// checked.
     ///
     /// # Errors
     /// As [`init`](Self::init).
     pub fn init_zeroed(self, memory: &Memory) -> Result<Limiter, BuildError> {
-        let (policy, terms) = self.wide()?;
+        let (policy, terms) = self.new_region()?;
         let header = region::init_zeroed(memory, terms)?;
         limiter(policy, memory, header)
     }
@@ -103,34 +108,50 @@ impl LimiterBuilder {
     ///
     /// # Errors
     /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
-    /// else is left as it is.
+    /// else is left as it is; and where there is no policy, one that is absent or holds nothing, too.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Limiter, BuildError> {
         let path = path.as_ref();
-        let (_, terms) = self.wide()?;
+        let terms = match &self.policy {
+            Some(policy) => Some(self.wide(policy)?.1),
+            None => None,
+        };
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
             let policy = self.fitted(&header)?;
             let limiter = limiter(policy, &memory, header)?;
             region::note(&memory)?;
             Ok(limiter)
         });
-        opened.map_err(|error| match error {
-            BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },
-            other => other,
-        })
+        opened.map_err(|error| of_file(path, error))
     }
 
     /// The policy as it is packed in a new region, and what it asks of one.
-    fn wide(&self) -> Result<(Policy, Terms), BuildError> {
-        let policy = self.policy.repacked(|_| Pack::Wide)?;
-        let terms =
-            Terms { packings: packings(&policy)?, max_keys: self.max_keys, when_full: self.when_full };
-        Ok((policy, terms))
+    fn new_region(&self) -> Result<(Policy, Terms), BuildError> {
+        self.wide(self.policy.as_ref().ok_or(BuildError::NoPolicy)?)
     }
 
-    /// The policy in the words of a region.
-    fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
-        header.agrees(&self.wide()?.1)?;
-        fit(&self.policy, &header.packings)
+    /// `policy` as it is packed in a new region, and what is asked of one.
+    fn wide(&self, policy: &Policy) -> Result<(Policy, Terms), BuildError> {
+        let wide = policy.repacked(|_| Pack::Wide)?;
+        let terms = Terms {
+            packings: packings(&wide)?,
+            policy: policy.to_string(),
+            max_keys: self.max_keys,
+            when_full: self.when_full,
+        };
+        Ok((wide, terms))
+    }
+
+    /// The policy, or that of the region, in the words of the region.
+    pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
+        let policy = match &self.policy {
+            Some(policy) => policy,
+            None => &header.policy.parse().map_err(|error: PolicyError| RegionError::Section {
+                section: "policy".to_owned(),
+                reason: error.to_string(),
+            })?,
+        };
+        header.agrees(&self.wide(policy)?.1)?;
+        fit(policy, &header.packings, &header.policy)
     }
 }
 
@@ -146,10 +167,11 @@ impl Limiter {
     pub fn with_policy(&self, policy: Policy) -> Result<Self, BuildError> {
         let held = packings(&self.policy)?;
         if policy.layers().len() != held.len() {
-            let (held, asked) = (held.len().to_string(), policy.layers().len().to_string());
+            let asked = of_policy(policy.layers().len(), &policy);
+            let held = of_policy(held.len(), &self.policy);
             return Err(RegionError::Differs { field: RegionField::Layers, held, asked }.into());
         }
-        let policy = fit(&policy, &held)?;
+        let policy = fit(&policy, &held, &self.policy)?;
         let tables = self.layers.iter().filter_map(|layer| match layer {
             LayerTable::Words(_, table) => Some(table.clone()),
             LayerTable::Logs(..) => None,
@@ -162,18 +184,31 @@ impl Limiter {
 
 /// The limiter of a policy in a region that it fits.
 fn limiter(policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
-    let bytes = <Table>::bytes(header.buckets);
-    let table = |number: usize| {
-        let at = bytes.and_then(|bytes| bytes.checked_mul(number)?.checked_add(TABLES_AT));
-        at.and_then(|at| Table::in_memory(memory, at, header.buckets, header.when_full))
-    };
-    let layers = kernels(&policy)?.into_iter().enumerate().map(|(number, kernel)| {
-        let table = table(number);
-        let too_small = || RegionError::TooSmall { needed: header.bytes, len: memory.len() };
-        Ok(LayerTable::Words(kernel, table.ok_or_else(too_small)?))
-    });
-    let layers = layers.collect::<Result<_, BuildError>>()?;
+    let layers = tables(&policy, memory, &header)?.into_iter();
+    let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
     Ok(Limiter { policy, layers, clock: header.clock, secret: header.secret })
+}
+
+/// The layers of a policy that a region fits, each with its table there.
+pub(super) fn tables(
+    policy: &Policy,
+    memory: &Memory,
+    header: &Header,
+) -> Result<Vec<(Kernel, Table)>, BuildError> {
+    let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
+    let layers = kernels(policy)?.into_iter().zip(&header.directory.tables).map(|(kernel, parts)| {
+        let table = Table::in_memory(memory, *parts, header.when_full);
+        Ok((kernel, table.ok_or_else(too_small)?))
+    });
+    layers.collect()
+}
+
+/// An error of the region in the file at `path`.
+pub(super) fn of_file(path: &Path, error: BuildError) -> BuildError {
+    match error {
+        BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },
+        other => other,
+    }
 }
 
 fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {
@@ -190,10 +225,10 @@ fn packings(policy: &Policy) -> Result<Vec<Packing>, RegionError> {
     Ok(kernels(policy)?.iter().map(packing).collect())
 }
 
-/// `policy` in words that are `held`, as many as it has layers.
-fn fit(policy: &Policy, held: &[Packing]) -> Result<Policy, BuildError> {
+/// `policy` in words that are `held`, as many as it has layers; of `holder`, a policy of theirs.
+fn fit(policy: &Policy, held: &[Packing], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
     let differs = |held: &Packing, asked: &Packing| {
-        let (held, asked) = (described(held), described(asked));
+        let (held, asked) = (of_policy(described(held), holder), of_policy(described(asked), policy));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
     // Before its words are asked to be as those: of another kind, or window, they would be refused for a number.

@@ -2,7 +2,6 @@
 
 use super::states::{Logs, States, Words};
 use crate::error::BuildError;
-use crate::memory::Memory;
 use crate::table::log::LogTable;
 use crate::table::{Extent, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
@@ -15,7 +14,7 @@ impl LayerTable {
     /// With all its memory, for this process.
     pub(super) fn alone(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
         Ok(match plan {
-            Plan::Word(kernel) => Self::Words(kernel, alone(max_keys, when_full)?),
+            Plan::Word(kernel) => Self::Words(kernel, Table::private(buckets_for(max_keys)?, when_full)?),
             Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
         })
     }
@@ -98,11 +97,4 @@ impl Logs for LogTable {
     fn forget(&self, h: u64) -> bool {
         self.forget(h)
     }
-}
-
-/// A table in memory of its own.
-fn alone(max_keys: usize, when_full: WhenFull) -> Result<Table, BuildError> {
-    let buckets = buckets_for(max_keys)?;
-    let memory = Memory::private(<Table>::bytes(buckets).ok_or_else(BuildError::too_large)?)?;
-    Table::in_memory(&memory, 0, buckets, when_full).ok_or_else(BuildError::too_large)
 }

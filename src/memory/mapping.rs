@@ -60,6 +60,15 @@ impl Block {
         Ok(block)
     }
 
+    /// The first `len` bytes of a file for reading alone: by relaxed loads, and never by a store, which would end the
+    /// process.
+    pub(super) fn of_file_to_read(file: &File, len: usize) -> Result<Self, MemoryError> {
+        Self::mapped(len, 0, |len| {
+            // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
+            unsafe { mmap(core::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, 0) }
+        })
+    }
+
     /// Where the bytes begin: at a page.
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start

@@ -14,14 +14,23 @@ use crate::error::RegionError;
 
 const STICKY: u32 = 0o1000;
 
+/// What a file is opened for, and how that is said.
+#[derive(Clone, Copy)]
+pub(super) struct Purpose(Access, &'static str);
+
+/// To limit by it.
+pub(super) const USE: Purpose = Purpose(Access::READ_OK.union(Access::WRITE_OK), "read and write");
+/// To look into it.
+pub(super) const READ: Purpose = Purpose(Access::READ_OK, "read");
+
 /// The error of opening the file at `path`; of a permission that is missing, with what was found and what was
 /// expected.
-pub(super) fn refusal(path: &Path, error: &io::Error) -> RegionError {
+pub(super) fn refusal(path: &Path, error: &io::Error, purpose: Purpose) -> RegionError {
     let refused = RegionError::io("be opened", error);
     if error.kind() != io::ErrorKind::PermissionDenied {
         return refused;
     }
-    let why = directory(path).or_else(|| link(path)).unwrap_or_else(|| file(path));
+    let why = directory(path).or_else(|| link(path)).unwrap_or_else(|| file(path, purpose));
     refused.because(&why)
 }
 
@@ -77,7 +86,7 @@ fn link(path: &Path) -> Option<String> {
 }
 
 /// What is there, or what keeps a file from being made.
-fn file(path: &Path) -> String {
+fn file(path: &Path, Purpose(access, verbs): Purpose) -> String {
     let user = geteuid().as_raw();
     let folder = folder(path);
     let Ok(metadata) = fs::metadata(path) else {
@@ -87,8 +96,8 @@ fn file(path: &Path) -> String {
              {user} may make one"
         );
     };
-    if denies(path, Access::READ_OK | Access::WRITE_OK) {
-        return format!("the file is {}; expected one that user {user} may read and write", Kept(&metadata));
+    if denies(path, access) {
+        return format!("the file is {}; expected one that user {user} may {verbs}", Kept(&metadata));
     }
     let setting = setting("fs/protected_regular");
     format!(

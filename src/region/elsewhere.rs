@@ -7,10 +7,8 @@ use core::convert::Infallible;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
-use crate::table::{Secret, WhenFull};
+use crate::table::{Parts, Secret, WhenFull};
 use ratecell_core::algorithm::Packing;
-
-pub(crate) const TABLES_AT: usize = 512;
 
 const REFUSED: RegionError = RegionError::Unsupported;
 
@@ -18,6 +16,7 @@ const REFUSED: RegionError = RegionError::Unsupported;
 #[expect(dead_code, reason = "no region is made on these terms")]
 pub(crate) struct Terms {
     pub(crate) packings: Vec<Packing>,
+    pub(crate) policy: String,
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
 }
@@ -29,13 +28,25 @@ pub(crate) enum Medium {
 
 /// None can be made.
 pub(crate) struct Header {
-    pub(crate) bytes: usize,
-    pub(crate) buckets: usize,
+    pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<Packing>,
+    pub(crate) policy: String,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
     never: Infallible,
+}
+
+pub(crate) struct Directory {
+    pub(crate) bytes: usize,
+    pub(crate) tables: Vec<Parts>,
+    never: Infallible,
+}
+
+impl Directory {
+    pub(crate) fn buckets(&self) -> usize {
+        match self.never {}
+    }
 }
 
 impl Header {
@@ -75,16 +86,13 @@ pub(crate) fn note(_: &Memory) -> Result<(), RegionError> {
 pub(crate) mod file {
     use std::path::Path;
 
-    #[cfg(feature = "capi")]
-    use super::RegionError;
     use super::{BuildError, Header, Memory, REFUSED, Terms};
 
-    pub(crate) fn open(_: &Path, _: Terms) -> Result<(Memory, Header), BuildError> {
+    pub(crate) fn open(_: &Path, _: Option<Terms>) -> Result<(Memory, Header), BuildError> {
         Err(REFUSED.into())
     }
 
-    #[cfg(feature = "capi")]
-    pub(crate) fn inspect(_: &Path) -> Result<Header, RegionError> {
-        Err(REFUSED)
+    pub(crate) fn read(_: &Path) -> Result<(Memory, Header), BuildError> {
+        Err(REFUSED.into())
     }
 }

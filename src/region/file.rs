@@ -7,11 +7,11 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, flock};
 use rustix::io::Errno;
 
-use super::access::refusal;
-use super::header::{Header, WORDS, Words};
+use super::access::{READ, USE, refusal};
+use super::header::{Head, Header, WORDS, Words};
 use super::{Medium, Terms, attach, init_zeroed, size};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::memory::Memory;
@@ -19,15 +19,23 @@ use crate::memory::Memory;
 /// How long to wait for a process that makes the file: one that has stopped must not stop the others.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Attaches to the region in the file at `path`, and makes it if the file is absent or holds nothing.
+/// Attaches to the region in the file at `path`, and makes it if the file is absent or holds nothing. Without terms
+/// none is made.
 ///
 /// A region that is whole is attached to without a lock. It is locked to be made, and to have its clock go
 /// on after the machine has started anew; a process killed at either leaves a file of zeros, or a region with
 /// the clock it had.
-pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildError> {
+pub(crate) fn open(path: &Path, terms: Option<Terms>) -> Result<(Memory, Header), BuildError> {
+    let Some(terms) = terms else {
+        let file = regular(to_write().open(path)).map_err(|error| refusal(path, &error, USE))?;
+        return find(&file).or_else(|_| {
+            let _locked = Locked::new(&file).map_err(|error| RegionError::io("be locked", &error))?;
+            find_or_carry_over(&file)
+        });
+    };
     // Before there is a file: of terms that no file can be made on, none is left.
     let len = size(&terms)?;
-    let file = regular(found_or_made(path)).map_err(|error| refusal(path, &error))?;
+    let file = regular(found_or_made(path)).map_err(|error| refusal(path, &error, USE))?;
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
@@ -39,15 +47,27 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
         let header = init_zeroed(&memory, terms)?;
         return Ok((memory, header));
     }
-    match find(&file) {
-        Err(BuildError::Region(RegionError::Differs { field: RegionField::Boot, .. })) => {
-            let header = read(&file)?;
-            let memory = Memory::of_file(&file, header.bytes)?;
-            header.carry_over(&memory)?;
-            Ok((memory, header))
-        }
-        found => found,
-    }
+    find_or_carry_over(&file)
+}
+
+/// What the file at `path` holds, in memory that can only be read. The process needs no right to write the file, and
+/// nothing is written. Where the region's clock is not of this boot, or of another time namespace, it goes on by the wall
+/// clock, as for whoever opens it next.
+pub(crate) fn read(path: &Path) -> Result<(Memory, Header), BuildError> {
+    // A pipe without a writer would be waited for.
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = regular(OpenOptions::new().read(true).custom_flags(at_once).open(path));
+    let file = opened.map_err(|error| refusal(path, &error, READ))?;
+    let (memory, header, words) = look(&file)?;
+    let clock = header.clock_of(&words, Medium::File).unwrap_or(header.clock);
+    Ok((memory, Header { clock, ..header }))
+}
+
+/// How a file is opened that is to be used.
+fn to_write() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    options
 }
 
 /// How often a file that others make and remove at the same time is looked for.
@@ -56,8 +76,8 @@ const ATTEMPTS: usize = 100;
 /// Opens the file at `path`, or makes it. O_CREAT is asked for only where nothing is there: on a file of another user
 /// in a sticky directory the kernel refuses it, whatever the file's mode (fs.protected_regular).
 fn found_or_made(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
+    let mut options = to_write();
+    options.mode(0o600);
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for _ in 0..ATTEMPTS {
         match options.clone().open(path) {
@@ -83,14 +103,37 @@ fn regular(opened: io::Result<File>) -> io::Result<File> {
 
 /// The region in a file, if it is a whole one of this boot.
 fn find(file: &File) -> Result<(Memory, Header), BuildError> {
-    // Before anything of the file is mapped: a file that is no region is not touched.
-    let memory = Memory::of_file(file, read(file)?.bytes)?;
+    let memory = Memory::of_file(file, bytes(file)?)?;
     let header = attach(&memory, Medium::File)?;
     Ok((memory, header))
 }
 
-fn read(file: &File) -> Result<Header, RegionError> {
-    whole(file, &words(file))
+/// The region in a file that is locked; its clock goes on here, if it is of another boot.
+fn find_or_carry_over(file: &File) -> Result<(Memory, Header), BuildError> {
+    match find(file) {
+        Err(BuildError::Region(RegionError::Differs { field: RegionField::Boot, .. })) => {
+            let memory = Memory::of_file(file, bytes(file)?)?;
+            let (header, _) = Header::read(&memory)?;
+            header.carry_over(&memory)?;
+            Ok((memory, header))
+        }
+        found => found,
+    }
+}
+
+/// The region in a file, in memory that can only be read.
+fn look(file: &File) -> Result<(Memory, Header, Words), BuildError> {
+    let memory = Memory::of_file_to_read(file, bytes(file)?)?;
+    let (header, words) = Header::read(&memory)?;
+    Ok((memory, header, words))
+}
+
+/// The bytes of the region in a file, if all of them are there. Found before anything of the file is mapped: a file that
+/// is no region is not touched, and of one that was cut nothing is missing from a mapping.
+fn bytes(file: &File) -> Result<usize, RegionError> {
+    let Head { bytes, .. } = Head::of_words(&words(file))?;
+    let len = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+    if bytes > len { Err(RegionError::TooSmall { needed: bytes, len }) } else { Ok(bytes) }
 }
 
 /// The words at the start of a file; zeros where it has none.
@@ -108,16 +151,6 @@ fn words(file: &File) -> Words {
         *word = u64::from_ne_bytes(*bytes);
     }
     words
-}
-
-/// The header that the words of a file are, of a region that is all there.
-fn whole(file: &File, words: &Words) -> Result<Header, RegionError> {
-    let header = Header::of_words(words)?;
-    let len = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-    if header.bytes > len {
-        return Err(RegionError::TooSmall { needed: header.bytes, len });
-    }
-    Ok(header)
 }
 
 /// The lock of a file, while this lives. It is given back by name: a mapping keeps what was opened open, and so

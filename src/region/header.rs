@@ -1,10 +1,13 @@
-//! The header: 64 words, of which the first says that there is one.
+//! The header: 64 words, of which the first says that there is a region.
 //!
 //! | words | what |
 //! | --- | --- |
 //! | 0 | `RATECELL`, written last |
-//! | 1 to 15 | layout, sizes, epoch, secret, and a checksum over 1 to 47 |
-//! | 16 to 47 | the packing of each layer |
+//! | 1 to 6 | layout, bytes of the region, `when_full`, epoch, secret |
+//! | 7 to 13 | zeros |
+//! | 14 | a checksum over the directory |
+//! | 15 | a checksum over 1 to 47 |
+//! | 16 to 47 | zeros |
 //! | 48 to 56 | the clock: which of two copies counts, and the copies |
 //! | 57 to 60 | what was last seen of the boot of each copy; zeros where that is unknown |
 //!
@@ -12,26 +15,26 @@
 //! not count is written, and then counts, so that no moment is without a clock. Each opening of a file notes the
 //! time that it saw.
 
-use siphasher::sip::SipHasher13;
-
 use super::boot::{Boot, Medium, Relation, Sight};
-use super::{TABLES_AT, bytes};
+use super::directory::{self, Directory, SECTIONS_AT};
+use super::{checksum, load, packings, policy, store};
 use crate::clock::{Clock, Reading};
 use crate::error::{RegionError, RegionField};
 use crate::memory::{Array, Memory};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 use crate::table::{Secret, WhenFull};
 use ratecell_core::algorithm::Packing;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"RATECELL");
-/// Of header and tables. Whoever changes what a bit of either means counts it up.
-const LAYOUT: u64 = 1;
+/// Of header, directory and sections. Whoever changes what a bit of the first two means counts it up; of a section, its
+/// form.
+const LAYOUT: u64 = 2;
 
-pub(super) const WORDS: usize = TABLES_AT / size_of::<u64>();
+pub(super) const WORDS: usize = 64;
+/// The bytes of the header.
+pub(super) const BYTES: usize = WORDS * size_of::<u64>();
+const DIRECTORY_CHECKSUM: usize = 14;
 const CHECKSUM: usize = 15;
-const PACKINGS: usize = 16;
-const PACKING_WORDS: usize = 4;
-const MAX_LAYERS: usize = 8;
 /// Which copy of the clock counts: this word's lowest bit.
 const CLOCK: usize = 48;
 /// A copy: what to add to the monotonic clock, and the boot and the namespace in which.
@@ -40,14 +43,25 @@ const CLOCK_WORDS: usize = 4;
 const SIGHTS: usize = CLOCK + 1 + 2 * CLOCK_WORDS;
 const SIGHT_WORDS: usize = 2;
 
-/// What a header says.
+/// What a region says of itself.
 pub(crate) struct Header {
-    pub(crate) bytes: usize,
-    pub(crate) buckets: usize,
+    pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<Packing>,
+    /// The text of its maker's policy.
+    pub(crate) policy: String,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
+}
+
+/// What the words of a header alone say.
+pub(super) struct Head {
+    /// The bytes of the region.
+    pub(super) bytes: usize,
+    when_full: WhenFull,
+    epoch_wall: u64,
+    secret: [u64; 2],
+    directory_checksum: u64,
 }
 
 const WHEN_FULL: [WhenFull; 4] = [WhenFull::Evict, WhenFull::Share, WhenFull::Deny, WhenFull::Allow];
@@ -55,65 +69,15 @@ const WHEN_FULL: [WhenFull; 4] = [WhenFull::Evict, WhenFull::Share, WhenFull::De
 /// The words in which a header is kept.
 pub(super) type Words = [u64; WORDS];
 
-fn checksum(words: &Words) -> u64 {
+/// The checksum over all that is written once.
+fn seal(words: &Words) -> u64 {
     let fixed = words.iter().enumerate().take(CLOCK).skip(1).filter(|(number, _)| *number != CHECKSUM);
-    let bytes: Vec<u8> = fixed.flat_map(|(_, word)| word.to_ne_bytes()).collect();
-    SipHasher13::new().hash(&bytes)
+    checksum(&fixed.map(|(_, word)| *word).collect::<Vec<_>>())
 }
 
-impl Header {
-    fn words(&self) -> Words {
-        let [secret, more_secret] = self.secret.words();
-        let sizes = [self.bytes, self.buckets, self.packings.len()].map(|size| size as u64);
-        let when_full = WHEN_FULL.iter().position(|choice| *choice == self.when_full).unwrap_or(0) as u64;
-        let fixed = [MAGIC, LAYOUT].into_iter().chain(sizes);
-        let fixed = fixed.chain([when_full, self.clock.epoch_wall(), secret, more_secret]);
-        let mut words: Words = [0; WORDS];
-        words.iter_mut().zip(fixed).for_each(|(word, value)| *word = value);
-        for (words, packing) in words[PACKINGS..CLOCK].chunks_exact_mut(PACKING_WORDS).zip(&self.packings) {
-            let word = u64::from_ne_bytes(packing.word);
-            words.copy_from_slice(&[word, packing.unit, packing.grain, packing.count_bits.into()]);
-        }
-        words[CHECKSUM] = checksum(&words);
-        let (clock, sight) = clock_words(&self.clock);
-        words[CLOCK + 1..][..CLOCK_WORDS].copy_from_slice(&clock);
-        words[SIGHTS..][..SIGHT_WORDS].copy_from_slice(&sight);
-        words
-    }
-
-    /// Writes a header into memory of zeros.
-    pub(super) fn write(&self, memory: &Memory) -> Result<(), RegionError> {
-        let places = places(memory)?;
-        let words = self.words();
-        for (place, word) in places.all().iter().zip(words).skip(1) {
-            // Relaxed: the magic comes after it.
-            place.store(word, Ordering::Relaxed);
-        }
-        // Release: whoever sees the magic sees the rest, and the tables' zeros.
-        places.around(0).store(MAGIC, Ordering::Release);
-        Ok(())
-    }
-
-    /// The header at the start of a region.
-    pub(super) fn read(memory: &Memory, medium: Medium) -> Result<Self, RegionError> {
-        let places = places(memory)?;
-        let mut words: Words = [0; WORDS];
-        for (word, place) in words.iter_mut().zip(places.all()) {
-            // Acquire: the first is the magic, and what was written before it is seen after it. The last is
-            // the clock that counts, whose copy is seen as it was written.
-            *word = place.load(Ordering::Acquire);
-        }
-        // Read again after the word that says which copy counts.
-        for (word, place) in words.iter_mut().zip(places.all()).skip(CLOCK + 1) {
-            // Relaxed: ordered by the load of that word.
-            *word = place.load(Ordering::Relaxed);
-        }
-        Self::of_words(&words)?.in_this_time(&words, medium)
-    }
-
-    /// What a header's words say, but for its clock, which may be of another boot.
+impl Head {
     pub(super) fn of_words(words: &Words) -> Result<Self, RegionError> {
-        let [magic, layout, size, buckets, layers, when_full, epoch_wall, secret, more_secret, ..] = *words;
+        let [magic, layout, bytes, when_full, epoch_wall, secret, more_secret, ..] = *words;
         if magic == MAGIC.swap_bytes() {
             let (held, asked) = (String::from("of the other byte order"), LAYOUT.to_string());
             return Err(RegionError::Differs { field: RegionField::Layout, held, asked });
@@ -125,37 +89,78 @@ impl Header {
             let (held, asked) = (layout.to_string(), LAYOUT.to_string());
             return Err(RegionError::Differs { field: RegionField::Layout, held, asked });
         }
-        let sizes = [size, buckets, layers].map(usize::try_from);
-        let [Ok(size), Ok(buckets), Ok(layers)] = sizes else { return Err(RegionError::Corrupt) };
         let when_full = usize::try_from(when_full).ok().and_then(|number| WHEN_FULL.get(number));
-        let possible = (1..=MAX_LAYERS).contains(&layers) && buckets > 0;
-        let (true, Some(when_full)) = (possible && words[CHECKSUM] == checksum(words), when_full) else {
+        let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes >= SECTIONS_AT);
+        let (true, Some(bytes), Some(when_full)) = (words[CHECKSUM] == seal(words), bytes, when_full) else {
             return Err(RegionError::Corrupt);
         };
-        if bytes(layers, buckets) != Some(size) {
-            return Err(RegionError::Corrupt);
-        }
-        let packings = words[PACKINGS..CLOCK].chunks_exact(PACKING_WORDS).take(layers).map(|words| {
-            let [word, unit, grain, count_bits] = *words else { return None };
-            Some(Packing {
-                word: word.to_ne_bytes(),
-                unit,
-                grain,
-                count_bits: u32::try_from(count_bits).ok()?,
-            })
-        });
         Ok(Self {
-            bytes: size,
-            buckets,
+            bytes,
             when_full: *when_full,
-            packings: packings.collect::<Option<_>>().ok_or(RegionError::Corrupt)?,
-            secret: Secret::of_words([secret, more_secret]),
-            clock: Clock::carried_over(epoch_wall),
+            epoch_wall,
+            secret: [secret, more_secret],
+            directory_checksum: words[DIRECTORY_CHECKSUM],
         })
     }
+}
 
-    /// The header with the clock that its words tell, if that is a clock of this boot.
-    pub(super) fn in_this_time(self, words: &Words, medium: Medium) -> Result<Self, RegionError> {
+impl Header {
+    fn words(&self, directory: &directory::Words) -> Words {
+        let [secret, more_secret] = self.secret.words();
+        let when_full = WHEN_FULL.iter().position(|choice| *choice == self.when_full).unwrap_or(0) as u64;
+        let bytes = self.directory.bytes as u64;
+        let fixed = [MAGIC, LAYOUT, bytes, when_full, self.clock.epoch_wall(), secret, more_secret];
+        let mut words: Words = [0; WORDS];
+        words.iter_mut().zip(fixed).for_each(|(word, value)| *word = value);
+        words[DIRECTORY_CHECKSUM] = checksum(directory);
+        words[CHECKSUM] = seal(&words);
+        let (clock, sight) = clock_words(&self.clock);
+        words[CLOCK + 1..][..CLOCK_WORDS].copy_from_slice(&clock);
+        words[SIGHTS..][..SIGHT_WORDS].copy_from_slice(&sight);
+        words
+    }
+
+    /// Writes header, directory, packings and policy into memory of zeros. `None` where they do not fit.
+    pub(super) fn write(&self, memory: &Memory) -> Option<()> {
+        let directory = self.directory.words();
+        packings::write(memory, self.directory.packings_at, &self.packings)?;
+        policy::write(memory, self.directory.policy_at, &self.policy)?;
+        store(memory, BYTES, &directory)?;
+        let [_, words @ ..] = self.words(&directory);
+        store(memory, size_of::<u64>(), &words)?;
+        // Release: whoever sees the magic sees the rest, and the tables' zeros.
+        memory.array::<AtomicU64>(0, 1)?.around(0).store(MAGIC, Ordering::Release);
+        Some(())
+    }
+
+    /// The region in `memory`, with a clock of the wall's, and the words of its header.
+    ///
+    /// Nothing of it is believed that has not been checked, and nothing is read of it again: whatever is written there
+    /// later leads nobody out of the memory.
+    pub(super) fn read(memory: &Memory) -> Result<(Self, Words), RegionError> {
+        let words = words(memory).ok_or(RegionError::TooSmall { needed: BYTES, len: memory.len() })?;
+        let head = Head::of_words(&words)?;
+        if head.bytes > memory.len() {
+            return Err(RegionError::TooSmall { needed: head.bytes, len: memory.len() });
+        }
+        let directory: directory::Words = load(memory, BYTES).ok_or(RegionError::Corrupt)?;
+        if checksum(&directory) != head.directory_checksum {
+            return Err(RegionError::Corrupt);
+        }
+        let directory = Directory::of_words(&directory, head.bytes)?;
+        let header = Self {
+            when_full: head.when_full,
+            packings: packings::read(memory, directory.packings_at, directory.layers())?,
+            policy: policy::read(memory, directory.policy_at)?,
+            secret: Secret::of_words(head.secret),
+            clock: Clock::carried_over(head.epoch_wall),
+            directory,
+        };
+        Ok((header, words))
+    }
+
+    /// The clock that the words of the header tell, if that is a clock of this boot.
+    pub(super) fn clock_of(&self, words: &Words, medium: Medium) -> Result<Clock, RegionError> {
         let copy = (words[CLOCK] & 1) as usize;
         let [offset, id, more_id, namespace] = words[CLOCK + 1 + copy * CLOCK_WORDS..][..CLOCK_WORDS] else {
             return Err(RegionError::Corrupt);
@@ -170,7 +175,7 @@ impl Header {
         // A copy that was never written is of no boot.
         let written = [offset, id, more_id, namespace] != [0; CLOCK_WORDS];
         match if written { held.relation(&here, medium) } else { Relation::OtherBoot } {
-            Relation::Same => Ok(Self { clock, ..self }),
+            Relation::Same => Ok(clock),
             Relation::OtherBoot => {
                 let [held, asked] = [held, here].map(|sight| sight.to_string());
                 Err(RegionError::Differs { field: RegionField::Boot, held, asked })
@@ -203,7 +208,22 @@ impl Header {
 }
 
 fn places(memory: &Memory) -> Result<Array<AtomicU64>, RegionError> {
-    memory.array(0, WORDS).ok_or(RegionError::TooSmall { needed: TABLES_AT, len: memory.len() })
+    memory.array(0, WORDS).ok_or(RegionError::TooSmall { needed: BYTES, len: memory.len() })
+}
+
+/// The words of the header: the magic before all that was written before it, and which copy of the clock counts before
+/// the copies.
+fn words(memory: &Memory) -> Option<Words> {
+    let [magic]: [u64; 1] = load(memory, 0)?;
+    // Acquire: what was written before the magic is seen after it.
+    fence(Ordering::Acquire);
+    let mut words: Words = load(memory, 0)?;
+    // Acquire: the copy that counts is seen as it was written.
+    fence(Ordering::Acquire);
+    let clock: [u64; WORDS - CLOCK - 1] = load(memory, (CLOCK + 1) * size_of::<u64>())?;
+    words[0] = magic;
+    words[CLOCK + 1..].copy_from_slice(&clock);
+    Some(words)
 }
 
 /// Notes in the region that its clock was seen now.

@@ -14,10 +14,8 @@ pub(super) struct Buckets<const SLOTS: usize> {
 }
 
 impl<const SLOTS: usize> Buckets<SLOTS> {
-    /// The bytes of that many; `None` where no memory is so large.
-    pub(super) fn bytes(count: usize) -> Option<usize> {
-        count.checked_mul(size_of::<Bucket<SLOTS>>() + size_of::<Ledger>())
-    }
+    /// The bytes of a bucket and its ledger entry.
+    pub(super) const BUCKET_BYTES: usize = size_of::<Bucket<SLOTS>>() + size_of::<Ledger>();
 
     /// Those that stand `offset` bytes into `memory`; `None` where they do not fit.
     pub(super) fn in_memory(memory: &Memory, offset: usize, count: usize) -> Option<Self> {

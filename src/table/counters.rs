@@ -109,17 +109,18 @@ impl Stripe {
     }
 }
 
-const STRIPES: usize = 8;
+/// The bytes of a line of counters.
+pub(crate) const COUNTER_LINE: usize = size_of::<Stripe>();
+/// The lines of counters that a table is made with.
+pub(crate) const COUNTER_LINES: usize = 8;
 
 /// The counters of a table, striped by home.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters(Array<Stripe>);
 
 impl Counters {
-    pub(super) const BYTES: usize = STRIPES * size_of::<Stripe>();
-
-    pub(super) fn in_memory(memory: &Memory, offset: usize) -> Option<Self> {
-        memory.array(offset, STRIPES).map(Self)
+    pub(super) fn in_memory(memory: &Memory, offset: usize, lines: usize) -> Option<Self> {
+        memory.array(offset, lines).map(Self)
     }
 
     pub(super) fn at<const SLOTS: usize>(&self, home: Index<'_, SLOTS>) -> &Stripe {

@@ -2,7 +2,6 @@
 
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 use super::Verdict;
-use super::find::Places;
 use super::{Sought, Table};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Request};
@@ -10,8 +9,11 @@ use ratecell_core::{Decision, Request};
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
-        let places = Places::of(&self.buckets.address(h));
-        places.alike().filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity)).count()
+        let address = self.buckets.address(h);
+        let members = self.entries().filter(|entry| entry.tag.is_member() && entry.home.is(address.home));
+        members
+            .filter(|entry| entry.tag.is_key_of(address.identity.in_role(entry.tag.is_alternate())))
+            .count()
     }
 
     /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
@@ -29,12 +31,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let cells = self.buckets.from(0).map(|index| {
-            let slots = index.bucket().slots.iter().map(|slot| slot.cell.load());
-            let overflow = index.ledger().overflow.load();
-            slots.chain([overflow]).map(|word| algorithm.level(word, now)).sum::<u64>()
-        });
-        cells.sum()
+        let own = self.entries().map(|entry| entry.word);
+        let shared = self.buckets.from(0).map(|home| home.ledger().overflow.load());
+        own.chain(shared).map(|word| algorithm.level(word, now)).sum()
     }
 
     /// Marks the slot of a key, as a reclaimer that then dies.

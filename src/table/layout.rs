@@ -156,6 +156,13 @@ impl AtomicTag {
         // Acquire on failure: the caller goes on from what it finds.
         self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
+
+    /// The tag for a walk, which orders it by a fence: memory that is mapped for reading alone may be read by no other
+    /// load.
+    pub(super) fn glance(&self) -> Tag {
+        // Relaxed: the walk's fences order it.
+        Tag(self.0.load(Ordering::Relaxed))
+    }
 }
 
 /// The order of all insertions of one home, and the name of the last one.

@@ -6,9 +6,7 @@
 //! which keys are in them is left to chance.
 
 use super::Table;
-use super::buckets::Index;
 use super::counters::Stats;
-use super::layout::Bucket;
 use ratecell_core::algorithm::Algorithm;
 
 /// Neighbouring buckets that are looked at together: 16 KiB.
@@ -39,9 +37,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// What has happened, and how many keys are not fresh at `now`.
     pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64, extent: Extent) -> Stats {
         let buckets = self.buckets.count();
-        let live = |from: usize, buckets: usize| -> usize {
-            let buckets = self.buckets.from(from).take(buckets).map(Index::bucket);
-            buckets.map(|bucket| live_in(bucket, algorithm, now)).sum()
+        let live = |from: usize, buckets: usize| {
+            self.entries_in(from, buckets).filter(|entry| !algorithm.is_fresh(entry.word, now)).count()
         };
         let count = if extent == Extent::All || buckets <= SAMPLE {
             Count { live: live(0, buckets), error: 0 }
@@ -59,11 +56,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
             ..self.counters.sum()
         }
     }
-}
-
-fn live_in<A: Algorithm, const SLOTS: usize>(bucket: &Bucket<SLOTS>, algorithm: &A, now: u64) -> usize {
-    let held = bucket.slots.iter().filter(|slot| !slot.tag.load().is_empty());
-    held.filter(|slot| !algorithm.is_fresh(slot.cell.load(), now)).count()
 }
 
 /// The keys in so many buckets, by those that were found in [`RUNS`] runs of them.
@@ -133,12 +125,6 @@ mod tests {
         table
     }
 
-    /// Every slot, one by one.
-    fn walked(table: &Table, algorithm: &impl Algorithm, now: u64) -> usize {
-        let slots = table.buckets.from(0).flat_map(|index| &index.bucket().slots);
-        slots.filter(|slot| !slot.tag.load().is_empty() && algorithm.fresh_at(slot.cell.load()) > now).count()
-    }
-
     proptest! {
         #[test]
         fn what_is_counted_is_what_a_walk_finds(
@@ -153,7 +139,7 @@ mod tests {
                 for (at, h) in hashes(seed.into()).take(keys).enumerate() {
                     let _ = table.check(algorithm, h, at as u64 * 1_000_000, 1 + (h % 50) as u32, Sought::NotYet);
                 }
-                let live = walked(&table, algorithm, now);
+                let live = table.entries().filter(|entry| algorithm.fresh_at(entry.word) > now).count();
                 for extent in [Extent::All, Extent::Sample] {
                     let stats = table.stats(algorithm, now, extent);
                     prop_assert_eq!((stats.live, stats.live_error), (live, 0));

@@ -10,6 +10,7 @@ pub(crate) use loom as checker;
 #[cfg(ratecell_shuttle)]
 pub(crate) use shuttle as checker;
 
+pub(crate) use checker::sync::atomic::fence;
 pub(crate) use core::sync::atomic::Ordering;
 
 #[path = "../memory/error.rs"]

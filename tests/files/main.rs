@@ -1,12 +1,13 @@
 //! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
 #![cfg(target_os = "linux")]
 
+mod readers;
 mod restarts;
 mod users;
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -100,7 +101,7 @@ fn a_file_that_was_cut_short_is_refused() {
     let scratch = Scratch::new("cut");
     drop(builder().open(&scratch.0).expect("made"));
     let whole = fs::metadata(&scratch.0).expect("a file").len();
-    for len in [whole - 1, 512, 511, 8] {
+    for len in [whole - 1, 2_560, 2_559, 512, 511, 8] {
         scratch.file().set_len(len).expect("cut");
         let error = refusal(&scratch.0);
         if len >= 512 {
@@ -108,6 +109,23 @@ fn a_file_that_was_cut_short_is_refused() {
         }
         assert_eq!(fs::metadata(&scratch.0).expect("a file").len(), len);
     }
+}
+
+/// As a version of the library left it that had no directory: what can be done is said.
+#[test]
+fn a_file_of_the_layout_before_is_refused_with_what_to_do() {
+    let scratch = Scratch::new("layout");
+    drop(builder().open(&scratch.0).expect("made"));
+    scratch.file().write_all_at(&1_u64.to_ne_bytes(), 8).expect("written");
+    let before = fs::read(&scratch.0).expect("read");
+    let [opened, read] = [refusal(&scratch.0), readers::refusal(&scratch.0)];
+    assert_eq!(opened, read);
+    assert_eq!(
+        opened.to_string(),
+        "the region's layout: 1; expected 2: open it with the version of ratecell that made it, or delete the file or \
+         make the memory a region anew, with which all limits begin anew"
+    );
+    assert!(fs::read(&scratch.0).expect("read") == before);
 }
 
 #[test]

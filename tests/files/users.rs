@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ratecell::RegionError;
+use ratecell::{Region, RegionError};
 use rustix::process::geteuid;
 
 use super::{builder, refusal};
@@ -44,12 +44,20 @@ fn set_mode(path: &Path, mode: u32) {
 
 const PATH: &str = "RATECELL_USERS_PATH";
 const EXPECTED: &str = "RATECELL_USERS_EXPECTED";
+/// Before what is expected of one who reads a region, and does not open it.
+const LOOK: &str = "look: ";
 
 /// What [`open_as`] runs as another user; as a test it does nothing.
 #[test]
 fn opened() {
     let (Some(path), Ok(expected)) = (std::env::var_os(PATH), std::env::var(EXPECTED)) else { return };
     let path = Path::new(&path);
+    if let Some(expected) = expected.strip_prefix(LOOK) {
+        let read = Region::read(path).map(|region| region.policy().to_string());
+        let read = read.unwrap_or_else(|error| error.to_string());
+        assert_eq!(read.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&read), expected);
+        return;
+    }
     if expected.is_empty() {
         assert!(builder().open(path).expect("a region").check("key").is_allowed());
         return;
@@ -59,21 +67,43 @@ fn opened() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Opens a file as another user, who is refused with these words, or with none is not. Only the super-user can ask so.
+/// Opens a file as another user, who is refused with these words, or with none is not.
 fn open_as(user: u32, path: &Path, expected: &str) {
+    let expected = match expected {
+        "" => String::new(),
+        found => format!("{DENIED}{found}"),
+    };
+    run_as(user, path, &expected);
+}
+
+const DENIED: &str = "cannot be opened: Permission denied (os error 13): ";
+
+/// Runs [`opened`] as another user. Only the super-user can ask so.
+fn run_as(user: u32, path: &Path, expected: &str) {
     if !geteuid().is_root() {
         return println!("left out: only the super-user can be another user");
     }
-    let expected = match expected {
-        "" => String::new(),
-        found => format!("cannot be opened: Permission denied (os error 13): {found}"),
-    };
     // By a name that every user can reach.
     let mut command = Command::new("/proc/self/exe");
     command.args(["--exact", "users::opened"]).env(PATH, path).env(EXPECTED, expected);
     let output = command.uid(user).gid(user).output().expect("this program runs");
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(output.status.success() && said[0].contains("1 passed"), "user {user}: {}", said.concat());
+}
+
+/// Whoever may read a file may look into the region, and is told so where that is denied.
+#[test]
+fn a_reader_need_not_be_allowed_to_write() {
+    let folder = Folder::new("read", 0o755);
+    let file = folder.file();
+    drop(builder().open(&file).expect("made"));
+    for mode in [0o604, 0o644, 0o444] {
+        set_mode(&file, mode);
+        run_as(BOB, &file, &format!("{LOOK}3/h"));
+    }
+    set_mode(&file, 0o602);
+    let found = "the file is of user 0, group 0, mode 0602; expected one that user 65534 may read";
+    run_as(BOB, &file, &format!("{LOOK}{DENIED}{found}"));
 }
 
 /// Where fs.protected_regular is set, the kernel refuses O_CREAT there, of the super-user too.

@@ -97,7 +97,16 @@ typedef struct {
 } ngx_http_ratecell_codes_t;
 
 
+/* What "ratecell_client" tells. */
+
 typedef struct {
+    ngx_str_t                     field;      /* none: the peer is the client */
+    ratecell_clients             *clients;
+} ngx_http_ratecell_clients_t;
+
+
+typedef struct {
+    ngx_http_ratecell_clients_t  *clients;    /* NULL: the main one's */
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
     ngx_uint_t                    layers;     /* of the limits given here */
     ngx_uint_t                    limit_log_level;
@@ -173,6 +182,7 @@ typedef struct {
 
 
 typedef struct {
+    ngx_http_ratecell_clients_t  *clients;    /* without "ratecell_client" */
     ngx_array_t                   zones;      /* ngx_shm_zone_t * */
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
 
@@ -210,8 +220,15 @@ char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_ratecell_client_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_ratecell_stats_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+
+ngx_http_ratecell_clients_t *ngx_http_ratecell_make_clients(ngx_pool_t *pool,
+    ratecell_clients_config *config);
+ngx_int_t ngx_http_ratecell_client_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
 
 ngx_uint_t ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
     ngx_http_ratecell_zone_t *b);

@@ -74,6 +74,13 @@ static ngx_command_t  ngx_http_ratecell_commands[] = {
       offsetof(ngx_http_ratecell_conf_t, headers),
       NULL },
 
+    { ngx_string("ratecell_client"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_1MORE,
+      ngx_http_ratecell_client_directive,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("ratecell_stats"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
       ngx_http_ratecell_stats_directive,
@@ -152,6 +159,7 @@ ngx_http_ratecell_create_conf(ngx_conf_t *cf)
     /*
      * set by ngx_pcalloc():
      *
+     *     conf->clients = NULL;
      *     conf->limits.elts = NULL;
      */
 
@@ -171,6 +179,10 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_ratecell_conf_t  *conf = child;
 
     ngx_http_ratecell_main_conf_t  *rmcf;
+
+    if (conf->clients == NULL) {
+        conf->clients = prev->clients;
+    }
 
     if (conf->limits.elts == NULL) {
         conf->limits = prev->limits;
@@ -209,6 +221,11 @@ ngx_http_ratecell_init(ngx_conf_t *cf)
     }
 
     rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
+
+    rmcf->clients = ngx_http_ratecell_make_clients(cf->pool, NULL);
+    if (rmcf->clients == NULL) {
+        return NGX_ERROR;
+    }
 
     if (rmcf->limits.nelts == 0) {
         return NGX_OK;

@@ -1,6 +1,7 @@
 
 /*
- * The variables.  All but $ratecell_status are of the limit that decided.
+ * The variables.  All but $ratecell_status and $ratecell_client are of the limit
+ * that decided.
  */
 
 
@@ -69,6 +70,7 @@ ngx_http_ratecell_add_variables(ngx_conf_t *cf)
 
     static ngx_str_t  status = ngx_string("ratecell_status");
     static ngx_str_t  zone = ngx_string("ratecell_zone");
+    static ngx_str_t  client = ngx_string("ratecell_client");
 
     var = ngx_http_add_variable(cf, &status, NGX_HTTP_VAR_NOCACHEABLE);
     if (var == NULL) {
@@ -83,6 +85,15 @@ ngx_http_ratecell_add_variables(ngx_conf_t *cf)
     }
 
     var->get_handler = ngx_http_ratecell_zone_variable;
+
+    /* realip and a redirect to another location change it */
+
+    var = ngx_http_add_variable(cf, &client, NGX_HTTP_VAR_NOCACHEABLE);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_ratecell_client_variable;
 
     for (v = ngx_http_ratecell_printed; v->name.len; v++) {
 

@@ -179,12 +179,14 @@ class Configuration(NginxTest):
         good, said = self.prepare(f"{zone} server {{ location{location} }}").test()
         self.assertTrue(good, said)
 
-    def test_the_example_of_the_readme(self):
+    def test_the_examples_of_the_readme(self):
         readme = pathlib.Path(__file__).parents[1] / "README.md"
-        (shown,) = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
-        http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
-        good, said = self.prepare(http).test()
-        self.assertTrue(good, said)
+        examples = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertEqual(len(examples), 2)
+        for shown in examples:
+            http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
+            good, said = self.prepare(http.replace("/run/limits", "$FOLDER/limits")).test()
+            self.assertTrue(good, said)
 
     def test_a_directive_in_the_wrong_place(self):
         for text, message in (("server { ratecell_zone $arg_k zone=z:1m rate=1r/s; }", "is not allowed here"),

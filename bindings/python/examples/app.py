@@ -13,10 +13,12 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ratecell import Header, Label, Limit, Limiter, RateLimitMiddleware
+from ratecell import Clients, Header, Label, Limit, Limiter, RateLimitMiddleware, client_key
 
 LIMITS = os.environ.get("LIMITS", "/dev/shm/ratecell-example")
 POLICY = os.environ.get("POLICY", "20/1h")
+# How many proxies of one's own stand before the application and append to X-Forwarded-For.
+PROXIES = int(os.environ.get("PROXIES", "0"))
 
 
 async def hello(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
@@ -29,5 +31,6 @@ async def hello(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]
     await send({"type": "http.response.body", "body": body})
 
 
-limit = Limit(Limiter(POLICY, path=LIMITS), Header("x-api-key"), label=Label("hello"))
-app = RateLimitMiddleware(hello, limit)
+clients = Clients(field="X-Forwarded-For", hops=PROXIES) if PROXIES else client_key
+key = Header("x-api-key", otherwise=clients)
+app = RateLimitMiddleware(hello, Limit(Limiter(POLICY, path=LIMITS), key, label=Label("hello")))

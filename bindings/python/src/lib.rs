@@ -15,6 +15,7 @@ mod decision;
 mod recycle;
 mod decisions;
 mod keys;
+mod clients;
 mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
@@ -27,6 +28,8 @@ mod fast;
 /// The extension module.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::clients::Clients;
     #[pymodule_export]
     use crate::decision::{Decision, decision};
     #[pymodule_export]

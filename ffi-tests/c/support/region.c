@@ -20,6 +20,23 @@ static void need(int holds, const char *what) {
     }
 }
 
+size_t region_policy_at(size_t layers) {
+    size_t end = REGION_HEADER + REGION_DIRECTORY + layers * REGION_PACKING;
+    return (end + REGION_SECTION - 1) / REGION_SECTION * REGION_SECTION;
+}
+
+size_t region_tables_at(size_t layers) {
+    return region_policy_at(layers) + REGION_POLICY;
+}
+
+size_t region_layers(const char *policy) {
+    size_t layers = 1;
+    for (; *policy != 0; policy++) {
+        layers += *policy == '&';
+    }
+    return layers;
+}
+
 void *region_memory(size_t len) {
     void *memory = NULL;
     need(posix_memalign(&memory, REGION_ALIGNMENT, len == 0 ? 1 : len) == 0, "posix_memalign");

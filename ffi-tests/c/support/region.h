@@ -8,8 +8,19 @@
 #include <stdint.h>
 
 #define REGION_ALIGNMENT 64
-/* Before the tables: 64 words of 8 bytes. */
+/* 64 words of 8 bytes, and after them the directory: 64 entries of 32. */
 #define REGION_HEADER 512
+#define REGION_DIRECTORY 2048
+/* Sections begin at multiples of it, from the directory's end on: the packings of the layers, the policy, the tables. */
+#define REGION_SECTION 128
+#define REGION_PACKING 64
+#define REGION_POLICY 8320
+
+/* Where the policy of a region of so many layers stands, and where its tables begin. */
+size_t region_policy_at(size_t layers);
+size_t region_tables_at(size_t layers);
+/* How many layers the text of a policy has. */
+size_t region_layers(const char *policy);
 
 /* Zeroed memory of just so many bytes, at a multiple of REGION_ALIGNMENT; to be ended by free. */
 void *region_memory(size_t len);

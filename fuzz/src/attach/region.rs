@@ -1,26 +1,36 @@
 //! The memory of a region, and what is changed in it.
 
 use core::hash::Hasher;
-use core::ptr;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::ffi::CString;
 
 use arbitrary::Arbitrary;
-use ratecell::ffi::{ratecell_config, ratecell_region_size};
 use siphasher::sip::SipHasher13;
 
 use crate::memory::Memory;
-use crate::policies::Number;
+use crate::policies::{Number, PolicyText};
 
-/// Of the header: the words before the tables, the checksum, and the words that it is over.
-const WORDS: usize = 64;
+/// Of the header: its words, its checksum, and the words that it is over, among them that of the directory.
+const HEADER: usize = 64;
 const CHECKSUM: usize = 15;
-const SEALED: core::ops::Range<usize> = 1..48;
+const SEALED: Range<usize> = 1..48;
+const DIRECTORY_CHECKSUM: usize = 14;
 
-/// Where the header says how large it all is, how many buckets and how many layers there are.
-const SIZE: usize = 2;
-const BUCKETS: usize = 3;
-const LAYERS: usize = 4;
+/// Of the directory: its words, and how many there are to an entry.
+const DIRECTORY: Range<usize> = HEADER..HEADER + 64 * ENTRY;
+const ENTRY: usize = 4;
+/// Where the sections begin.
+const SECTIONS: usize = DIRECTORY.end;
+/// Sections, by their kinds; the words of the first two have checksums among them.
+const PACKINGS: u64 = 1;
+const POLICY: u64 = 2;
+const TABLE: u64 = 3;
+/// The words of a layer's packing, of which the last is the checksum over the others.
+const PACKING: usize = 8;
+/// Of the policy: where its first record is, where in it the checksum, and its words.
+const RECORD: usize = 16;
+const RECORD_CHECKSUM: usize = 3;
+const RECORD_WORDS: usize = 256;
 
 #[derive(Arbitrary, Debug)]
 pub(super) enum Change {
@@ -28,11 +38,7 @@ pub(super) enum Change {
         at: u8,
         value: Value,
     },
-    /// Another number of layers and buckets, and the size that goes with it.
-    Shape {
-        layers: u8,
-        buckets: u8,
-    },
+    Section(Section),
     Table {
         at: u16,
         value: Value,
@@ -41,6 +47,19 @@ pub(super) enum Change {
     Flood {
         seed: u8,
     },
+}
+
+/// What stands between the header and the tables.
+#[derive(Arbitrary, Debug)]
+pub(super) enum Section {
+    /// A field of an entry of the directory.
+    Field { entry: u8, field: u8, value: Value },
+    /// A section is where another is, or near it, and of another length.
+    Moved { entry: u8, to: u8, by: i8, length: Option<u16> },
+    /// The text of the policy.
+    Text { text: PolicyText, length: Option<u16> },
+    /// A word of the packings or the policy.
+    Word { at: u16, value: Value },
 }
 
 #[derive(Arbitrary, Debug)]
@@ -64,25 +83,19 @@ fn words(memory: &Memory) -> Vec<&AtomicU64> {
 impl Change {
     pub(super) fn make(&self, memory: &Memory) {
         let words = words(memory);
-        if words.len() < WORDS {
+        if words.len() <= SECTIONS {
             return;
         }
         match self {
-            Self::Header { at, value } => value.store(&words, usize::from(*at) % WORDS),
+            Self::Header { at, value } => value.store(&words, usize::from(*at) % HEADER),
+            Self::Section(section) => section.make(&words),
             Self::Table { at, value } => {
-                if words.len() > WORDS {
-                    value.store(&words, WORDS + usize::from(*at) % (words.len() - WORDS));
-                }
-            }
-            Self::Shape { layers, buckets } => {
-                let (layers, buckets) = (usize::from(*layers) % 10, u64::from(*buckets));
-                words[LAYERS].store(layers as u64, Ordering::Relaxed);
-                words[BUCKETS].store(buckets, Ordering::Relaxed);
-                words[SIZE].store(size(layers, buckets) as u64, Ordering::Relaxed);
+                let tables = tables(&words);
+                value.store(&words, tables + usize::from(*at) % (words.len() - tables));
             }
             Self::Flood { seed } => {
                 let mut state = u64::from(*seed);
-                for word in &words[WORDS..] {
+                for word in &words[tables(&words)..] {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     word.store(state ^ state >> 29, Ordering::Relaxed);
@@ -92,12 +105,61 @@ impl Change {
     }
 }
 
-/// The bytes of a region of that many layers and buckets, of which each has room for 6 keys.
-fn size(layers: usize, buckets: u64) -> usize {
-    let policy = CString::new(vec!["1/s"; layers].join(" & ")).expect("no NUL");
-    let config = ratecell_config { size: size_of::<ratecell_config>(), max_keys: buckets * 6, when_full: 0 };
-    // SAFETY: a text with its NUL, and a config.
-    unsafe { ratecell_region_size(policy.as_ptr(), ptr::from_ref(&config)) }
+impl Section {
+    fn make(&self, words: &[&AtomicU64]) {
+        // Mostly an entry of those that there are.
+        let entry = |number: u8| DIRECTORY.start + usize::from(number) % 8 * ENTRY;
+        match self {
+            Self::Field { entry: number, field, value } => {
+                value.store(words, entry(*number) + usize::from(*field) % ENTRY);
+            }
+            Self::Moved { entry: number, to, by, length } => {
+                let offset = words[entry(*to) + 2].load(Ordering::Relaxed);
+                let offset = offset.wrapping_add_signed(i64::from(*by) * 64);
+                words[entry(*number) + 2].store(offset, Ordering::Relaxed);
+                if let Some(length) = length {
+                    words[entry(*number) + 3].store(u64::from(*length) * 8, Ordering::Relaxed);
+                }
+            }
+            Self::Text { text, length } => {
+                let (text, Some(record)) = (text.to_c(), record(words)) else { return };
+                let length = length.map_or(text.as_bytes().len() as u64, u64::from);
+                record[2].store(length, Ordering::Relaxed);
+                for (word, bytes) in record[4..].iter().zip(text.as_bytes().chunks(8)) {
+                    let mut padded = [0; 8];
+                    padded[..bytes.len()].copy_from_slice(bytes);
+                    word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
+                }
+            }
+            Self::Word { at, value } => {
+                let tables = tables(words);
+                if tables > SECTIONS {
+                    value.store(words, SECTIONS + usize::from(*at) % (tables - SECTIONS));
+                }
+            }
+        }
+    }
+}
+
+/// Where the tables begin.
+fn tables(words: &[&AtomicU64]) -> usize {
+    section(words, TABLE).map_or(SECTIONS, |(at, _)| at)
+}
+
+/// The first record of the policy.
+fn record<'w, 'm>(words: &'w [&'m AtomicU64]) -> Option<&'w [&'m AtomicU64]> {
+    let (at, _) = section(words, POLICY)?;
+    words.get(at + RECORD..at + RECORD + RECORD_WORDS)
+}
+
+/// The first word and the words of the first section of a kind, if they are all there.
+fn section(words: &[&AtomicU64], kind: u64) -> Option<(usize, usize)> {
+    let load = |at: usize| words[at].load(Ordering::Relaxed);
+    let entry = DIRECTORY.step_by(ENTRY).find(|at| load(*at) == kind)?;
+    let [offset, length] = [entry + 2, entry + 3].map(|at| usize::try_from(load(at) / 8).ok());
+    let (offset, length) = (offset?, length?);
+    let end = offset.checked_add(length)?;
+    (offset >= SECTIONS && end <= words.len() && length > 0).then_some((offset, length))
 }
 
 impl Value {
@@ -113,15 +175,30 @@ impl Value {
     }
 }
 
-/// Makes the checksum that of the header.
+fn checksum<'w>(words: impl IntoIterator<Item = &'w &'w AtomicU64>) -> u64 {
+    let mut hasher = SipHasher13::new();
+    for word in words {
+        hasher.write(&word.load(Ordering::Relaxed).to_ne_bytes());
+    }
+    hasher.finish()
+}
+
+/// Makes all checksums those of what is there, from the sections to the header.
 pub(super) fn seal(memory: &Memory) {
     let words = words(memory);
-    if words.len() < WORDS {
+    if words.len() <= SECTIONS {
         return;
     }
-    let mut hasher = SipHasher13::new();
-    for at in SEALED.filter(|at| *at != CHECKSUM) {
-        hasher.write(&words[at].load(Ordering::Relaxed).to_ne_bytes());
+    if let Some((at, length)) = section(&words, PACKINGS) {
+        for layer in words[at..at + length].chunks_exact(PACKING) {
+            layer[PACKING - 1].store(checksum(&layer[..PACKING - 1]), Ordering::Relaxed);
+        }
     }
-    words[CHECKSUM].store(hasher.finish(), Ordering::Relaxed);
+    if let Some(record) = record(&words) {
+        let (before, after) = (&record[..RECORD_CHECKSUM], &record[RECORD_CHECKSUM + 1..]);
+        record[RECORD_CHECKSUM].store(checksum(before.iter().chain(after)), Ordering::Relaxed);
+    }
+    words[DIRECTORY_CHECKSUM].store(checksum(&words[DIRECTORY]), Ordering::Relaxed);
+    let (before, after) = (&words[SEALED.start..CHECKSUM], &words[CHECKSUM + 1..SEALED.end]);
+    words[CHECKSUM].store(checksum(before.iter().chain(after)), Ordering::Relaxed);
 }

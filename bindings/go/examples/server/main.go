@@ -59,9 +59,9 @@ func serve(addr, file, policy string, hops int) error {
 
 // limited greets whom the limiter allows.
 func limited(limiter *ratecell.Limiter, hops int) http.Handler {
-	key := ratecell.ByRemoteAddr()
+	key := ratecell.ByClient()
 	if hops > 0 {
-		key = ratecell.ByForwardedFor(hops)
+		key = ratecell.ByClient(ratecell.ClientField("X-Forwarded-For", ratecell.ListField), ratecell.TrustedHops(hops))
 	}
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	return ratecell.Middleware(limiter, key, ratecell.PolicyName("address"))(hello)

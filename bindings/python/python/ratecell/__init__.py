@@ -18,14 +18,14 @@ from ratecell._limiter import Limiter
 from ratecell._native import Decision, Decisions, Label, PolicyError, Stats
 from ratecell._outcome import Outcome
 from ratecell.asgi import RateLimitMiddleware
-from ratecell.keys import ClientIP, Header, client_ip
+from ratecell.keys import Clients, Header, client_key
 
 Sequence.register(Decisions)
 
 __all__ = [
     "Answer",
     "Claim",
-    "ClientIP",
+    "Clients",
     "Decision",
     "Decisions",
     "Header",
@@ -39,7 +39,7 @@ __all__ = [
     "RateLimitMiddleware",
     "Stats",
     "Style",
-    "client_ip",
+    "client_key",
     "decide_all",
     "fields",
 ]

@@ -14,7 +14,7 @@ from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label
 from ratecell._outcome import Outcome
-from ratecell.keys import KeyFunction, client_ip
+from ratecell.keys import KeyFunction, client_key
 
 DECISION = "ratecell.decision"
 """Where the application finds the decision, in its scope or environ."""
@@ -33,7 +33,7 @@ class Limit:
     """
 
     limiter: Limiter
-    key: KeyFunction = client_ip
+    key: KeyFunction = client_key
     cost: int | Callable[[Any], int] = 1
     _: KW_ONLY
     label: Label | None = None

@@ -11,6 +11,7 @@ from typing_extensions import Buffer, Self, disjoint_base
 from ratecell._outcome import Outcome
 
 __all__ = [
+    "Clients",
     "Decision",
     "Decisions",
     "Label",
@@ -34,6 +35,42 @@ class PolicyError(ValueError):
 
     code: str
     column: int | None
+
+@disjoint_base
+class Clients:
+    """Knows the clients of requests: one key for each, the same text in every language and program that
+    limits by ratecell.
+
+    A key is an IPv4 address ("203.0.113.7"), a network of IPv6 ("2001:db8:1:2::/64"), "unix" for all
+    peers on Unix sockets, or "unknown" for all whose address cannot be read. There is always a key, of
+    at most 43 characters, and it is never text that a client has written.
+    """
+
+    def __new__(
+        cls,
+        *,
+        field: str | None = None,
+        kind: Literal["list", "forwarded", "single"] = "list",
+        hops: int | None = None,
+        networks: Iterable[str] | None = None,
+        v4_width: int | None = None,
+        v6_width: int | None = None,
+    ) -> Self: ...
+    def key(self, peer: str | bytes, lines: Iterable[Sequence[str | bytes]] | None = None) -> str:
+        """The key of the client of a request: of its `peer`, an address with a port or without, "" for
+        a Unix socket, and of the `lines` of its header, each a name and a value. A character of a `str`
+        is one byte.
+        """
+    def search(
+        self, peer: str | bytes, lines: Iterable[Sequence[str | bytes]] | None = None
+    ) -> tuple[str, Literal["end", "short", "malformed", "long"]]:
+        """The `key`, and why it is that one: "end", at the client; "short", the field has no more
+        addresses; "malformed", the next is none; "long", all of the 64 that are read are trusted
+        proxies.
+        """
+    @property
+    def field(self) -> str | None:
+        """The name of the field in which proxies name the client; None where the peer is the client."""
 
 @final
 class Decision:

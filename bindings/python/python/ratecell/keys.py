@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
+
+from ratecell import _native
 
 Request = Mapping[str, Any]
 """An ASGI connection scope, or a WSGI environ."""
@@ -14,42 +14,35 @@ KeyFunction = Callable[[Any], "str | bytes | None"]
 """Returns the key of a request, or None for one that is not to be limited."""
 
 
-class ClientIP:
-    """The address that a request comes from, IPv6 by its network.
+class Clients(_native.Clients):
+    """Knows the client of a request by its address: the key is the same text in every program.
 
-    Whoever has an IPv6 address has a whole network of them, so the first `ipv6_prefix` bits are the key.
+    Without arguments the peer of the connection is the client. Behind proxies of one's own it would be the
+    proxy, so `field` is the name of the field in which they name the client, and `kind` how: "list" as
+    X-Forwarded-For does, "forwarded" as Forwarded (RFC 7239), "single" for one address that the proxy
+    overwrites, as X-Real-IP. Then either `hops`, how many proxies every request passes, 1 to 16, or
+    `networks`, in which the proxies are, 1 to 256: addresses, networks such as "10.0.0.0/8", and "unix" for
+    all Unix sockets.
 
-    `trusted_hops` is how many proxies of one's own stand before the application. Each adds the address it
-    was called from at the end of the field `header`, so the client's is that many from the right; what stands
-    before it anyone can have written, and it is never looked at. With 0, or where the field does not hold so
-    many addresses, the key is the connection's own address; of a Unix socket, which has none, "unix".
+    `v4_width` and `v6_width` are how many bits of an address are the client: 8 to 32, by default 32, and 32
+    to 128, by default 64, since a client has a whole /64 and may take any address in it.
+
+    What is wrong is a ValueError that begins with bad_width, bad_field, bad_trust, bad_hops or bad_network.
     """
-
-    def __init__(
-        self, trusted_hops: int = 0, *, header: str = "x-forwarded-for", ipv6_prefix: int = 64
-    ) -> None:
-        if trusted_hops < 0:
-            raise ValueError(f"trusted_hops is {trusted_hops}: expected at least 0")
-        if not 1 <= ipv6_prefix <= 128:
-            raise ValueError(f"ipv6_prefix is {ipv6_prefix}: expected 1 to 128")
-        self._hops = trusted_hops
-        self._header = header
-        self._prefix = ipv6_prefix
 
     def __call__(self, request: Request) -> str:
         """Returns the key of `request`."""
-        if self._hops:
-            addresses = _field(request, self._header).split(",")
-            if len(addresses) >= self._hops:
-                key = _network(addresses[-self._hops], self._prefix)
-                if key is not None:
-                    return key
-        peer = _peer(request)
-        return _network(peer, self._prefix) or peer or "unix"
+        if "wsgi.version" in request:
+            lines: Any = ()
+            if self.field is not None and (value := request.get(_variable(self.field))) is not None:
+                lines = ((self.field, value),)
+            return self.key(request.get("REMOTE_ADDR", ""), lines)
+        client = request.get("client")
+        return self.key(client[0] if client else "", request.get("headers", ()))
 
 
-client_ip = ClientIP()
-"""The address of the connection itself: for an application that no proxy stands before."""
+client_key = Clients()
+"""The key of the peer of the connection: for an application that no proxy stands before."""
 
 
 class Header:
@@ -62,7 +55,7 @@ class Header:
     their own.
     """
 
-    def __init__(self, name: str, otherwise: KeyFunction = client_ip) -> None:
+    def __init__(self, name: str, otherwise: KeyFunction = client_key) -> None:
         self._name = name
         self._otherwise = otherwise
 
@@ -73,36 +66,14 @@ class Header:
         return f"{self._name}={value}" if value else self._otherwise(request)
 
 
-def _peer(request: Request) -> str:
-    """The address of the connection; empty where it has none."""
-    if "wsgi.version" in request:
-        return str(request.get("REMOTE_ADDR", ""))
-    client = request.get("client")
-    return str(client[0]) if client else ""
+def _variable(name: str) -> str:
+    """The name of a field in a WSGI environ."""
+    return "HTTP_" + name.upper().replace("-", "_")
 
 
 def _field(request: Request, name: str) -> str:
     """The value of a header field, of several lines as one list; empty where it is absent."""
     if "wsgi.version" in request:
-        return str(request.get("HTTP_" + name.upper().replace("-", "_"), ""))
+        return str(request.get(_variable(name), ""))
     sought = name.lower().encode("latin-1")
     return ",".join(value.decode("latin-1") for field, value in request["headers"] if field.lower() == sought)
-
-
-@lru_cache(maxsize=4096)
-def _network(text: str, ipv6_prefix: int) -> str | None:
-    """The key of an address, which may have a port; None of what is no address."""
-    text = text.strip()
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return str(address.ipv4_mapped)
-        return str(ipaddress.IPv6Network((address, ipv6_prefix), strict=False))
-    return str(address)

@@ -1,0 +1,131 @@
+//! A region looked into from outside: read, and never written.
+
+use core::fmt;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::Limiter;
+use super::shared::{of_file, tables};
+use crate::clock::Clock;
+use crate::error::BuildError;
+use crate::region;
+use crate::table::{Extent, Stats, Table, WhenFull, keys_in};
+use ratecell_core::Policy;
+use ratecell_core::algorithm::Kernel;
+use ratecell_core::with_kernel;
+
+/// The region in a file, for those who look into it: what it says of itself, and how full it is.
+///
+/// It needs neither a policy nor the right to write the file. The file is mapped for reading alone, so nothing done here
+/// changes a decision of those who limit by it, and they may go on meanwhile. All numbers are as they were at some
+/// moment during the call.
+///
+/// ```
+/// use ratecell::{Limiter, Policy, Region};
+///
+/// # let path = std::env::temp_dir().join(format!("ratecell-region-{}", std::process::id()));
+/// let limiter = Limiter::builder("3/h".parse::<Policy>()?).max_keys(600).open(&path)?;
+/// assert!(limiter.check("user:42").is_allowed());
+///
+/// let region = Region::read(&path)?;
+/// assert_eq!(region.policy().to_string(), "3/h");
+/// assert_eq!((region.max_keys(), region.stats().live), (600, 1));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Region {
+    policy: Policy,
+    max_keys: usize,
+    when_full: WhenFull,
+    clock: Clock,
+    /// In memory that must not be written.
+    layers: Vec<(Kernel, Table)>,
+}
+
+impl fmt::Debug for Region {
+    /// The policy and the size: not the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut region = f.debug_struct("Region");
+        region.field("policy", &self.policy).field("max_keys", &self.max_keys).finish_non_exhaustive()
+    }
+}
+
+impl Region {
+    /// The region in the file at `path`. Nobody may shorten the file while this lives: the system would end the process.
+    ///
+    /// # Errors
+    /// [`BuildError::File`]: the system refuses to open the file for reading, or it holds no region, or one that is
+    /// damaged or of another layout. [`BuildError::Policy`]: the policy that it names cannot be kept in its words.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, BuildError> {
+        let path = path.as_ref();
+        let region = || {
+            let (memory, header) = region::file::read(path)?;
+            let policy = Limiter::following().fitted(&header)?;
+            let layers = tables(&policy, &memory, &header)?;
+            let max_keys = keys_in(header.directory.buckets());
+            Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers })
+        };
+        region().map_err(|error| of_file(path, error))
+    }
+
+    /// The policy that the region was made with. A limiter in it may have another capacity or rate.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The keys that have room.
+    #[must_use]
+    pub fn max_keys(&self) -> usize {
+        self.max_keys
+    }
+
+    /// What becomes of a new key for which there is no room.
+    #[must_use]
+    pub fn when_full(&self) -> WhenFull {
+        self.when_full
+    }
+
+    /// The zero of the region's clock.
+    #[must_use]
+    pub fn epoch(&self) -> SystemTime {
+        self.clock.epoch()
+    }
+
+    /// Nanoseconds since the [`epoch`](Self::epoch) by the region's clock, or by the wall clock where nobody has opened
+    /// the region since the machine started.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// What the region holds now and what has happened in it: as [`Limiter::stats`](crate::Limiter::stats).
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats_at(self.now_ns())
+    }
+
+    /// [`stats`](Self::stats) at `now_ns`.
+    #[must_use]
+    pub fn stats_at(&self, now_ns: u64) -> Stats {
+        self.survey(now_ns, Extent::Sample)
+    }
+
+    /// [`stats`](Self::stats) with every key counted: as [`Limiter::stats_exact`](crate::Limiter::stats_exact).
+    #[must_use]
+    pub fn stats_exact(&self) -> Stats {
+        self.stats_exact_at(self.now_ns())
+    }
+
+    /// [`stats_exact`](Self::stats_exact) at `now_ns`.
+    #[must_use]
+    pub fn stats_exact_at(&self, now_ns: u64) -> Stats {
+        self.survey(now_ns, Extent::All)
+    }
+
+    fn survey(&self, now_ns: u64, extent: Extent) -> Stats {
+        self.layers.iter().fold(Stats::default(), |sum, (kernel, table)| {
+            with_kernel!(kernel, algorithm => sum.with(table.stats(algorithm, now_ns, extent)))
+        })
+    }
+}

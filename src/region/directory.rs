@@ -1,0 +1,289 @@
+//! The directory: which sections a region has, and where.
+//!
+//! | word of an entry | what |
+//! | --- | --- |
+//! | 0 | the kind in the lower half, the layer in the upper; all zeros: no section |
+//! | 1 | the form, of the section's kind |
+//! | 2 | the offset in bytes from the region's beginning |
+//! | 3 | the length in bytes |
+//!
+//! An entry says all of where its section is, so a section of a kind that is not known is passed over. A known kind of
+//! an unknown form is refused: its bytes would be misread.
+
+use core::ops::Range;
+
+use super::{packings, policy};
+use crate::error::{RegionError, RegionField};
+use crate::table::{COUNTER_LINE, PART_ALIGNMENT, Parts, Table};
+
+/// Entries of a directory.
+const ENTRIES: usize = 64;
+/// The words of an entry.
+const ENTRY_WORDS: usize = 4;
+/// The words of a directory.
+pub(super) const WORDS: usize = ENTRIES * ENTRY_WORDS;
+/// The bytes of a directory.
+pub(super) const BYTES: usize = WORDS * size_of::<u64>();
+/// Sections begin at multiples of this.
+const ALIGNMENT: usize = PART_ALIGNMENT;
+/// The form of each known kind.
+const FORM: u64 = 1;
+pub(crate) const MAX_LAYERS: usize = 8;
+
+/// The words in which a directory is kept.
+pub(super) type Words = [u64; WORDS];
+
+/// What a section is. The numbers are kept in memory and files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Packings = 1,
+    Policy = 2,
+    Table = 3,
+    Counters = 4,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Packings, Self::Policy, Self::Table, Self::Counters];
+
+    fn of(number: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u64 == number)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Packings => "packings",
+            Self::Policy => "policy",
+            Self::Table => "table",
+            Self::Counters => "counters",
+        }
+    }
+
+    /// What the length is a multiple of.
+    fn unit(self) -> usize {
+        match self {
+            Self::Packings => packings::BYTES,
+            Self::Policy => policy::BYTES,
+            Self::Table => <Table>::BUCKET_BYTES,
+            Self::Counters => COUNTER_LINE,
+        }
+    }
+
+    /// Whether each layer has a section of this kind; otherwise there is one for all.
+    fn is_a_layer_s(self) -> bool {
+        matches!(self, Self::Table | Self::Counters)
+    }
+}
+
+/// An entry, as its words say.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    number: usize,
+    kind: u64,
+    layer: u64,
+    form: u64,
+    offset: u64,
+    length: u64,
+}
+
+impl Entry {
+    fn of_words((number, words): (usize, &[u64; ENTRY_WORDS])) -> Self {
+        let [kind_and_layer, form, offset, length] = *words;
+        let (kind, layer) = (kind_and_layer & u64::from(u32::MAX), kind_and_layer >> 32);
+        Self { number, kind, layer, form, offset, length }
+    }
+
+    fn damaged(&self, wrong: &str) -> RegionError {
+        let name = Kind::of(self.kind).map_or("a kind that is not known", Kind::name);
+        RegionError::Section { section: format!("{} ({name})", self.number), reason: wrong.to_owned() }
+    }
+
+    /// The bytes of the section, if they are within the sections of a region of so many bytes.
+    fn range(&self, region: usize) -> Result<Range<usize>, RegionError> {
+        let place = [self.offset, self.length].map(usize::try_from);
+        let range = match place {
+            [Ok(offset), Ok(length)] => offset.checked_add(length).map(|end| offset..end),
+            _ => None,
+        };
+        let outside = || {
+            let (offset, length) = (self.offset, self.length);
+            self.damaged(&format!(
+                "{length} bytes from byte {offset} on; expected within bytes {SECTIONS_AT} to {region}"
+            ))
+        };
+        let range = range.filter(|range| range.start >= SECTIONS_AT && range.end <= region);
+        let range = range.ok_or_else(outside)?;
+        if range.is_empty() {
+            return Err(self.damaged("no bytes; expected at least one"));
+        }
+        if !range.start.is_multiple_of(ALIGNMENT) {
+            let offset = range.start;
+            return Err(self.damaged(&format!("at byte {offset}; expected a multiple of {ALIGNMENT}")));
+        }
+        Ok(range)
+    }
+}
+
+/// Where the first section may begin: after the header and the directory.
+pub(super) const SECTIONS_AT: usize = super::header::BYTES + BYTES;
+
+/// Where the sections of a region are, all of them within it and none in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Directory {
+    /// The bytes of the region.
+    pub(crate) bytes: usize,
+    pub(super) packings_at: usize,
+    pub(super) policy_at: usize,
+    /// Of each layer.
+    pub(crate) tables: Vec<Parts>,
+}
+
+impl Directory {
+    /// The directory of a new region of that many layers, each with as many buckets; `None` where no memory is so large.
+    pub(super) fn new(layers: usize, buckets: usize) -> Option<Self> {
+        let packings_at = SECTIONS_AT;
+        let packings_end = layers.checked_mul(packings::BYTES)?.checked_add(packings_at)?;
+        let policy_at = packings_end.checked_next_multiple_of(ALIGNMENT)?;
+        let mut end = policy_at.checked_add(policy::BYTES)?;
+        let mut tables = Vec::new();
+        for _ in 0..layers {
+            let (parts, after) = <Table>::parts(end, buckets)?;
+            tables.push(parts);
+            end = after;
+        }
+        Some(Self { bytes: end, packings_at, policy_at, tables })
+    }
+
+    pub(crate) fn layers(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Of each layer.
+    pub(crate) fn buckets(&self) -> usize {
+        self.tables.first().map_or(0, |parts| parts.buckets)
+    }
+
+    pub(super) fn words(&self) -> Words {
+        let entry = |kind: Kind, layer: usize, offset: usize, length: usize| {
+            [kind as u64 | (layer as u64) << 32, FORM, offset as u64, length as u64]
+        };
+        let packings = self.layers() * packings::BYTES;
+        let tables = self.tables.iter().enumerate().flat_map(|(layer, parts)| {
+            let (buckets, lines) = (parts.buckets * Kind::Table.unit(), parts.counter_lines * COUNTER_LINE);
+            [
+                entry(Kind::Table, layer, parts.buckets_at, buckets),
+                entry(Kind::Counters, layer, parts.counters_at, lines),
+            ]
+        });
+        let for_all = [
+            entry(Kind::Packings, 0, self.packings_at, packings),
+            entry(Kind::Policy, 0, self.policy_at, policy::BYTES),
+        ];
+        let mut words: Words = [0; WORDS];
+        for (place, entry) in words.as_chunks_mut().0.iter_mut().zip(for_all.into_iter().chain(tables)) {
+            *place = entry;
+        }
+        words
+    }
+
+    /// What the words of a directory say, of a region of `bytes`.
+    pub(super) fn of_words(words: &Words, bytes: usize) -> Result<Self, RegionError> {
+        let entries = words.as_chunks().0.iter().enumerate().filter(|(_, words)| **words != [0; ENTRY_WORDS]);
+        let entries: Vec<_> = entries.map(Entry::of_words).collect();
+        let mut places = Vec::new();
+        for entry in &entries {
+            if entry.kind == 0 {
+                return Err(entry.damaged("no kind; expected one, or zeros"));
+            }
+            places.push((entry, entry.range(bytes)?));
+        }
+        places.sort_by_key(|(_, range)| range.start);
+        for pair in places.windows(2) {
+            if let [(first, before), (second, after)] = pair
+                && before.end > after.start
+            {
+                let other = first.number;
+                return Err(second.damaged(&format!("in section {other}; expected bytes of its own")));
+            }
+        }
+        let packings = Self::only(&entries, Kind::Packings, 0)?;
+        let policy = Self::only(&entries, Kind::Policy, 0)?;
+        let layers = packings.length / packings::BYTES;
+        if !(1..=MAX_LAYERS).contains(&layers) {
+            let reason = format!("{layers} layers; expected 1 to {MAX_LAYERS}");
+            return Err(packings.entry.damaged(&reason));
+        }
+        if policy.length != policy::BYTES {
+            let reason = format!("{} bytes; expected {}", policy.length, policy::BYTES);
+            return Err(policy.entry.damaged(&reason));
+        }
+        for entry in &entries {
+            let Some(kind) = Kind::of(entry.kind) else { continue };
+            let layers = if kind.is_a_layer_s() { layers } else { 1 };
+            if entry.layer >= layers as u64 {
+                let reason = format!("of layer {}; expected one below {layers}, counted from 0", entry.layer);
+                return Err(entry.damaged(&reason));
+            }
+        }
+        let mut tables: Vec<Parts> = Vec::new();
+        for layer in 0..layers {
+            let table = Self::only(&entries, Kind::Table, layer as u64)?;
+            let counters = Self::only(&entries, Kind::Counters, layer as u64)?;
+            let buckets = table.length / Kind::Table.unit();
+            if let Some(first) = tables.first()
+                && first.buckets != buckets
+            {
+                let reason = format!("{buckets} buckets; expected {}, as in layer 0", first.buckets);
+                return Err(table.entry.damaged(&reason));
+            }
+            tables.push(Parts {
+                buckets_at: table.offset,
+                buckets,
+                counters_at: counters.offset,
+                counter_lines: counters.length / COUNTER_LINE,
+            });
+        }
+        Ok(Self { bytes, packings_at: packings.offset, policy_at: policy.offset, tables })
+    }
+
+    /// The section of that kind and layer, of which there is one. Its range has been checked.
+    fn only(entries: &[Entry], kind: Kind, layer: u64) -> Result<Section<'_>, RegionError> {
+        let mut alike = entries.iter().filter(|entry| entry.kind == kind as u64 && entry.layer == layer);
+        let Some(entry) = alike.next() else {
+            let of = if kind.is_a_layer_s() {
+                format!(" of layer {layer}, counted from 0")
+            } else {
+                String::new()
+            };
+            let section = kind.name().to_owned();
+            return Err(RegionError::Section { section, reason: format!("not there{of}; expected one") });
+        };
+        if let Some(second) = alike.next() {
+            let reason = format!("there already, as section {}; expected one", entry.number);
+            return Err(second.damaged(&reason));
+        }
+        if entry.form != FORM {
+            let held = format!("section {} ({}) of form {}", entry.number, kind.name(), entry.form);
+            let asked = format!("form {FORM}");
+            return Err(RegionError::Differs { field: RegionField::Layout, held, asked });
+        }
+        // As the range has been found to be.
+        let [Ok(offset), Ok(length)] = [entry.offset, entry.length].map(usize::try_from) else {
+            return Err(RegionError::Corrupt);
+        };
+        if !length.is_multiple_of(kind.unit()) {
+            let reason = format!("{length} bytes; expected a multiple of {}", kind.unit());
+            return Err(entry.damaged(&reason));
+        }
+        Ok(Section { entry, offset, length })
+    }
+}
+
+/// A section that is the only one of its kind and layer.
+struct Section<'e> {
+    entry: &'e Entry,
+    offset: usize,
+    length: usize,
+}
+
+#[cfg(test)]
+mod tests;
