@@ -77,7 +77,7 @@ def cases(folder: Path) -> dict[str, tuple[Run, int]]:
     """What is measured, and how many thousand decisions are in a round."""
     free = ratecell.Limiter(f"{LIMIT}/1h")
     full = ratecell.Limiter("1/100d")
-    full.check_many(KEYS)
+    full.decide_many(KEYS)
     shared = ratecell.Limiter(f"{LIMIT}/1h", path=folder / "limits")
     layers = ratecell.Limiter(f"{LIMIT}/1h & fixed_window 1000000/1s")
     window = ratecell.Limiter("fixed_window 1000000/1s")
@@ -98,8 +98,8 @@ def cases(folder: Path) -> dict[str, tuple[Run, int]]:
         "check, fixed_window": (method(window), 100),
         "check, two layers": (method(layers), 50),
         "check, in a file": (method(shared), 100),
-        "check_many, list of str": (whole(lambda: free.check_many(KEYS)), 200),
-        "check_many, numpy array": (whole(lambda: free.check_many(PACKED)), 200),
+        "decide_many, list of str": (whole(lambda: free.decide_many(KEYS)), 200),
+        "decide_many, numpy array": (whole(lambda: free.decide_many(PACKED)), 200),
         "limits, fixed window": (each(lambda key: fixed.hit(item, key)), 4),
         "limits, moving window": (each(lambda key: moving.hit(few, key)), 4),
         "throttled-py, gcra": (each(lambda key: gcra.limit(key)), 3),

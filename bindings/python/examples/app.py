@@ -13,7 +13,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ratecell import Clients, Header, Limiter, RateLimitMiddleware, client_key
+from ratecell import Clients, Header, Label, Limit, Limiter, RateLimitMiddleware, client_key
 
 LIMITS = os.environ.get("LIMITS", "/dev/shm/ratecell-example")
 POLICY = os.environ.get("POLICY", "20/1h")
@@ -33,4 +33,4 @@ async def hello(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]
 
 clients = Clients(field="X-Forwarded-For", hops=PROXIES) if PROXIES else client_key
 key = Header("x-api-key", otherwise=clients)
-app = RateLimitMiddleware(hello, Limiter(POLICY, path=LIMITS), key=key, name="hello")
+app = RateLimitMiddleware(hello, Limit(Limiter(POLICY, path=LIMITS), key, label=Label("hello")))

@@ -1,7 +1,6 @@
 //! Arguments of one value, each with the message that says what was wrong with it.
 
 use core::num::NonZero;
-use core::time::Duration;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -52,27 +51,39 @@ impl<'py> FromPyObject<'_, 'py> for Cost {
     }
 }
 
-/// Nanoseconds since an epoch, from 0 to 2^64-1.
+/// `at_ns`: nanoseconds since an epoch, from 0 to 2^64-1.
 #[derive(Clone, Copy)]
-pub(crate) struct Now(pub(crate) u64);
+pub(crate) struct At(pub(crate) u64);
 
-impl<'py> FromPyObject<'_, 'py> for Now {
+impl<'py> FromPyObject<'_, 'py> for At {
     type Error = PyErr;
 
     #[inline]
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        nanoseconds("now_ns", object).map(Self)
+        nanoseconds("at_ns", object).map(Self)
     }
 }
 
-/// The longest delay that a caller can wait.
-pub(crate) struct MaxDelay(pub(crate) Duration);
+/// `within_ns`: the longest delay that a caller can wait, from 0 to 2^64-1 nanoseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Within(pub(crate) u64);
 
-impl<'py> FromPyObject<'_, 'py> for MaxDelay {
+impl<'py> FromPyObject<'_, 'py> for Within {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        nanoseconds("max_delay_ns", object).map(|ns| Self(Duration::from_nanos(ns)))
+        nanoseconds("within_ns", object).map(Self)
+    }
+}
+
+/// `now_unix_ns`: nanoseconds since 1970, from 0 to 2^64-1.
+pub(crate) struct NowUnix(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for NowUnix {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        nanoseconds("now_unix_ns", object).map(Self)
     }
 }
 
@@ -88,6 +99,22 @@ pub(crate) fn number(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<
         Err(_) => Err(not_a_number(name, object.as_borrowed(), "1 to 18446744073709551615")),
     });
     given.transpose()
+}
+
+/// Whether the argument `name` is true; not given, it is false.
+#[inline]
+pub(crate) fn flag(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    object.map_or(Ok(false), |object| {
+        object.extract().map_err(|_| wrong_type(name, object.as_borrowed(), "bool"))
+    })
+}
+
+/// The text that the argument `name` gives.
+pub(crate) fn text<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match object.cast::<PyString>() {
+        Ok(text) => text.to_str(),
+        Err(_) => Err(wrong_type(name, object.as_borrowed(), "str")),
+    }
 }
 
 /// A policy, as text.

@@ -1,4 +1,4 @@
-//! `Decision`: what a limiter answers.
+//! `Decision`: the answer of a limiter.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -7,25 +7,33 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use ratecell::Outcome;
 
-use crate::recycle::Told;
+use crate::decision_cell::DecisionCell;
 
-/// What a limiter answers to one request: true if it may go.
+/// The answer of a limiter to one request: true if it may go.
 ///
 /// A denial is an answer, not an exception. Times are relative to the request's, exact in the `_ns` twins and
 /// the nearest float otherwise.
 #[pyclass(frozen, freelist = 64, module = "ratecell")]
 pub(crate) struct Decision {
-    pub(crate) told: Told,
+    pub(crate) cell: DecisionCell,
 }
 
 impl From<ratecell::Decision> for Decision {
-    fn from(told: ratecell::Decision) -> Self {
-        Self { told: Told::new(told) }
+    fn from(decision: ratecell::Decision) -> Self {
+        Self { cell: DecisionCell::new(decision) }
+    }
+}
+
+impl Decision {
+    /// The decision itself.
+    #[inline]
+    pub(crate) fn value(&self) -> ratecell::Decision {
+        self.cell.get()
     }
 }
 
 /// The nearest float: what a Python program sleeps by.
-#[expect(clippy::cast_precision_loss, reason = "seconds are told as the nearest float")]
+#[expect(clippy::cast_precision_loss, reason = "seconds are given as the nearest float")]
 pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
@@ -39,31 +47,31 @@ pub(crate) fn member(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyA
 #[pymethods]
 impl Decision {
     fn __bool__(&self) -> bool {
-        self.told.get().is_allowed()
+        self.value().is_allowed()
     }
 
     /// Whether the request may go: what `bool(decision)` says.
     #[getter]
     fn allowed(&self) -> bool {
-        self.told.get().is_allowed()
+        self.value().is_allowed()
     }
 
     /// How the request was decided.
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        member(py, self.told.get().outcome())
+        member(py, self.value().outcome())
     }
 
     /// The most units that can pass at one instant; of several layers, that of `layer`.
     #[getter]
     fn limit(&self) -> u64 {
-        self.told.get().limit()
+        self.value().limit()
     }
 
     /// Units that would be allowed at this same instant, after this decision.
     #[getter]
     fn remaining(&self) -> u64 {
-        self.told.get().remaining()
+        self.value().remaining()
     }
 
     /// Seconds until the same cost would be allowed, with no other traffic on the key: 0.0 if it was
@@ -76,87 +84,109 @@ impl Decision {
     /// `retry_after` in nanoseconds: exact, 1 ns earlier the same cost is still denied.
     #[getter]
     fn retry_after_ns(&self) -> Option<u64> {
-        self.told.get().retry_after().map(|_| self.told.get().retry_after_ns())
+        self.value().retry_after().map(|_| self.value().retry_after_ns())
     }
 
     /// Seconds until the key is as good as never used.
     #[getter]
     fn reset_after(&self) -> f64 {
-        seconds(self.told.get().reset_after_ns())
+        seconds(self.value().reset_after_ns())
     }
 
     /// `reset_after` in nanoseconds.
     #[getter]
     fn reset_after_ns(&self) -> u64 {
-        self.told.get().reset_after_ns()
+        self.value().reset_after_ns()
     }
 
-    /// Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`.
+    /// Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`. Of a refusal within
+    /// a delay, the one that it would be given.
     #[getter]
     fn delay(&self) -> f64 {
-        seconds(self.told.get().delay_ns())
+        seconds(self.value().delay_ns())
     }
 
     /// `delay` in nanoseconds.
     #[getter]
     fn delay_ns(&self) -> u64 {
-        self.told.get().delay_ns()
+        self.value().delay_ns()
     }
 
-    /// Which of the policy's layers has the least `remaining`: the one to name to whoever was refused.
+    /// Seconds until one unit more than `remaining` would be allowed, with no other traffic on the key: None where
+    /// there is no such time, and where the request did not ask `with_next`.
+    #[getter]
+    fn next_after(&self) -> Option<f64> {
+        self.next_after_ns().map(seconds)
+    }
+
+    /// `next_after` in nanoseconds.
+    #[getter]
+    fn next_after_ns(&self) -> Option<u64> {
+        self.value().next_after().map(|_| self.value().next_ns())
+    }
+
+    /// Which of the policy's layers has the least `remaining`: the one to name to the client that was refused.
     /// Counted from 0; 0 where there is one layer.
     #[getter]
     fn layer(&self) -> usize {
-        self.told.get().layer()
+        self.value().layer()
+    }
+
+    /// Whether a full table denied, which had no place for the key, and not the policy.
+    #[getter]
+    fn without_place(&self) -> bool {
+        self.value().is_without_place()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Parts,))> {
-        Ok((maker(py, "decision")?, (parts(&self.told.get()),)))
+        Ok((maker(py, "decision")?, (parts(&self.value()),)))
     }
 
     fn __eq__(&self, other: PyRef<'_, Self>) -> bool {
-        self.told.get() == other.told.get()
+        self.value() == other.value()
     }
 
     fn __hash__(&self) -> u64 {
-        let told = self.told.get();
+        let decision = self.value();
         let mut hasher = DefaultHasher::new();
-        (told.outcome(), told.limit(), told.remaining(), told.reset_after_ns()).hash(&mut hasher);
+        let numbers = (decision.limit(), decision.remaining(), decision.reset_after_ns());
+        (decision.outcome(), numbers).hash(&mut hasher);
         hasher.finish()
     }
 
     fn __repr__(&self) -> String {
-        let told = self.told.get();
+        let decision = self.value();
         let retry_after = self.retry_after().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
         format!(
             "<Decision {}: limit={} remaining={} retry_after={retry_after} reset_after={:?}>",
-            name(told.outcome()),
-            told.limit(),
-            told.remaining(),
+            name(decision.outcome()),
+            decision.limit(),
+            decision.remaining(),
             self.reset_after()
         )
     }
 }
 
-/// What a decision says, as a pickle has it: outcome, limit, remaining, retry_after_ns, reset_after_ns, delay_ns
-/// and layer.
-pub(crate) type Parts = (i32, u64, u64, u64, u64, u64, u32);
+/// A decision as a pickle has it: outcome, limit, remaining, `retry_after_ns`, `reset_after_ns`, `delay_ns`, layer,
+/// `next_ns` (0 for none) and notes.
+pub(crate) type Parts = (i32, u64, u64, u64, u64, u64, u32, u64, u32);
 
-pub(crate) fn parts(told: &ratecell::Decision) -> Parts {
-    let outcome = told.outcome() as i32;
-    let (retry, reset, delay) = (told.retry_after_ns(), told.reset_after_ns(), told.delay_ns());
+pub(crate) fn parts(decision: &ratecell::Decision) -> Parts {
+    let outcome = decision.outcome() as i32;
+    let (retry, reset) = (decision.retry_after_ns(), decision.reset_after_ns());
     // There are at most eight layers.
-    let layer = u32::try_from(told.layer()).unwrap_or(u32::MAX);
-    (outcome, told.limit(), told.remaining(), retry, reset, delay, layer)
+    let layer = u32::try_from(decision.layer()).unwrap_or(u32::MAX);
+    let (limit, remaining, delay) = (decision.limit(), decision.remaining(), decision.delay_ns());
+    (outcome, limit, remaining, retry, reset, delay, layer, decision.next_ns(), decision.notes())
 }
 
 pub(crate) fn of_parts(parts: Parts) -> PyResult<ratecell::Decision> {
-    let (outcome, limit, remaining, retry, reset, delay, layer) = parts;
-    let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange];
-    let Some(outcome) = outcomes.into_iter().find(|known| *known as i32 == outcome) else {
+    let (outcome, limit, remaining, retry, reset, delay, layer, next, notes) = parts;
+    let Some((outcome, _)) = OUTCOMES.into_iter().find(|(known, _)| *known as i32 == outcome) else {
         return Err(PyValueError::new_err(format!("outcome is {outcome}: expected 0 to 3")));
     };
-    Ok(ratecell::Decision::new(outcome, limit, remaining, retry, reset, delay, layer))
+    let decision = ratecell::Decision::new(outcome, limit, remaining, retry, reset, delay, layer);
+    Ok(decision.with_next(next).with_notes(notes))
 }
 
 /// The function of this module that makes a pickled object again.
@@ -164,17 +194,21 @@ pub(crate) fn maker<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     py.import("ratecell._native")?.getattr(name)
 }
 
-/// The decision that says `parts`, of a pickle.
+/// The decision of these parts, as a pickle has them: outcome, limit, remaining, retry_after_ns, reset_after_ns,
+/// delay_ns, layer, next_after_ns (0 for none) and notes.
 #[pyfunction]
 pub(crate) fn decision(parts: Parts) -> PyResult<Decision> {
     of_parts(parts).map(Decision::from)
 }
 
+/// The outcomes by their names.
+const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Allowed, "allowed"),
+    (Outcome::Denied, "denied"),
+    (Outcome::Never, "never"),
+    (Outcome::ClockRange, "clock_range"),
+];
+
 fn name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Allowed => "allowed",
-        Outcome::Denied => "denied",
-        Outcome::Never => "never",
-        Outcome::ClockRange => "clock_range",
-    }
+    OUTCOMES.into_iter().find(|(known, _)| *known == outcome).map_or("unknown", |(_, name)| name)
 }

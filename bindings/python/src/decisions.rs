@@ -1,4 +1,4 @@
-//! `Decisions`: the answers to a batch, 48 bytes each, of which Python objects are made only when asked for.
+//! `Decisions`: the answers to a batch, 64 bytes each, of which Python objects are made only when asked for.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,6 +22,7 @@ pub(crate) struct Decisions {
     retry_after_ns: Column,
     reset_after_ns: Column,
     delay_ns: Column,
+    next_after_ns: Column,
 }
 
 /// One number of each decision: its bytes, once it was asked for. Each who asks is given a memoryview of their own,
@@ -59,6 +60,7 @@ impl From<Vec<ratecell::Decision>> for Decisions {
             retry_after_ns: Column(PyOnceLock::new()),
             reset_after_ns: Column(PyOnceLock::new()),
             delay_ns: Column(PyOnceLock::new()),
+            next_after_ns: Column(PyOnceLock::new()),
         }
     }
 }
@@ -66,7 +68,7 @@ impl From<Vec<ratecell::Decision>> for Decisions {
 impl Decisions {
     /// The numbers of the decisions that are equal to `value`.
     fn equal_to(&self, value: &Bound<'_, PyAny>) -> impl Iterator<Item = usize> {
-        let sought = value.cast::<Decision>().map(|decision| decision.get().told.get()).ok();
+        let sought = value.cast::<Decision>().map(|decision| decision.get().value()).ok();
         let numbered = self.each.iter().enumerate();
         numbered.filter(move |(_, decision)| sought == Some(**decision)).map(|(number, _)| number)
     }
@@ -202,12 +204,18 @@ impl Decisions {
         self.delay_ns.view(py, &self.each, ratecell::Decision::delay_ns)
     }
 
+    /// `next_after_ns` of each; 0 is None.
+    #[getter]
+    fn next_after_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.next_after_ns.view(py, &self.each, ratecell::Decision::next_ns)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Decisions: {} of {} allowed>", self.allowed_count(), self.each.len())
     }
 }
 
-/// The batch of the decisions that say `parts`, of a pickle.
+/// The batch of the decisions of these parts, as a pickle has them.
 #[pyfunction]
 pub(crate) fn decisions(parts: Vec<Parts>) -> PyResult<Decisions> {
     let each = parts.into_iter().map(of_parts).collect::<PyResult<Vec<_>>>();

@@ -11,11 +11,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use pyo3::{Borrowed, ffi};
+use ratecell::Request;
 
-use crate::arguments::{Cost, Key, wrong_type};
+use crate::arguments::{At, Cost, Key, wrong_type};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
-use crate::recycle::answer;
+use crate::recycle;
 
 /// `check` as PyO3 made it.
 static GENERAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -69,11 +70,14 @@ unsafe extern "C" fn check(
     let named = names.map_or(0, |names| names.cast::<PyTuple>().map_or(0, |names| names.len()));
     // SAFETY: there are so many, each an object that the caller keeps.
     let argument = |number: usize| unsafe { Borrowed::from_ptr(py, *args.add(number)) };
-    let cost_is_named = || names.is_some_and(|names| names.get_item(0).is_ok_and(|name| is_cost(&name)));
     let decided = match (given, named) {
-        (1, 0) => decide(limiter, argument(0), None),
-        (2, 0) => decide(limiter, argument(0), Some(argument(1))),
-        (1, 1) if cost_is_named() => decide(limiter, argument(0), Some(argument(1))),
+        (1, 0) => decide(limiter, argument(0)),
+        (2, 0) => decide_with(limiter, argument(0), Options { cost: Some(argument(1)), at_ns: None }),
+        (1 | 2, 1 | 2) => names.and_then(|names| {
+            let mut options = Options { cost: (given == 2).then(|| argument(1)), at_ns: None };
+            options.name(names, (given..given + named).map(argument))?;
+            decide_with(limiter, argument(0), options)
+        }),
         _ => None,
     };
     let answer = match decided {
@@ -116,24 +120,70 @@ fn in_general<'py>(
     GENERAL.get(py).ok_or_else(uninstalled)?.bind(py).call(by_position, Some(&by_name))
 }
 
-fn is_cost(name: &Bound<'_, PyAny>) -> bool {
-    name.cast::<PyString>().is_ok_and(|name| name == "cost")
+/// Arguments that need not be given.
+struct Options<'a, 'py> {
+    cost: Option<Borrowed<'a, 'py, PyAny>>,
+    at_ns: Option<Borrowed<'a, 'py, PyAny>>,
 }
 
-/// The decision, where nothing is unusual; `None` where nothing was decided.
+impl<'a, 'py> Options<'a, 'py> {
+    /// Takes those that are given by name; `None` where one has another name, or is given twice.
+    fn name(
+        &mut self,
+        names: Borrowed<'_, 'py, PyAny>,
+        arguments: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+    ) -> Option<()> {
+        let names = names.cast::<PyTuple>().ok()?;
+        for (number, argument) in arguments.enumerate() {
+            let name = names.get_borrowed_item(number).ok()?;
+            let name = name.cast::<PyString>().ok()?;
+            let place = match name {
+                name if *name == "cost" => &mut self.cost,
+                name if *name == "at_ns" => &mut self.at_ns,
+                _ => return None,
+            };
+            if place.replace(argument).is_some() {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// The decision of one unit, where nothing is unusual; `None` where nothing was decided.
 #[inline]
 fn decide<'py>(
     limiter: Borrowed<'_, 'py, Limiter>,
     key: Borrowed<'_, 'py, PyAny>,
-    cost: Option<Borrowed<'_, 'py, PyAny>>,
 ) -> Option<PyResult<Bound<'py, Decision>>> {
     let core = limiter.get().at_home()?;
-    let key = match text(key) {
-        Some(key) => key,
-        None => key.extract::<Key<'_>>().ok()?.0,
-    };
-    let Cost(cost) = cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
-    Some(answer(limiter.py(), core.check_n(key, cost)))
+    Some(recycle::object(limiter.py(), core.check_n(bytes(key)?, 1)))
+}
+
+/// `decide`, with arguments that need not be given.
+#[inline(never)]
+fn decide_with<'py>(
+    limiter: Borrowed<'_, 'py, Limiter>,
+    key: Borrowed<'_, 'py, PyAny>,
+    options: Options<'_, 'py>,
+) -> Option<PyResult<Bound<'py, Decision>>> {
+    let core = limiter.get().at_home()?;
+    let Cost(cost) = options.cost.map_or(Ok(Cost(1)), |cost| cost.extract()).ok()?;
+    let mut request = Request::new(bytes(key)?).cost(cost);
+    if let Some(at_ns) = options.at_ns.filter(|at_ns| !at_ns.is_none()) {
+        let At(at_ns) = at_ns.extract().ok()?;
+        request = request.at(at_ns);
+    }
+    Some(recycle::object(limiter.py(), core.decide(request)))
+}
+
+/// The bytes of a key.
+#[inline]
+fn bytes<'a>(key: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
+    match text(key) {
+        Some(key) => Some(key),
+        None => key.extract::<Key<'_>>().ok().map(|key| key.0),
+    }
 }
 
 /// The UTF-8 of what is a `str` and no subclass, without being asked twice what it is.

@@ -1,31 +1,51 @@
-//! `check_all`: several limiters at once.
+//! `decide_all`: several limiters at once.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ratecell::{Claim, Decision as Told};
+use ratecell::Claim;
 
-use crate::arguments::{Cost, Key, Now};
+use crate::arguments::{At, Cost, Key, Within, flag};
 use crate::decision::member;
 use crate::decisions::Decisions;
 use crate::limiter::Limiter;
+use crate::request::Terms;
 
-/// A claim as the package's `Claim` has it: whom it asks, the key, the cost, `now_ns` or None.
-type Asked<'py> = (PyRef<'py, Limiter>, Bound<'py, PyAny>, Cost, Option<Now>);
+/// The most layers that are decided at once.
+const MAX_LAYERS: usize = 64;
 
-/// Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with its
-/// outcome, and what each says by itself.
+/// A claim: the limiter, the key, the cost, `at_ns` and `within_ns` or None, `charge` and `with_next`.
+type ClaimParts<'py> = (
+    PyRef<'py, Limiter>,
+    Bound<'py, PyAny>,
+    Cost,
+    Option<At>,
+    Option<Within>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
+
+/// Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge, with_next), as one
+/// request; returns its outcome, and the decision of each by itself.
 #[pyfunction]
-pub(crate) fn check_all<'py>(
+pub(crate) fn decide_all<'py>(
     py: Python<'py>,
-    claims: Vec<Asked<'_>>,
+    claims: Vec<ClaimParts<'_>>,
 ) -> PyResult<(Bound<'py, PyAny>, Decisions)> {
-    let claims = claims.iter().map(|(limiter, key, cost, now)| {
+    let claims = claims.iter().map(|(limiter, key, cost, at, within, charge, with_next)| {
         let limiter = limiter.here(py)?;
-        let Key(key) = key.as_borrowed().extract()?;
-        let now_ns = now.map_or_else(|| limiter.now_ns(), |Now(now)| now);
-        Ok(Claim { limiter, key, cost: cost.0, now_ns })
+        let key = key.as_borrowed().extract::<Key<'_>>()?;
+        let (charge, with_next) = (flag("charge", Some(charge))?, flag("with_next", Some(with_next))?);
+        let request = Terms::new(*cost, *at, *within, charge, with_next)?.of(key);
+        Ok(Claim { limiter, request })
     });
     let claims = claims.collect::<PyResult<Vec<_>>>()?;
-    let mut decisions = vec![Told::default(); claims.len()];
-    let outcome = ratecell::Limiter::check_all(&claims, &mut decisions);
+    let layers: usize = claims.iter().map(|claim| claim.limiter.policy().layers().len()).sum();
+    if layers > MAX_LAYERS {
+        return Err(PyValueError::new_err(format!(
+            "the claims have {layers} layers: expected at most {MAX_LAYERS}"
+        )));
+    }
+    let mut decisions = vec![ratecell::Decision::default(); claims.len()];
+    let outcome = ratecell::Limiter::decide_all(&claims, &mut decisions);
     Ok((member(py, outcome)?, Decisions::from(decisions)))
 }

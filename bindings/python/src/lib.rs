@@ -1,15 +1,18 @@
 //! `ratecell._native`: what the Python package `ratecell` is made of.
 //!
-//! Each module is one Python class or one kind of argument; the package's own Python adds what waits and what
-//! speaks HTTP.
+//! Each module is one Python class or one kind of argument, and imports only from those above it. The package's own
+//! Python adds waiting and the HTTP middlewares.
 
 use pyo3::prelude::*;
 
 mod arguments;
+mod request;
 mod errors;
 #[expect(unsafe_code, reason = "an object's content is changed while nobody has it")]
-mod recycle;
+mod decision_cell;
 mod decision;
+#[expect(unsafe_code, reason = "it is known that nobody has an object")]
+mod recycle;
 mod decisions;
 mod keys;
 mod clients;
@@ -18,6 +21,7 @@ mod stats;
 mod forks;
 mod limiter;
 mod joint;
+mod fields;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
 mod fast;
 
@@ -35,7 +39,9 @@ mod _native {
     #[pymodule_export]
     use crate::fast::give_check;
     #[pymodule_export]
-    use crate::joint::check_all;
+    use crate::fields::{Label, fields};
+    #[pymodule_export]
+    use crate::joint::decide_all;
     #[pymodule_export]
     use crate::limiter::Limiter;
     #[pymodule_export]

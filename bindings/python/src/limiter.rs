@@ -3,21 +3,24 @@
 use std::time::SystemTime;
 
 use pyo3::prelude::*;
-use ratecell::headers::{Field, Headers};
-use ratecell::{Decision as Told, Policy};
+use ratecell::Policy;
 
-use crate::arguments::{Cost, Full, Key, Location, MaxDelay, Now, PolicyText, number};
+use crate::arguments::{At, Cost, Full, Key, Location, PolicyText, Within, flag, number};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
 use crate::forks::Home;
 use crate::keys::Keys;
-use crate::recycle::answer;
+use crate::recycle;
+use crate::request::Terms;
 use crate::stats::Stats;
 
 /// Keys from which on a batch lets the interpreter go: under a tenth of a millisecond, other threads wait less
 /// than this one would to be let in again.
 const WORTH_LETTING_GO: usize = 4096;
+
+/// Requests of a batch that are made at once.
+const REQUESTS: usize = 32;
 
 /// The limiter without what waits, which is Python.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
@@ -45,24 +48,9 @@ impl Limiter {
         (!left).then_some(&self.core)
     }
 
-    fn decide_many(
-        &self,
-        keys: &Bound<'_, PyAny>,
-        cost: Cost,
-        now: Option<Now>,
-        width: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Decisions> {
-        let py = keys.py();
-        let keys = Keys::of(keys, number("width", width)?)?;
-        let keys = keys.slices()?;
-        let core = self.here(py)?;
-        let decide = || {
-            let now = now.map_or_else(|| core.now_ns(), |Now(now)| now);
-            let mut decisions = vec![Told::default(); keys.len()];
-            core.check_batch_n_at(&keys, cost.0, now, &mut decisions);
-            decisions
-        };
-        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+    /// The limiter's policy.
+    pub(crate) fn policy_of(&self) -> &Policy {
+        self.core.policy()
     }
 }
 
@@ -103,103 +91,96 @@ impl Limiter {
         Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, home })
     }
 
-    /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek.
-    #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn check<'py>(&self, py: Python<'py>, key: Key<'_>, cost: Cost) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.check_n(key, cost.0))
-    }
-
-    /// Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as long as all
-    /// who use the limiter use one.
-    fn check_at<'py>(
+    /// Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the time, in nanoseconds
+    /// since `epoch`, or since any other as long as all users of the limiter use one; None is now.
+    #[pyo3(signature = (key, cost=Cost(1), *, at_ns=None), text_signature = "($self, key, cost=1, *, at_ns=None)")]
+    fn check<'py>(
         &self,
         py: Python<'py>,
         key: Key<'_>,
         cost: Cost,
-        now_ns: Now,
+        at_ns: Option<At>,
     ) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.check_at(key, cost.0, now_ns.0))
+        recycle::object(py, self.here(py)?.decide(Terms::new(cost, at_ns, None, false, false)?.of(key)))
     }
 
-    /// `check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and charges
-    /// nothing: its `retry_after` is when the delay is no longer. Where its own units alone are delayed for longer,
-    /// it can never go. For callers who can hold a request only so long.
-    fn check_within<'py>(
+    /// Decides a request: as `check`, with these options.
+    ///
+    /// `within_ns`: what would be allowed with a `delay` of more than so many nanoseconds is denied, and charges
+    /// nothing; its `retry_after` is the time until the delay is no longer. Where its own units alone are delayed for
+    /// longer, it can never go. For callers that can hold a request only so long.
+    ///
+    /// `charge`: the units have been spent already, and are charged as far as there is room for them, whether or not
+    /// they would be allowed. The decision is what a peek sees afterwards.
+    ///
+    /// `with_next`: the decision has its `next_after`, too. This costs a second look at the key.
+    #[pyo3(
+        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None),
+        text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
+    fn decide<'py>(
         &self,
         py: Python<'py>,
         key: Key<'_>,
         cost: Cost,
-        max_delay_ns: MaxDelay,
+        at_ns: Option<At>,
+        within_ns: Option<Within>,
+        charge: Option<&Bound<'_, PyAny>>,
+        with_next: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.check_within(key, cost.0, max_delay_ns.0))
+        let terms =
+            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
+        recycle::object(py, self.here(py)?.decide(terms.of(key)))
     }
 
-    /// `check_within` at `now_ns`.
-    fn check_within_at<'py>(
-        &self,
-        py: Python<'py>,
-        key: Key<'_>,
-        cost: Cost,
-        max_delay_ns: MaxDelay,
-        now_ns: Now,
-    ) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.check_within_at(key, cost.0, max_delay_ns.0, now_ns.0))
-    }
-
-    /// Decides `cost` units of each of `keys` at one instant, in their order.
+    /// Decides the same request for each of `keys`, at one instant and in their order: the options are those of
+    /// `decide`.
     ///
     /// `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type `S` or of two
     /// dimensions, whose items or rows are the keys; or any buffer, with the `width` of a key in bytes. A number is
     /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
     /// `S` the zeros at the end are no part of a key, unless `width` is given.
-    #[pyo3(signature = (keys, cost=Cost(1), *, width=None), text_signature = "($self, keys, cost=1, *, width=None)")]
-    fn check_many(
+    #[pyo3(
+        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None),
+        text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
+    fn decide_many(
         &self,
         keys: &Bound<'_, PyAny>,
         cost: Cost,
         width: Option<&Bound<'_, PyAny>>,
+        at_ns: Option<At>,
+        within_ns: Option<Within>,
+        charge: Option<&Bound<'_, PyAny>>,
+        with_next: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
-        self.decide_many(keys, cost, None, width)
+        let py = keys.py();
+        let terms =
+            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
+        let keys = Keys::of(keys, number("width", width)?)?;
+        let keys = keys.slices()?;
+        let core = self.here(py)?;
+        let decide = || {
+            let terms = terms.at(core);
+            let mut decisions = vec![ratecell::Decision::default(); keys.len()];
+            // A request is three times as long as a key: a few at a time stay in the nearest cache.
+            let mut requests = Vec::with_capacity(REQUESTS.min(keys.len()));
+            for (keys, decisions) in keys.chunks(REQUESTS).zip(decisions.chunks_mut(REQUESTS)) {
+                requests.clear();
+                requests.extend(keys.iter().map(|key| terms.of(*key)));
+                core.decide_batch(&requests, decisions);
+            }
+            decisions
+        };
+        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
     }
 
-    /// `check_many` at `now_ns`.
-    #[pyo3(signature = (keys, cost, now_ns, *, width=None))]
-    fn check_many_at(
-        &self,
-        keys: &Bound<'_, PyAny>,
-        cost: Cost,
-        now_ns: Now,
-        width: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Decisions> {
-        self.decide_many(keys, cost, Some(now_ns), width)
-    }
-
-    /// What a check of `key` would see now, without charging it.
-    fn peek<'py>(&self, py: Python<'py>, key: Key<'_>) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.peek(key))
-    }
-
-    /// `peek` at `now_ns`.
-    fn peek_at<'py>(&self, py: Python<'py>, key: Key<'_>, now_ns: Now) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.peek_at(key, now_ns.0))
-    }
-
-    /// Charges `cost` units of `key` that have been spent already, whether or not they would be allowed: as many
-    /// as there is room for. The decision is what a peek sees afterwards.
-    #[pyo3(signature = (key, cost=Cost(1)), text_signature = "($self, key, cost=1)")]
-    fn charge<'py>(&self, py: Python<'py>, key: Key<'_>, cost: Cost) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.charge(key, cost.0))
-    }
-
-    /// `charge` at `now_ns`.
-    fn charge_at<'py>(
-        &self,
-        py: Python<'py>,
-        key: Key<'_>,
-        cost: Cost,
-        now_ns: Now,
-    ) -> PyResult<Bound<'py, Decision>> {
-        answer(py, self.here(py)?.charge_at(key, cost.0, now_ns.0))
+    /// What a check of `key` would see, without charging it: a check of cost 0.
+    #[pyo3(signature = (key, *, at_ns=None))]
+    fn peek<'py>(&self, py: Python<'py>, key: Key<'_>, at_ns: Option<At>) -> PyResult<Bound<'py, Decision>> {
+        self.check(py, key, Cost(0), at_ns)
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget.
@@ -207,41 +188,19 @@ impl Limiter {
         Ok(self.here(py)?.forget(key))
     }
 
-    /// What the limiter holds now and what has happened to it. Above 196,608 keys `live` is estimated, within
+    /// What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated, within
     /// `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in which other threads
     /// run.
-    #[pyo3(signature = (*, exact=false))]
-    fn stats(&self, py: Python<'_>, exact: bool) -> Stats {
-        Stats(py.detach(|| if exact { self.core.stats_exact() } else { self.core.stats() }))
-    }
-
-    /// `stats` at `now_ns`.
-    #[pyo3(signature = (now_ns, *, exact=false))]
-    fn stats_at(&self, py: Python<'_>, now_ns: Now, exact: bool) -> Stats {
-        let now_ns = now_ns.0;
-        Stats(py.detach(|| if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) }))
-    }
-
-    /// The HTTP fields that tell a client this decision, as (name, value): RateLimit-Policy, RateLimit and, of a
-    /// denial, Retry-After. `name` is what the policy is called there, by default its own text; `legacy` adds
-    /// the older X-RateLimit-Limit, -Remaining and -Reset, which is in seconds from now.
-    #[pyo3(signature = (decision, name=None, *, legacy=false))]
-    fn headers(
-        &self,
-        decision: &Decision,
-        name: Option<&str>,
-        legacy: bool,
-    ) -> PyResult<Vec<(&'static str, String)>> {
-        let mut headers = Headers::new(self.core.policy());
-        if let Some(name) = name {
-            headers = headers
-                .named(name)
-                .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
-        }
-        let fields = [Field::RateLimitPolicy, Field::RateLimit, Field::RetryAfter].into_iter();
-        let older = [Field::XRateLimitLimit, Field::XRateLimitRemaining, Field::XRateLimitReset];
-        let fields = fields.chain(older.into_iter().filter(|_| legacy));
-        Ok(headers.all(fields, &decision.told.get()).map(|(name, value)| (name, value.to_string())).collect())
+    #[pyo3(
+        signature = (*, at_ns=None, exact=None),
+        text_signature = "($self, *, at_ns=None, exact=False)"
+    )]
+    fn stats(&self, py: Python<'_>, at_ns: Option<At>, exact: Option<&Bound<'_, PyAny>>) -> PyResult<Stats> {
+        let exact = flag("exact", exact)?;
+        Ok(Stats(py.detach(|| {
+            let now_ns = at_ns.map_or_else(|| self.core.now_ns(), |At(at_ns)| at_ns);
+            if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) }
+        })))
     }
 
     /// The policy, as text that makes the same one.
@@ -256,7 +215,7 @@ impl Limiter {
         self.core.policy().capacity()
     }
 
-    /// The last `now_ns` that can be decided.
+    /// The last `at_ns` that can be decided.
     #[getter]
     fn max_now_ns(&self) -> u64 {
         self.core.policy().max_now_ns()

@@ -20,17 +20,17 @@ KEYS = ["a", "b", b"a", "ä", "a", b"", "a"]
 @given(st.lists(st.sampled_from("abc")), st.integers(0, 4))
 def test_a_batch_decides_as_single_checks_do(keys: list[str], cost: int) -> None:
     one, many = Limiter("3/s", max_keys=10), Limiter("3/s", max_keys=10)
-    assert list(many.check_many_at(keys, cost, 5)) == [one.check_at(key, cost, 5) for key in keys]
+    assert list(many.decide_many(keys, cost, at_ns=5)) == [one.check(key, cost, at_ns=5) for key in keys]
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter, lambda keys: (key for key in keys)])
 def test_any_iterable(kind: Callable[[Any], Any]) -> None:
-    decisions = Limiter("3/h").check_many(kind(KEYS))
+    decisions = Limiter("3/h").decide_many(kind(KEYS))
     assert [bool(decision) for decision in decisions] == [True, True, True, True, True, True, False]
 
 
 def test_the_columns() -> None:
-    decisions = Limiter("2/s").check_many_at(["a", "a", "b", "a"], 1, 0)
+    decisions = Limiter("2/s").decide_many(["a", "a", "b", "a"], at_ns=0)
     assert decisions.allowed == b"\1\1\1\0"
     assert decisions.allowed_count == 3
     assert not decisions.all_allowed
@@ -45,7 +45,7 @@ def test_the_columns() -> None:
 
 
 def test_it_is_a_sequence() -> None:
-    decisions = Limiter("2/s").check_many_at(["a", "a", "a"], 1, 0)
+    decisions = Limiter("2/s").decide_many(["a", "a", "a"], at_ns=0)
     assert len(decisions) == 3
     assert [decisions[0].remaining, decisions[1].remaining, decisions[-1].allowed] == [1, 0, False]
     assert isinstance(decisions, Sequence)
@@ -58,13 +58,13 @@ def test_it_is_a_sequence() -> None:
 
 @given(st.slices(8), st.integers(-9, 9), st.integers(-9, 9))
 def test_it_is_taken_apart_as_a_list_is(part: slice, start: int, stop: int) -> None:
-    decisions = Limiter("3/s").check_many_at(list("aababcab"), 1, 0)
+    decisions = Limiter("3/s").decide_many(list("aababcab"), at_ns=0)
     listed = list(decisions)
     taken = decisions[part]
     assert isinstance(taken, Decisions)
     assert list(taken) == listed[part]
     assert list(reversed(decisions)) == listed[::-1]
-    for value in (*listed, Limiter("3/s").check_at("k", 3, 0), "a"):
+    for value in (*listed, Limiter("3/s").check("k", 3, at_ns=0), "a"):
         assert (value in decisions) == (value in listed)
         assert decisions.count(value) == listed.count(value)  # type: ignore[arg-type]
         if value in listed[start:stop]:
@@ -76,7 +76,7 @@ def test_it_is_taken_apart_as_a_list_is(part: slice, start: int, stop: int) -> N
 
 
 def test_a_column_is_made_once_and_is_everyones_own() -> None:
-    decisions = Limiter("2/s").check_many_at(["a", "a", "a"], 1, 0)
+    decisions = Limiter("2/s").decide_many(["a", "a", "a"], at_ns=0)
     assert decisions.allowed is decisions.allowed
     first = decisions.remaining
     assert first.obj is decisions.remaining.obj
@@ -87,12 +87,12 @@ def test_a_column_is_made_once_and_is_everyones_own() -> None:
 
 def test_it_has_no_truth() -> None:
     with pytest.raises(TypeError, match="expected .all_allowed"):
-        bool(Limiter("2/s").check_many(["a"]))
-    assert Limiter("2/s").check_many([]).all_allowed
+        bool(Limiter("2/s").decide_many(["a"]))
+    assert Limiter("2/s").decide_many([]).all_allowed
 
 
 def test_never_is_the_largest_number() -> None:
-    assert Limiter("2/s").check_many(["a"], 3).retry_after_ns.tolist() == [2**64 - 1]
+    assert Limiter("2/s").decide_many(["a"], 3).retry_after_ns.tolist() == [2**64 - 1]
 
 
 FIXED = [b"user", b"good", b"user", b"user"]
@@ -112,7 +112,7 @@ FIXED = [b"user", b"good", b"user", b"user"]
 )
 def test_memory_of_fixed_keys(keys: Any) -> None:
     limiter = Limiter("2/h")
-    assert limiter.check_many(keys).allowed == b"\1\1\1\0"
+    assert limiter.decide_many(keys).allowed == b"\1\1\1\0"
     row = memoryview(keys)
     first = keys.tobytes()[: row.nbytes // 4]
     assert limiter.peek(first).remaining == 0
@@ -121,46 +121,46 @@ def test_memory_of_fixed_keys(keys: Any) -> None:
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_a_buffer_with_a_width(kind: Callable[[bytes], Any]) -> None:
     limiter = Limiter("2/h")
-    assert limiter.check_many(kind(b"useruserrosesuser"[:16]), width=4).allowed == b"\1\1\1\1"
+    assert limiter.decide_many(kind(b"useruserrosesuser"[:16]), width=4).allowed == b"\1\1\1\1"
     assert limiter.peek(b"user").remaining == 0
-    assert len(limiter.check_many(kind(b""), width=4)) == 0
+    assert len(limiter.decide_many(kind(b""), width=4)) == 0
 
 
 def test_arrays_of_nothing_are_no_keys() -> None:
     for keys in (np.zeros(0, "S5"), np.zeros((0, 4)), np.zeros((0, 0))):
-        assert len(Limiter("2/h").check_many(keys)) == 0
+        assert len(Limiter("2/h").decide_many(keys)) == 0
 
 
 def test_numpys_padding_is_no_part_of_a_key() -> None:
     limiter = Limiter("2/h")
     keys = np.array([b"a", b"long"])
-    assert limiter.check_many(keys).all_allowed
+    assert limiter.decide_many(keys).all_allowed
     assert [limiter.peek(key).remaining for key in keys] == [1, 1]
     assert limiter.peek(b"a").remaining == 1
 
 
 def test_with_a_width_every_byte_is_part_of_a_key() -> None:
     limiter = Limiter("2/h")
-    assert limiter.check_many(np.array([b"ab\0\0", b"ab"]), width=4).all_allowed
+    assert limiter.decide_many(np.array([b"ab\0\0", b"ab"]), width=4).all_allowed
     assert limiter.peek(b"ab\0\0").remaining == 0
     assert limiter.peek(b"ab").remaining == 2
-    assert limiter.check_many(np.array([b"ab\0\0cd"]), width=2).all_allowed
+    assert limiter.decide_many(np.array([b"ab\0\0cd"]), width=2).all_allowed
     assert limiter.peek(b"\0\0").remaining == 1
 
 
 def test_a_number_is_known_by_the_bytes_it_has_in_memory() -> None:
     limiter = Limiter("2/h")
     for kind in ("i4", "i8"):
-        assert limiter.check_many(np.array([5], dtype=kind))[0].remaining == 1
+        assert limiter.decide_many(np.array([5], dtype=kind))[0].remaining == 1
     assert limiter.peek("5").remaining == 2
     assert limiter.peek((5).to_bytes(4, sys.byteorder)).remaining == 1
 
 
 def test_numpys_text_and_objects_are_iterated() -> None:
     limiter = Limiter("2/h")
-    assert limiter.check_many(np.array(["a", "long"])).all_allowed
-    assert limiter.check_many(np.array(["a", b"long"], dtype=object)).all_allowed
-    assert limiter.check_many(["a", "long"]).allowed_count == 0
+    assert limiter.decide_many(np.array(["a", "long"])).all_allowed
+    assert limiter.decide_many(np.array(["a", b"long"], dtype=object)).all_allowed
+    assert limiter.decide_many(["a", "long"]).allowed_count == 0
 
 
 BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
@@ -186,8 +186,8 @@ def test_bad_keys_are_named_and_charge_nothing(number: int) -> None:
     keys, options, error, text = BAD[number]
     limiter = Limiter("3/s")
     with pytest.raises(error, match=text):
-        limiter.check_many(keys, **options)
-    assert limiter.stats_at(0).live == 0
+        limiter.decide_many(keys, **options)
+    assert limiter.stats(at_ns=0).live == 0
 
 
 def test_an_iterables_own_error_is_passed_on() -> None:
@@ -196,11 +196,11 @@ def test_an_iterables_own_error_is_passed_on() -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        Limiter("3/s").check_many(keys())
+        Limiter("3/s").decide_many(keys())
 
 
 def test_a_long_batch_decides_the_same() -> None:
     keys = [f"user:{number % 5000}" for number in range(20_000)]
     limiter = Limiter("3/h")
-    assert limiter.check_many(keys).allowed_count == 15_000
-    assert limiter.check_many(keys, 2).allowed_count == 0
+    assert limiter.decide_many(keys).allowed_count == 15_000
+    assert limiter.decide_many(keys, 2).allowed_count == 0

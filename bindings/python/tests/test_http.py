@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import ratecell.wsgi
-from ratecell import Clients, Header, Limiter, RateLimitMiddleware, client_key
+from ratecell import Clients, Header, Joint, Label, Limit, Limiter, RateLimitMiddleware, client_key
 
 
 async def hello(scope: Any, receive: Any, send: Any) -> None:
@@ -56,11 +56,12 @@ kinds = pytest.mark.parametrize(("middleware", "inner", "fetch"), KINDS)
 
 @kinds
 def test_the_allowed_are_told_and_the_denied_refused(middleware: Any, inner: Any, fetch: Any) -> None:
-    app = middleware(inner, Limiter("2/h"), key=client_key, name="api", legacy=True)
+    limit = Limit(Limiter("2/h"), client_key, label=Label("api"))
+    app = middleware(inner, limit, styles=("draft11", "x"))
     first, second, third = fetch(app, "/", "/", "/")
     assert (first.status_code, first.text, first.headers["x-own"]) == (200, "1 left", "1")
     assert first.headers["ratelimit-policy"] == '"api";q=2;w=3600'
-    assert first.headers["ratelimit"].startswith('"api";r=1;t=')
+    assert first.headers["ratelimit"] == '"api";r=1;t=1800'
     assert "retry-after" not in first.headers
     assert second.text == "0 left"
     assert third.status_code == 429
@@ -78,7 +79,7 @@ def test_a_request_without_a_key_is_not_limited(middleware: Any, inner: Any, fet
         path = request.get("path") or request.get("PATH_INFO")
         return None if path == "/health" else "all"
 
-    app = middleware(inner, Limiter("1/h"), key)
+    app = middleware(inner, Limit(Limiter("1/h"), key))
     answers = fetch(app, "/health", "/", "/", "/health")
     assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
     assert answers[0].text == "unlimited"
@@ -88,12 +89,71 @@ def test_a_request_without_a_key_is_not_limited(middleware: Any, inner: Any, fet
 @kinds
 def test_a_cost_and_a_status_of_ones_own(middleware: Any, inner: Any, fetch: Any) -> None:
     limiter = Limiter("5/h")
-    app = middleware(inner, limiter, cost=lambda _: 3, status=503)
-    assert [answer.status_code for answer in fetch(app, "/", "/")] == [200, 503]
+    app = middleware(inner, Limit(limiter, cost=lambda _: 3), status=420 + 3)
+    assert [answer.status_code for answer in fetch(app, "/", "/")] == [200, 423]
     assert limiter.peek("192.0.2.1").remaining == 2
-    never = fetch(middleware(inner, limiter, cost=6), "/")[0]
-    assert (never.status_code, never.text) == (429, "Too many requests\n")
+
+
+@kinds
+def test_what_cannot_pass_later_is_no_429(middleware: Any, inner: Any, fetch: Any) -> None:
+    never = fetch(middleware(inner, Limit(Limiter("5/h"), cost=6)), "/")[0]
+    assert (never.status_code, never.text) == (413, "Too large for the rate limit\n")
     assert "retry-after" not in never.headers
+    assert never.headers["ratelimit"] == '"5/h";r=5'
+    ended = fetch(middleware(inner, Late("5/h")), "/")[0]
+    assert (ended.status_code, ended.text) == (503, "The rate limiter cannot decide\n")
+    assert "retry-after" not in ended.headers
+    assert "ratelimit" not in ended.headers
+
+
+class Late(Limiter):
+    """Past the range of its policy."""
+
+    def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Any:
+        return super().decide(key, cost, at_ns=self.max_now_ns + 1, **options)
+
+
+@kinds
+def test_several_limits_are_charged_all_or_none(middleware: Any, inner: Any, fetch: Any) -> None:
+    seen: list[Any] = []
+
+    def app(request: Any, *rest: Any) -> Any:
+        seen.append(request["ratecell.decision"])
+        return inner({**request, "ratecell.decision": seen[-1].decisions[0]}, *rest)
+
+    def member(request: Any) -> str | None:
+        path = request.get("path") or request.get("PATH_INFO")
+        return "red" if path == "/team" else None
+
+    person, team = Limiter("3/h"), Limiter("1/h")
+    limits = [Limit(person, label=Label("person")), Limit(team, member, label=Label("team"))]
+    limited = middleware(validator(app) if fetch is wsgi_get else app, limits)
+    first, alone, refused = fetch(limited, "/team", "/", "/team")
+    assert first.headers["ratelimit-policy"] == '"person";q=3;w=3600, "team";q=1;w=3600'
+    assert first.headers["ratelimit"] == '"person";r=2;t=1200, "team";r=0;t=3600'
+    assert alone.headers["ratelimit"].startswith('"person";r=1;t=1')
+    assert refused.status_code == 429
+    assert 3500 < int(refused.headers["retry-after"]) <= 3600
+    # The person has what the team's refusal did not take.
+    assert refused.headers["ratelimit"].startswith('"person";r=1;t=')
+    assert person.peek("192.0.2.1").remaining == 1
+    assert [type(decision) for decision in seen] == [Joint, Joint]
+    assert [len(decision.decisions) for decision in seen] == [2, 1]
+
+
+@kinds
+def test_one_limit_within_another_adds_to_its_fields(middleware: Any, inner: Any, fetch: Any) -> None:
+    tight, wide = Limiter("1/h"), Limiter("2/100h")
+    within = middleware(inner, Limit(tight, label=Label("tight")))
+    first, denied, both = fetch(middleware(within, Limit(wide, label=Label("wide")), denied=within), *"///")
+    assert first.headers.get_list("ratelimit") == ['"tight";r=0;t=3600', '"wide";r=1;t=180000']
+    assert denied.status_code == 429
+    # The outer allows it, and so has no Retry-After of its own.
+    assert 3500 < int(denied.headers["retry-after"]) <= 3600
+    # Both refuse: the greater stands, once.
+    (after,) = both.headers.get_list("retry-after")
+    assert 170_000 < int(after) <= 180_000
+    assert int(both.headers.get_list("ratelimit")[0].partition("t=")[2]) <= 3600
 
 
 @kinds
@@ -108,9 +168,13 @@ def test_what_is_denied_may_be_answered_by_another_application(
 @kinds
 def test_what_is_wrong_is_told_before_the_first_request(middleware: Any, inner: Any, fetch: Any) -> None:
     with pytest.raises(TypeError, match="key is of type str: expected a function of the request"):
-        middleware(inner, Limiter("1/h"), key="ip")
-    with pytest.raises(ValueError, match="expected printable ASCII"):
-        middleware(inner, Limiter("1/h"), name="ä")
+        middleware(inner, Limit(Limiter("1/h"), "ip"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="write fields of the same name"):
+        middleware(inner, Limiter("1/h"), styles=("x", "github"))
+    with pytest.raises(ValueError, match="no style is called"):
+        middleware(inner, Limiter("1/h"), styles="draft12")
+    with pytest.raises(ValueError, match="the claims have 65 layers"):
+        middleware(inner, [Limiter("1/h")] * 65)
 
 
 @kinds
@@ -133,7 +197,11 @@ def test_a_queues_delay_is_held_before_the_application(
     monkeypatch.setattr(time, "sleep", seen.append)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     limiter = Limiter("leaky_queue 1/h queue=1")
-    assert [a.status_code for a in fetch(middleware(app, limiter, key), "/", "/", "/")] == [200, 200, 429]
+    assert [a.status_code for a in fetch(middleware(app, Limit(limiter, key)), "/", "/", "/")] == [
+        200,
+        200,
+        429,
+    ]
     assert seen[:3] == ["asked", "served", "asked"]
     assert seen[3] == pytest.approx(3600, abs=60)
     assert seen[4:] == ["served", "asked"]

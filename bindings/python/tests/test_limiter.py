@@ -24,14 +24,14 @@ SECOND = 10**9
 
 def test_a_decision_says_everything() -> None:
     limiter = Limiter("3/s")
-    decision = limiter.check_at("user:42", 1, 0)
+    decision = limiter.check("user:42", at_ns=0)
     assert decision
     assert decision.allowed
     assert (decision.outcome, decision.limit, decision.remaining) == (Outcome.ALLOWED, 3, 2)
     assert (decision.retry_after, decision.retry_after_ns) == (0.0, 0)
     assert (decision.reset_after, decision.reset_after_ns) == (0.333333334, 333_333_334)
     assert (decision.delay, decision.delay_ns, decision.layer) == (0.0, 0, 0)
-    denied = limiter.check_at("user:42", 3, 0)
+    denied = limiter.check("user:42", 3, at_ns=0)
     assert not denied
     assert not denied.allowed
     assert (denied.outcome, denied.remaining) == (Outcome.DENIED, 2)
@@ -43,39 +43,39 @@ def test_a_decision_says_everything() -> None:
 
 def test_retry_after_is_exact() -> None:
     limiter = Limiter("3/s")
-    assert limiter.check_at("k", 3, 0)
-    after = limiter.check_at("k", 1, 0).retry_after_ns
+    assert limiter.check("k", 3, at_ns=0)
+    after = limiter.check("k", at_ns=0).retry_after_ns
     assert after is not None
-    assert not limiter.check_at("k", 1, after - 1)
-    assert limiter.check_at("k", 1, after)
+    assert not limiter.check("k", at_ns=after - 1)
+    assert limiter.check("k", at_ns=after)
 
 
 def test_never_and_the_end_of_the_clock_have_no_retry() -> None:
     limiter = Limiter("3/s")
-    never = limiter.check_at("k", 4, 0)
+    never = limiter.check("k", 4, at_ns=0)
     assert (never.outcome, never.retry_after, never.retry_after_ns) == (Outcome.NEVER, None, None)
-    past = limiter.check_at("k", 1, limiter.max_now_ns + 1)
+    past = limiter.check("k", at_ns=limiter.max_now_ns + 1)
     assert (past.outcome, past.retry_after) == (Outcome.CLOCK_RANGE, None)
     assert "retry_after=None" in repr(never)
 
 
 def test_a_queue_tells_the_delay_and_layers_the_tightest() -> None:
     queue = Limiter("leaky_queue 10/s queue=5")
-    assert [queue.check_at("k", 1, 0).delay_ns for _ in range(3)] == [0, 10**8, 2 * 10**8]
+    assert [queue.check("k", at_ns=0).delay_ns for _ in range(3)] == [0, 10**8, 2 * 10**8]
     layers = Limiter("10/s & fixed_window 3/1h")
-    assert layers.check_at("k", 1, 0).layer == 1
+    assert layers.check("k", at_ns=0).layer == 1
     assert layers.capacity == 3
 
 
 def test_a_delay_that_is_too_long_takes_no_place() -> None:
     queue = Limiter("leaky_queue 10/s queue=5")
-    assert queue.check_at("k", 2, 0)
-    late = queue.check_within_at("k", 1, 10**8, 0)
+    assert queue.check("k", 2, at_ns=0)
+    late = queue.decide("k", 1, within_ns=10**8, at_ns=0)
     assert (late.outcome, late.remaining, late.retry_after_ns) == (Outcome.DENIED, 4, 10**8)
-    assert queue.check_within_at("k", 1, 2 * 10**8, 0).delay_ns == 2 * 10**8
-    assert queue.check_within_at("k", 1, 10**8, 2 * 10**8).delay_ns == 10**8
-    assert queue.check_within("other", 2, 99_999_999).outcome is Outcome.NEVER
-    assert queue.check_within("other", 2, 10**8)
+    assert queue.decide("k", 1, within_ns=2 * 10**8, at_ns=0).delay_ns == 2 * 10**8
+    assert queue.decide("k", 1, within_ns=10**8, at_ns=2 * 10**8).delay_ns == 10**8
+    assert queue.decide("other", 2, within_ns=99_999_999).outcome is Outcome.NEVER
+    assert queue.decide("other", 2, within_ns=10**8)
 
 
 def test_str_is_its_utf_8() -> None:
@@ -83,8 +83,8 @@ def test_str_is_its_utf_8() -> None:
     for number, (text, encoded) in enumerate(
         [("user:42", b"user:42"), ("schlüssel", "schlüssel".encode()), ("", b"")]
     ):
-        assert limiter.check_at(text, 4, number).remaining == 6
-        assert limiter.check_at(encoded, 4, number).remaining == 2
+        assert limiter.check(text, 4, at_ns=number).remaining == 6
+        assert limiter.check(encoded, 4, at_ns=number).remaining == 2
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.binary(), st.integers(0, 12))
@@ -92,13 +92,13 @@ def test_a_key_is_any_text_or_bytes(text: str, data: bytes, cost: int) -> None:
     limiter = Limiter("10/s", max_keys=10)
     for key in (text, data):
         limiter.forget(key)
-        decision = limiter.check_at(key, cost, 0)
+        decision = limiter.check(key, cost, at_ns=0)
         assert decision.outcome == (Outcome.ALLOWED if cost <= 10 else Outcome.NEVER)
         assert decision.remaining == (10 - cost if cost <= 10 else 10)
 
 
 def test_decisions_are_values() -> None:
-    one, same, other = (Limiter("3/s").check_at("k", cost, 0) for cost in (1, 1, 2))
+    one, same, other = (Limiter("3/s").check("k", cost, at_ns=0) for cost in (1, 1, 2))
     assert one == same
     assert hash(one) == hash(same)
     assert one != other
@@ -110,12 +110,12 @@ def test_decisions_are_values() -> None:
 
 def test_a_decision_that_is_kept_stays_as_it_was() -> None:
     limiter = Limiter("100/h")
-    first = limiter.check_at("k", 1, 0)
+    first = limiter.check("k", at_ns=0)
     alias = first
-    kept = [limiter.check_at("k", 1, 0) for _ in range(20)]
+    kept = [limiter.check("k", at_ns=0) for _ in range(20)]
     del first
     for _ in range(20):
-        limiter.check_at("other", 1, 0)
+        limiter.check("other", at_ns=0)
         limiter.check("other")
     assert alias.remaining == 99
     assert [decision.remaining for decision in kept] == list(range(98, 78, -1))
@@ -128,7 +128,7 @@ def test_threads_keep_their_decisions() -> None:
 
     def work(cost: int) -> None:
         for number in range(1, 3000):
-            decision = limiter.check_at(f"user:{cost}", cost, 0)
+            decision = limiter.check(f"user:{cost}", cost, at_ns=0)
             if decision.remaining != 1_000_000 - number * cost:
                 wrong.append((cost, number, decision))
 
@@ -157,25 +157,41 @@ def test_every_way_to_call_check_is_the_same() -> None:
     with pytest.raises(TypeError, match="multiple values"):
         limiter.check("k", key="k")  # type: ignore[misc]
     assert limiter.peek("k").remaining == 5
-    assert str(inspect.signature(limiter.check)) == "(key, cost=1)"
+    assert limiter.check("k", at_ns=None).remaining == 4
+    assert limiter.check("k", 2, at_ns=None).remaining == 2
+    assert limiter.check(at_ns=None, key="k").remaining == 1
+    assert limiter.check("k", at_ns=None, cost=1).remaining == 0
+    assert str(inspect.signature(limiter.check)) == "(key, cost=1, *, at_ns=None)"
 
 
-def test_peek_takes_nothing_and_charge_takes_what_was_spent() -> None:
+def test_every_way_to_give_check_the_time_is_the_same() -> None:
+    limiter = Limiter("9/h")
+    assert limiter.check("k", 2, at_ns=0).remaining == 7
+    assert limiter.check("k", cost=2, at_ns=0).remaining == 5
+    assert limiter.check("k", at_ns=0, cost=2).remaining == 3
+    assert limiter.check(b"k", at_ns=0).remaining == 2
+    assert limiter.check(key="k", at_ns=0).remaining == 1
+    assert limiter.decide("k", at_ns=0).remaining == 0
+    # An hour later all of it is back.
+    assert limiter.check("k", at_ns=3600 * SECOND).remaining == 8
+
+
+def test_peek_takes_nothing_and_a_charge_takes_what_was_spent() -> None:
     limiter = Limiter("5/h")
-    assert limiter.check_at("k", 2, 0).remaining == 3
-    assert limiter.peek_at("k", 0).remaining == 3
-    assert limiter.charge_at("k", 9, 0).remaining == 0
-    assert not limiter.check_at("k", 1, 0)
+    assert limiter.check("k", 2, at_ns=0).remaining == 3
+    assert limiter.peek("k", at_ns=0).remaining == 3
+    assert limiter.decide("k", 9, at_ns=0, charge=True).remaining == 0
+    assert not limiter.check("k", at_ns=0)
 
 
 def test_the_clock_is_the_limiters_own_where_none_is_given() -> None:
     limiter = Limiter("5/h")
     before = limiter.now_ns()
     assert limiter.check("k", 2).remaining == 3
-    assert limiter.check_at("k", 0, limiter.now_ns()).remaining == 3
+    assert limiter.check("k", 0, at_ns=limiter.now_ns()).remaining == 3
     assert limiter.peek("k").remaining == 3
-    assert limiter.charge("k", 1).remaining == 2
-    assert limiter.charge("k").remaining == 1
+    assert limiter.decide("k", 1, charge=True).remaining == 2
+    assert limiter.decide("k", charge=True).remaining == 1
     assert limiter.check("k").remaining == 0
     assert limiter.now_ns() >= before
     assert limiter.epoch.tzinfo == datetime.timezone.utc
@@ -195,15 +211,15 @@ def test_forget_makes_a_key_new() -> None:
 def test_stats_count() -> None:
     limiter = Limiter("2/h", max_keys=1000)
     for number in range(100):
-        assert limiter.check_at(f"user:{number}", 1, 0)
-    stats = limiter.stats_at(0)
+        assert limiter.check(f"user:{number}", at_ns=0)
+    stats = limiter.stats(at_ns=0)
     assert (stats.live, stats.evicted, stats.forgiven, stats.exhausted) == (100, 0, 0, 0)
     assert (stats.shared, stats.denied_full, stats.allowed_full) == (0, 0, 0)
     assert stats.slots >= 1000
     assert stats.bytes >= 16 * stats.slots
-    assert stats == limiter.stats_at(0) == limiter.stats_at(0, exact=True)
+    assert stats == limiter.stats(at_ns=0) == limiter.stats(at_ns=0, exact=True)
     assert stats.live_error == 0
-    assert limiter.stats_at(10**13).live == 0
+    assert limiter.stats(at_ns=10**13).live == 0
     assert limiter.stats().live <= 100
     assert limiter.stats(exact=True).live <= 100
     assert repr(stats).startswith("<Stats: live=100 slots=")
@@ -212,10 +228,10 @@ def test_stats_count() -> None:
 def test_the_stats_of_a_large_table_are_estimated() -> None:
     limiter = Limiter("2/h", max_keys=1_000_000)
     for number in range(1000):
-        assert limiter.check_at(f"user:{number}", 1, 0)
-    exact = limiter.stats_at(0, exact=True)
+        assert limiter.check(f"user:{number}", at_ns=0)
+    exact = limiter.stats(at_ns=0, exact=True)
     assert (exact.live, exact.live_error) == (1000, 0)
-    stats = limiter.stats_at(0)
+    stats = limiter.stats(at_ns=0)
     assert 0 < stats.live_error < 1000
     assert abs(stats.live - 1000) <= stats.live_error
 
@@ -233,17 +249,17 @@ def test_the_stats_of_a_large_table_are_estimated() -> None:
 def test_a_full_table_does_as_it_was_told(when_full: Any, counter: str) -> None:
     limiter = Limiter("1/h", max_keys=1, when_full=when_full)
     for number in range(500):
-        limiter.check_at(f"user:{number}", 1, 0)
+        limiter.check(f"user:{number}", at_ns=0)
     counters = ("evicted", "shared", "denied_full", "allowed_full")
-    assert [name for name in counters if getattr(limiter.stats_at(0), name)] == [counter]
+    assert [name for name in counters if getattr(limiter.stats(at_ns=0), name)] == [counter]
 
 
 def test_another_policy_on_the_same_keys() -> None:
     basic = Limiter("3/h")
     gold = basic.with_policy("10/h")
     assert isinstance(gold, Limiter)
-    assert basic.check_at("k", 2, 0)
-    assert gold.check_at("k", 0, 0).remaining < 10
+    assert basic.check("k", 2, at_ns=0)
+    assert gold.check("k", 0, at_ns=0).remaining < 10
     assert (basic.policy, gold.policy) == ("3/h", "10/h")
     with pytest.raises(ValueError, match="the region's words"):
         basic.with_policy("fixed_window 3/1h")
@@ -292,16 +308,23 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
     (lambda x: x.check("k", 2**32), ValueError, "cost is 4294967296: expected 0 to 4294967295"),
     (lambda x: x.check("k", 1.5), TypeError, "cost is of type float: expected int"),  # type: ignore[arg-type]
     (lambda x: x.check("k", None), TypeError, "cost is of type NoneType: expected int"),  # type: ignore[arg-type]
-    (lambda x: x.check_at("k", 1, -1), ValueError, "now_ns is -1: expected 0 to"),
-    (lambda x: x.check_at("k", 1, 2**64), ValueError, "now_ns is 18446744073709551616"),
-    (lambda x: x.check_at("k", 1, 0.5), TypeError, "now_ns is of type float"),  # type: ignore[arg-type]
-    (lambda x: x.check_at("k", 1), TypeError, "missing 1 required positional argument: 'now_ns'"),  # type: ignore[call-arg]
+    (lambda x: x.check("k", at_ns=-1), ValueError, "at_ns is -1: expected 0 to"),
+    (lambda x: x.check("k", at_ns=2**64), ValueError, "at_ns is 18446744073709551616"),
+    (lambda x: x.check("k", at_ns=0.5), TypeError, "at_ns is of type float"),  # type: ignore[arg-type]
+    (lambda x: x.check("k", 1, 0), TypeError, "takes from 1 to 2 positional arguments but 3 were given"),  # type: ignore[call-arg]
+    (lambda x: x.check("k", 1, cost=1), TypeError, "multiple values for argument 'cost'"),  # type: ignore[misc]
+    (lambda x: x.check("k", at_ns=0, price=1), TypeError, "price"),  # type: ignore[call-arg]
+    (lambda x: x.decide("k", within_ns=0, charge=True), ValueError, "charge and within_ns are both given"),
+    (lambda x: x.decide("k", charge=1), TypeError, "charge is of type int: expected bool"),  # type: ignore[arg-type]
+    (lambda x: x.stats(exact=1), TypeError, "exact is of type int: expected bool"),  # type: ignore[arg-type]
+    (lambda x: x.decide_many(["k"], within_ns=0, charge=True), ValueError, "charge and within_ns are both"),
+    (lambda x: x.peek("k", at_ns=-1), ValueError, "at_ns is -1"),
     (lambda x: x.check(), TypeError, "missing 1 required positional argument: 'key'"),  # type: ignore[call-arg]
     (lambda x: x.check("k", price=1), TypeError, "price"),  # type: ignore[call-arg]
     (lambda x: x.peek(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
-    (lambda x: x.charge("k", -1), ValueError, "cost is -1"),
+    (lambda x: x.decide("k", -1, charge=True), ValueError, "cost is -1"),
     (lambda x: x.forget(1), TypeError, "key is of type int"),  # type: ignore[arg-type]
-    (lambda x: x.stats_at("0"), TypeError, "now_ns is of type str"),  # type: ignore[arg-type]
+    (lambda x: x.stats(at_ns="0"), TypeError, "at_ns is of type str"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", max_keys=0), ValueError, "max_keys is 0: expected 1 to"),
     (lambda _: Limiter("1/s", max_keys=-1), ValueError, "max_keys is -1: expected 1 to"),
     (lambda _: Limiter("1/s", max_keys="9"), TypeError, "max_keys is of type str: expected int"),  # type: ignore[arg-type]
@@ -314,8 +337,8 @@ BAD: list[tuple[Callable[[Limiter], object], type[Exception], str]] = [
         ValueError,
         "path has a NUL after 1 bytes: expected a path without",
     ),
-    (lambda x: x.check_within("k", 1, -1), ValueError, "max_delay_ns is -1: expected 0 to"),
-    (lambda x: x.check_within("k", 1, 0.5), TypeError, "max_delay_ns is of type float"),  # type: ignore[arg-type]
+    (lambda x: x.decide("k", 1, within_ns=-1), ValueError, "within_ns is -1: expected 0 to"),
+    (lambda x: x.decide("k", 1, within_ns=0.5), TypeError, "within_ns is of type float"),  # type: ignore[arg-type]
     (lambda _: Limiter("1/s", 5), TypeError, "positional"),  # type: ignore[call-arg]
     (lambda _: Limiter(5), TypeError, "policy is of type int: expected str"),  # type: ignore[arg-type]
     (lambda _: Limiter(""), ValueError, "expected"),
@@ -329,29 +352,45 @@ def test_bad_arguments_are_named_and_charge_nothing(number: int) -> None:
     with pytest.raises(error) as refused:
         call(limiter)
     assert re.search(text, str(refused.value))
-    assert limiter.stats_at(0).live == 0
+    assert limiter.stats(at_ns=0).live == 0
 
 
-def test_headers_tell_the_decision() -> None:
-    limiter = Limiter("2/m")
-    assert limiter.check_at("k", 2, 0)
-    denied = limiter.check_at("k", 1, 0)
-    assert limiter.headers(denied, "api", legacy=True) == [
-        ("RateLimit-Policy", '"api";q=2;w=60'),
-        ("RateLimit", '"api";r=0;t=30'),
-        ("Retry-After", "30"),
-        ("X-RateLimit-Limit", "2"),
-        ("X-RateLimit-Remaining", "0"),
-        ("X-RateLimit-Reset", "60"),
-    ]
-    assert limiter.headers(denied)[0] == ("RateLimit-Policy", '"2/m";q=2;w=60')
-    with pytest.raises(ValueError, match="column 3 of the name: expected printable ASCII"):
-        limiter.headers(denied, "ap\n")
+def test_what_is_next_is_said_where_it_is_asked_for() -> None:
+    limiter = Limiter("10/m")
+    plain = limiter.check("k", 4, at_ns=0)
+    assert (plain.next_after, plain.next_after_ns) == (None, None)
+    asked = limiter.decide("k", 4, at_ns=0, with_next=True)
+    assert (asked.remaining, asked.next_after, asked.next_after_ns) == (2, 6.0, 6 * SECOND)
+    assert not limiter.check("k", 3, at_ns=6 * SECOND - 1)
+    assert limiter.check("k", 3, at_ns=6 * SECOND)
+    # Of a key that is as good as never used there is nothing to wait for.
+    assert limiter.decide("other", 0, at_ns=0, with_next=True).next_after is None
+    batch = limiter.decide_many(["a", "a"], 5, at_ns=0, with_next=True)
+    assert batch.next_after_ns.tolist() == [6 * SECOND, 6 * SECOND]
+    assert limiter.decide_many(["a"], 0, at_ns=0).next_after_ns.tolist() == [0]
+
+
+def test_a_full_table_is_told_from_the_policy() -> None:
+    limiter = Limiter("1/h", max_keys=1, when_full="deny")
+    decisions = [limiter.check(f"user:{number}", at_ns=0) for number in range(500)]
+    assert [d.without_place for d in decisions] == [not d for d in decisions]
+    placed = next(number for number, decision in enumerate(decisions) if decision)
+    denied = limiter.check(f"user:{placed}", at_ns=0)
+    assert (bool(denied), denied.without_place) == (False, False)
+
+
+def test_a_batch_decides_as_single_requests_do() -> None:
+    queue = Limiter("leaky_queue 1/s queue=5")
+    assert queue.decide_many(["k", "k"], at_ns=0, within_ns=0).allowed == b"\1\0"
+    assert queue.decide_many(["k"], 9, at_ns=0, charge=True)[0].remaining == 0
 
 
 def test_everything_public_is_documented() -> None:
     for name in ratecell.__all__:
         thing = getattr(ratecell, name)
+        if thing is ratecell.Style:
+            # A type alias has no text of its own.
+            continue
         assert thing.__doc__, name
         if isinstance(thing, type):
             for member in vars(thing).keys() | {m for base in thing.__mro__[:-1] for m in vars(base)}:

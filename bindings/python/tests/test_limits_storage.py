@@ -31,14 +31,14 @@ class Clock:
         clock = self
 
         class Timed(Limiter):
-            def check(self, key: str | bytes, cost: int = 1) -> Decision:
-                return self.check_at(key, cost, clock.ns)
+            def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
+                return super().check(key, cost, at_ns=clock.ns)
 
-            def peek(self, key: str | bytes) -> Decision:
-                return self.peek_at(key, clock.ns)
+            def peek(self, key: str | bytes, *, at_ns: int | None = None) -> Decision:
+                return super().peek(key, at_ns=clock.ns)
 
-            def now_ns(self) -> int:
-                return clock.ns
+            def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Decision:
+                return super().decide(key, cost, **{"at_ns": clock.ns, **options})
 
         monkeypatch.setattr(_tables, "Limiter", Timed)
 

@@ -22,9 +22,9 @@ class Counted(Limiter):
 
     asked = 0
 
-    def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Decision:
+    def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Decision:
         Counted.asked += 1
-        return super().check_within(key, cost, max_delay_ns)
+        return super().decide(key, cost, **options)
 
 
 @pytest.fixture(autouse=True)

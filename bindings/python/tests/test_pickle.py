@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ratecell import Decision, Decisions, Limiter, RateLimitExceeded, _native
+from ratecell import Answer, Decision, Decisions, Limiter, RateLimitExceeded, _native, fields
 
 COPIES = [copy.copy, copy.deepcopy, *(lambda x, p=p: pickle.loads(pickle.dumps(x, p)) for p in range(6))]
 copies = pytest.mark.parametrize("copied", COPIES)
@@ -21,18 +21,27 @@ copies = pytest.mark.parametrize("copied", COPIES)
 def test_a_decision_says_the_same(copied: Callable[[Any], Any]) -> None:
     limiter = Limiter("10/s & leaky_queue 3/s queue=5")
     for cost, now in [(1, 0), (4, 0), (3, 0), (9, 0), (1, limiter.max_now_ns + 1)]:
-        decision = limiter.check_at("k", cost, now)
+        decision = limiter.check("k", cost, at_ns=now)
         same = copied(decision)
         assert type(same) is Decision
         assert same == decision
         assert (same.delay_ns, same.layer) == (decision.delay_ns, decision.layer)
         assert repr(same) == repr(decision)
-        assert limiter.headers(same) == limiter.headers(decision)
+        assert fields([Answer(limiter, same)]) == fields([Answer(limiter, decision)])
+
+
+@copies
+def test_what_is_next_and_the_notes_are_copied(copied: Callable[[Any], Any]) -> None:
+    asked = Limiter("10/s").decide("k", at_ns=0, with_next=True)
+    assert copied(asked).next_after_ns == asked.next_after_ns == 10**8
+    full = Limiter("1/h", max_keys=1, when_full="deny")
+    denied = next(d for n in range(500) if (d := full.check(str(n), at_ns=0)).without_place)
+    assert copied(denied).without_place
 
 
 @copies
 def test_a_batch_says_the_same(copied: Callable[[Any], Any]) -> None:
-    batch = Limiter("2/s").check_many(["a", "a", "b", "a"])
+    batch = Limiter("2/s").decide_many(["a", "a", "b", "a"])
     same = copied(batch)
     assert type(same) is Decisions
     assert list(same) == list(batch)
@@ -62,4 +71,4 @@ def test_a_refusal_comes_out_of_a_pool() -> None:
 
 def test_a_pickle_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="outcome is 4: expected 0 to 3"):
-        _native.decision((4, 0, 0, 0, 0, 0, 0))
+        _native.decision((4, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -15,6 +15,17 @@ def test_the_readme() -> None:
     assert tried.attempted > 25
 
 
+def test_the_programs_of_the_readme(tmp_path: Path) -> None:
+    """Those that print nothing, on files of the test's own."""
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    programs = [p for p in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ">>>" not in p]
+    assert len(programs) == 1
+    for program in programs:
+        shown: dict[str, object] = {"app": print}
+        exec(program.replace("/dev/shm", str(tmp_path)), shown)
+        assert isinstance(shown["app"], ratecell.RateLimitMiddleware)
+
+
 def test_the_projects_readme(tmp_path: Path) -> None:
     """What it shows of Python, on a file of the test's own."""
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
@@ -22,4 +33,4 @@ def test_the_projects_readme(tmp_path: Path) -> None:
     assert "/run/limits" in program
     shown: dict[str, object] = {"ratecell": ratecell}
     exec(program.replace("/run/limits", str(tmp_path / "limits")), shown)
-    assert shown["decision"] == ratecell.Limiter("100/s burst=200").check_at("user:42", 1, 0)
+    assert shown["decision"] == ratecell.Limiter("100/s burst=200").check("user:42", at_ns=0)

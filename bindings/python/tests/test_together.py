@@ -61,7 +61,7 @@ def test_threads_with_batches() -> None:
     keys = ["k"] * 5000
 
     def work() -> None:
-        admitted.append(limiter.check_many(keys).allowed_count)
+        admitted.append(limiter.decide_many(keys).allowed_count)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -81,7 +81,7 @@ def test_a_long_batch_lets_other_threads_in() -> None:
     def work() -> None:
         nonlocal batches
         while not let_in.is_set() and batches < 400:
-            limiter.check_many(keys, width=1)
+            limiter.decide_many(keys, width=1)
             batches += 1
 
     before = sys.getswitchinterval()
@@ -135,7 +135,7 @@ def test_a_limiter_in_memory_warns_once_after_a_fork() -> None:
             new.check("k")
             assert not warned
             limiter.check("k")
-            limiter.check_many(["k"])
+            limiter.decide_many(["k"])
             limiter.peek("k")
             assert len(warned) == 1
             beside.check("k")

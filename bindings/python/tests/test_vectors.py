@@ -20,6 +20,36 @@ def test_every_published_decision() -> None:
     assert done.passed >= rows > 100_000
 
 
+@pytest.mark.parametrize(
+    ("file", "rows"), [("drafts", 9), ("fields", 1888), ("fields_several", 560), ("fields_construct", 287)]
+)
+def test_every_row_of_fields(file: str, rows: int) -> None:
+    done = vectors.Replay()
+    done.file(FOLDER / "edges" / f"{file}.jsonl")
+    assert (done.failures, done.passed) == ([], rows)
+
+
+def test_the_rows_of_real_layers_are_written_by_policies_too() -> None:
+    done = vectors.Replay()
+    for file in ("fields", "fields_several"):
+        done.file(FOLDER / "edges" / f"{file}.jsonl")
+    assert done.by_policy > 1000
+
+
+@pytest.mark.parametrize(
+    ("file", "figure", "changed"),
+    [
+        ("fields", r"\"api\";r=150;t=1", r"\"api\";r=150;t=2"),
+        ("fields_construct", '"error":"bad_unit"', '"error":"bad_name"'),
+    ],
+)
+def test_a_changed_field_fails(tmp_path: Path, file: str, figure: str, changed: str) -> None:
+    text = (FOLDER / "edges" / f"{file}.jsonl").read_text()
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "edges" / f"{file}.jsonl").write_text(text.replace(figure, changed, 1))
+    assert len(vectors.replay(tmp_path).failures) == 1
+
+
 @pytest.mark.parametrize("column", [3, 4, 5, 6])
 def test_a_changed_figure_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str], column: int) -> None:
     lines = (FOLDER / "basic.jsonl").read_text().splitlines()
@@ -29,9 +59,9 @@ def test_a_changed_figure_fails(tmp_path: Path, capsys: pytest.CaptureFixture[st
     lines[number] = f"[{','.join(row)}]"
     (tmp_path / "basic.jsonl").write_text("\n".join(lines))
     assert vectors.main(str(tmp_path)) == 1
-    told = capsys.readouterr().out
-    assert f"basic.jsonl:{number + 1}: expected" in told
-    assert told.endswith(", 1 failed\n")
+    printed = capsys.readouterr().out
+    assert f"basic.jsonl:{number + 1}: expected" in printed
+    assert printed.endswith(", 1 failed\n")
 
 
 def test_nothing_to_replay_is_no_success(tmp_path: Path) -> None:

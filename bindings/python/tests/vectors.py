@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ratecell import Limiter, Outcome, PolicyError
+from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, _native, fields
 
 MAX_KEYS = 4096
 """More keys than any section has: a limiter that evicts is not the one that the vectors describe."""
@@ -25,25 +25,33 @@ OUTCOMES = [Outcome.DENIED, Outcome.ALLOWED, Outcome.NEVER, Outcome.CLOCK_RANGE]
 RATES = ("limit", "refill", "leak")
 PERIODS = ("period_ns", "interval_ns", "window_ns")
 
+FIELDS = ("drafts", "fields", "fields_several", "fields_construct")
+"""The files of `edges` that are replayed."""
+
 
 class Replay:
     """What was stated by the lines so far, and whether it held."""
 
     def __init__(self) -> None:
         self.passed = 0
+        self.by_policy = 0
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
+        self.named: list[Named] = []
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
         _, first = next(lines)
         header = json.loads(first)
-        is_grammar = header["kind"] == "grammar"
-        if header["ratecell_vectors"] != (version := 3 if is_grammar else 1):
+        kind = header["kind"]
+        replayed = {"grammar": grammar, "fields_construct": fields_construct}.get(kind, self.line)
+        if kind.startswith("fields") and kind != "fields_construct":
+            replayed = self.fields
+        if header["ratecell_vectors"] != (version := 1 if replayed == self.line else 3):
             raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:
             value = json.loads(line)
-            got = grammar(value) if is_grammar else self.line(value)
+            got = replayed(value)
             if got is None:
                 continue
             if got == "":
@@ -68,17 +76,85 @@ class Replay:
         assert self.limiter is not None, "a row belongs to a section"
         now, key, cost, code, remaining, retry, reset = row[:7]
         delay = row[7] if len(row) > 7 else 0
-        d = self.limiter.check_at(key, cost, now)
+        d = self.limiter.check(key, cost, at_ns=now)
         got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
         held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
         return "" if held else repr(got)
 
+    def fields(self, value: dict[str, Any]) -> str | None:
+        """Empty where the fields of one decision or several are as stated; None of a section's first line."""
+        if "section" in value:
+            # Of real layers there are limiters, too, whose fields are written by their policies.
+            is_real = value["section"].startswith(("decided/", "several/"))
+            self.named = [Named(policy, is_real) for policy in value["policies"]]
+            return None
+        several = value["decisions"] if "decisions" in value else [value["decision"]]
+        made = [decision(each) for each in several]
+        answers = [(n.layers, d, n.label) for n, d in zip(self.named, made, strict=True)]
+        style, now = value["style"], value["now_unix_ns"]
+        got = [_native.fields([*answers], [style], now)]
+        if all(each["next_ns"] for each in several) and all(named.limiter for named in self.named):
+            by_policy = [
+                Answer(n.limiter, d, n.label) for n, d in zip(self.named, made, strict=True) if n.limiter
+            ]
+            got.append(fields(by_policy, style, now_unix_ns=now))
+            self.by_policy += 1
+        stated = [(name, text) for name, text in value["fields"]]
+        return "" if all(each == stated for each in got) else repr(got)
+
     def end_section(self) -> None:
         if self.limiter is not None:
-            stats = self.limiter.stats_at(0)
+            stats = self.limiter.stats(at_ns=0)
             if stats.evicted + stats.shared + stats.denied_full + stats.allowed_full:
                 raise ValueError(f"the section that ends here had keys without room: {stats}")
         self.limiter = None
+
+
+class Named:
+    """A policy of a file of fields."""
+
+    def __init__(self, policy: dict[str, Any], is_real: bool) -> None:
+        self.label = label(policy)
+        self.layers = [tuple(layer[of] for of in LAYER) for layer in policy["layers"]]
+        texts = " & ".join(layer["text"] for layer in policy["layers"])
+        self.limiter = Limiter(texts, max_keys=1) if is_real else None
+
+
+LAYER = ("text", "limit", "period_ns", "capacity")
+
+
+def label(policy: dict[str, Any]) -> Label:
+    unit = {} if policy["unit"] is None else {"unit": policy["unit"]}
+    partition = None if policy["partition"] is None else bytes.fromhex(policy["partition"])
+    return Label(policy["name"], partition=partition, **unit)
+
+
+def decision(stated: dict[str, Any]) -> Decision:
+    """The decision of a line of a file of fields."""
+    retry_ns = 2**64 - 1 if stated["retry_ns"] is None else stated["retry_ns"]
+    return _native.decision(
+        (
+            Outcome[stated["outcome"].upper()],
+            stated["limit"],
+            stated["remaining"],
+            retry_ns,
+            stated["reset_ns"],
+            stated["delay_ns"],
+            stated["layer"],
+            stated["next_ns"] or 0,
+            0,
+        )
+    )
+
+
+def fields_construct(line: dict[str, Any]) -> str:
+    """Empty where a label is made, or refused, as stated."""
+    try:
+        label(line["policy"])
+    except ValueError as refused:
+        code = str(refused).partition(":")[0]
+        return "" if code == line["error"] else str(refused)
+    return f"a label of {line['policy']}" if line["error"] else ""
 
 
 def construct(line: dict[str, Any]) -> str:
@@ -106,10 +182,13 @@ def grammar(line: dict[str, Any]) -> str:
 def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
     """Empty where the policy resolved as `expected`, as far as a caller can tell."""
     last = expected["max_now_ns"]
-    got = (limiter.capacity, limiter.max_now_ns, limiter.peek_at("resolved", last).outcome)
+    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last).outcome)
     if got != (expected["capacity"], last, Outcome.ALLOWED):
         return repr(got)
-    if last < 2**64 - 1 and (after := limiter.peek_at("resolved", last + 1)).outcome != Outcome.CLOCK_RANGE:
+    if (
+        last < 2**64 - 1
+        and (after := limiter.peek("resolved", at_ns=last + 1)).outcome != Outcome.CLOCK_RANGE
+    ):
         return f"{after} after the last instant"
     return ""
 
@@ -143,7 +222,8 @@ def layer_text(layer: dict[str, Any]) -> str:
 
 def replay(folder: Path) -> Replay:
     done = Replay()
-    for path in sorted(folder.glob("*.jsonl")):
+    files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in FIELDS]
+    for path in (*sorted(folder.glob("*.jsonl")), *files):
         done.file(path)
     return done
 

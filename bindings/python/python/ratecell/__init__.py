@@ -5,33 +5,41 @@
         ...
 
 `Limiter` decides; `RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application;
-`ratecell.limits` speaks as the package `limits` does.
+`ratecell.limits` has the classes of the package `limits`.
 """
 
 from collections.abc import Sequence
 
-from ratecell._joint import Claim, Joint, check_all
+from ratecell._exceeded import RateLimitExceeded
+from ratecell._fields import Answer, Style, fields
+from ratecell._http import Limit
+from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision, Decisions, PolicyError, Stats
-from ratecell._outcome import Outcome, RateLimitExceeded
+from ratecell._native import Decision, Decisions, Label, PolicyError, Stats
+from ratecell._outcome import Outcome
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import Clients, Header, client_key
 
 Sequence.register(Decisions)
 
 __all__ = [
+    "Answer",
     "Claim",
     "Clients",
     "Decision",
     "Decisions",
     "Header",
     "Joint",
+    "Label",
+    "Limit",
     "Limiter",
     "Outcome",
     "PolicyError",
     "RateLimitExceeded",
     "RateLimitMiddleware",
     "Stats",
-    "check_all",
+    "Style",
     "client_key",
+    "decide_all",
+    "fields",
 ]

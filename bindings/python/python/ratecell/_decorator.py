@@ -6,18 +6,26 @@ import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from ratecell._outcome import RateLimitExceeded
-
-if TYPE_CHECKING:
-    from ratecell._limiter import Limiter
+from ratecell._exceeded import RateLimitExceeded
+from ratecell._native import Decision
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+class Waits(Protocol):
+    """What the decorator needs of a limiter."""
+
+    def wait(self, key: str | bytes, cost: int, timeout: float | None) -> Decision:
+        """Waits in a thread."""
+
+    async def acquire(self, key: str | bytes, cost: int, timeout: float | None) -> Decision:
+        """Waits in asyncio."""
+
+
 def limited(
-    limiter: Limiter,
+    limiter: Waits,
     key: str | bytes | Callable[..., str | bytes] | None,
     cost: int,
     timeout: float | None,

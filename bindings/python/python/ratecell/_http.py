@@ -1,58 +1,154 @@
-"""What the ASGI and the WSGI middleware have in common: the decision, and what is said of it."""
+"""What the ASGI and the WSGI middleware have in common: the limits, their decision, fields and refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from http import HTTPStatus
+from itertools import chain
+from typing import Any, TypeVar
 
+from ratecell._fields import Answer, Style, fields
+from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision
-from ratecell.keys import KeyFunction
+from ratecell._native import Decision, Label
+from ratecell._outcome import Outcome
+from ratecell.keys import KeyFunction, client_key
 
 DECISION = "ratecell.decision"
 """Where the application finds the decision, in its scope or environ."""
 
+Fields = list[tuple[str, str]]
+_Field = TypeVar("_Field", tuple[str, str], tuple[bytes, bytes])
 
-class Desk:
-    """Decides requests, and words the fields and the refusal."""
 
-    def __init__(
-        self,
-        limiter: Limiter,
-        key: KeyFunction,
-        cost: int | Callable[[Any], int],
-        name: str | None,
-        legacy: bool,
-        status: int,
-    ) -> None:
-        if not callable(key):
-            raise TypeError(f"key is of type {type(key).__name__}: expected a function of the request")
-        self.limiter = limiter
-        self.key = key
-        self.cost = cost
-        self.name = name
-        self.legacy = legacy
-        self.status = status
-        # A name that no field can carry is refused here, not at the first request.
-        limiter.headers(limiter.peek(""), name)
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limiter before an application.
 
-    def decide(self, request: Any) -> Decision | None:
-        """The decision of a request; None of one that is not limited."""
+    `key` is a function of the request that returns the key which is charged, or None for a request that this
+    limiter does not limit; `cost` the units of each request, or a function of it. `label` has the name of the
+    policy in HTTP fields.
+    """
+
+    limiter: Limiter
+    key: KeyFunction = client_key
+    cost: int | Callable[[Any], int] = 1
+    _: KW_ONLY
+    label: Label | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a key that is no function."""
+        if not callable(self.key):
+            raise TypeError(f"key is of type {type(self.key).__name__}: expected a function of the request")
+
+    def claim(self, request: Any) -> Claim | None:
+        """The claim of a request; None if it is not limited."""
         key = self.key(request)
         if key is None:
             return None
         cost = self.cost(request) if callable(self.cost) else self.cost
-        return self.limiter.check(key, cost)
+        return Claim(self.limiter, key, cost, with_next=True)
 
-    def headers(self, decision: Decision) -> list[tuple[str, str]]:
+
+Limits = Limiter | Limit | Iterable[Limiter | Limit]
+"""One limit or several; a limiter alone is one with the defaults of `Limit`."""
+
+NEVER = (413, "Too large for the rate limit")
+"""Status and text for a cost above the capacity. Not 429: the same request will not be allowed later."""
+
+CLOCK_RANGE = (503, "The rate limiter cannot decide")
+"""Status and text for a time past the range of the policy."""
+
+
+class HttpLimiter:
+    """Decides requests by one limit or several, which are charged all or none."""
+
+    def __init__(self, limits: Limits, styles: Style | Iterable[Style], status: int) -> None:
+        several = [limits] if isinstance(limits, Limiter | Limit) else list(limits)
+        self.limits = [limit if isinstance(limit, Limit) else Limit(limit) for limit in several]
+        self.is_joint = not isinstance(limits, Limiter | Limit)
+        self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
+        self.status = status
+        # Limits and styles that cannot be are refused here, not at the first request: these are peeks.
+        decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
+        fields((), self.styles)
+
+    def decide(self, request: Any) -> Answered | None:
+        """The answer to a request; None if it is not limited."""
+        claimed = [(limit, claim) for limit in self.limits if (claim := limit.claim(request))]
+        if not claimed:
+            return None
+        decision: Decision | Joint
+        if self.is_joint:
+            decision = decide_all(claim for _, claim in claimed)
+            decisions = decision.decisions
+        else:
+            ((limit, claim),) = claimed
+            decision = limit.limiter.decide(claim.key, claim.cost, with_next=True)
+            decisions = (decision,)
+        answers = [
+            Answer(limit.limiter, each, limit.label)
+            for (limit, _), each in zip(claimed, decisions, strict=True)
+        ]
+        return Answered(self, decision, answers, time.time_ns())
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to one request."""
+
+    by: HttpLimiter
+    decision: Decision | Joint
+    answers: list[Answer]
+    now_unix_ns: int
+
+    def fields(self) -> Fields:
         """The fields that tell a client the decision."""
-        return self.limiter.headers(decision, self.name, legacy=self.legacy)
+        return fields(self.answers, self.by.styles, now_unix_ns=self.now_unix_ns)
 
-    def refusal(self, decision: Decision) -> tuple[list[tuple[str, str]], bytes]:
-        """The fields and the body of the answer to a denied request."""
-        fields = self.headers(decision)
-        after = next((value for name, value in fields if name == "Retry-After"), None)
-        text = "Too many requests" + (f": retry after {after} s" if after else "") + "\n"
-        body = text.encode()
-        fields += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
-        return fields, body
+    def refusal(self) -> tuple[int, Fields, bytes]:
+        """Status, fields and body of the response to a request that is not allowed."""
+        own = self.fields()
+        if self.decision.outcome is Outcome.NEVER:
+            status, text = NEVER
+        elif self.decision.outcome is Outcome.CLOCK_RANGE:
+            status, text = CLOCK_RANGE
+        else:
+            after = next((value for name, value in own if name == "Retry-After"), None)
+            status, text = self.by.status, "Too many requests" + (f": retry after {after} s" if after else "")
+        body = f"{text}\n".encode()
+        own += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
+        return status, own, body
+
+
+def merged(present: Iterable[_Field], own: list[_Field]) -> list[_Field]:
+    """The fields of a response and `own`, which come from here.
+
+    The fields of another limiter stay, for they are lists; of two Retry-After the greater is kept.
+    """
+    both = list(chain(present, own))
+    after = [field for field in both if _is_retry_after(field[0])]
+    if len(after) < 2:
+        return both
+    greatest = max(after, key=lambda field: _seconds(field[1]))
+    return [field for field in both if field is greatest or not _is_retry_after(field[0])]
+
+
+def _is_retry_after(name: str | bytes) -> bool:
+    text = name if isinstance(name, str) else name.decode("latin-1")
+    return text.lower() == "retry-after"
+
+
+def _seconds(value: str | bytes) -> int:
+    """The seconds of a Retry-After; of a date, which cannot be compared, fewer than any."""
+    try:
+        return int(value)
+    except ValueError:
+        return -1
+
+
+def phrase(status: int) -> str:
+    """The reason phrase of a status."""
+    return HTTPStatus(status).phrase

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 
 from ratecell import _native
-from ratecell._limiter import Limiter
 from ratecell._native import Decision
 from ratecell._outcome import Outcome
 
@@ -14,21 +14,25 @@ from ratecell._outcome import Outcome
 class Claim:
     """One of several requests that are to be allowed together or not at all.
 
-    `now_ns` is by the time that the limiter's callers use; None is now, by the limiter's own clock.
+    It has what `Limiter.decide` takes. An `at_ns` of None is now, by the limiter's own clock.
     """
 
-    limiter: Limiter
+    limiter: _native.Limiter
     key: str | bytes
     cost: int = 1
-    now_ns: int | None = None
+    _: KW_ONLY
+    at_ns: int | None = None
+    within_ns: int | None = None
+    charge: bool = False
+    with_next: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
     """The answer to several claims: true if all of them were allowed, and so charged.
 
-    `decisions` are what each says by itself; of one that would have allowed, where another refuses, what it
-    has still.
+    `decisions` are those of each claim by itself. Where another is refused, that of a claim which would have
+    been allowed says what remains.
     """
 
     outcome: Outcome
@@ -50,12 +54,24 @@ class Joint:
         ns = self.retry_after_ns
         return None if ns is None else ns / 1e9
 
+    @property
+    def delay_ns(self) -> int:
+        """Nanoseconds to hold the allowed request before it goes on: the longest of the delays."""
+        return max((decision.delay_ns for decision in self.decisions), default=0)
 
-def check_all(*claims: Claim) -> Joint:
+    @property
+    def delay(self) -> float:
+        """`delay_ns` in seconds."""
+        return self.delay_ns / 1e9
+
+
+def decide_all(claims: Iterable[Claim]) -> Joint:
     """Decides all of `claims` as one request: all are charged, or none is.
 
     No number of callers can have any of the limiters allow more than its policy; a claim that another caller
-    overtakes is refused.
+    overtakes is refused. Raises ValueError where the policies of the claims have more than 64 layers in all.
     """
-    outcome, decisions = _native.check_all([(c.limiter, c.key, c.cost, c.now_ns) for c in claims])
+    outcome, decisions = _native.decide_all(
+        [(c.limiter, c.key, c.cost, c.at_ns, c.within_ns, c.charge, c.with_next) for c in claims]
+    )
     return Joint(outcome, tuple(decisions))

@@ -1,4 +1,4 @@
-"""The limiter: the native one, which decides, and what waits for its decisions."""
+"""The limiter: the native one, which decides, with waiting and the decorator."""
 
 from __future__ import annotations
 

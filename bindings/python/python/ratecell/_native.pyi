@@ -1,4 +1,4 @@
-"""The extension module: what decides."""
+"""The extension module: limiters and their decisions."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,16 +14,19 @@ __all__ = [
     "Clients",
     "Decision",
     "Decisions",
+    "Label",
     "Limiter",
     "PolicyError",
     "Stats",
-    "check_all",
+    "decide_all",
     "decision",
     "decisions",
+    "fields",
     "give_check",
 ]
 
-_Parts: TypeAlias = tuple[int, int, int, int, int, int, int]
+_Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Layer: TypeAlias = tuple[str, int, int | None, int]
 
 class PolicyError(ValueError):
     """A policy that is refused: a ValueError with `code`, the stable name of what is wrong with it,
@@ -71,7 +74,7 @@ class Clients:
 
 @final
 class Decision:
-    """What a limiter answers to one request: true if it may go.
+    """The answer of a limiter to one request: true if it may go.
 
     A denial is an answer, not an exception. Times are relative to the request's, exact in the `_ns`
     twins and the nearest float otherwise.
@@ -107,15 +110,28 @@ class Decision:
         """`reset_after` in nanoseconds."""
     @property
     def delay(self) -> float:
-        """Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`."""
+        """Seconds to hold the allowed request before it goes on: 0.0 except for a `leaky_queue`. Of a
+        refusal within a delay, the one that it would be given.
+        """
     @property
     def delay_ns(self) -> int:
         """`delay` in nanoseconds."""
     @property
-    def layer(self) -> int:
-        """Which of the policy's layers has the least `remaining`: the one to name to whoever was
-        refused. Counted from 0; 0 where there is one layer.
+    def next_after(self) -> float | None:
+        """Seconds until one unit more than `remaining` would be allowed, with no other traffic on the
+        key: None where there is no such time, and where the request did not ask `with_next`.
         """
+    @property
+    def next_after_ns(self) -> int | None:
+        """`next_after` in nanoseconds."""
+    @property
+    def layer(self) -> int:
+        """Which of the policy's layers has the least `remaining`: the one to name to the client that
+        was refused. Counted from 0; 0 where there is one layer.
+        """
+    @property
+    def without_place(self) -> bool:
+        """Whether a full table denied, which had no place for the key, and not the policy."""
 
 @final
 class Decisions(Sequence[Decision]):
@@ -162,6 +178,9 @@ class Decisions(Sequence[Decision]):
     @property
     def delay_ns(self) -> memoryview[int]:
         """`delay_ns` of each."""
+    @property
+    def next_after_ns(self) -> memoryview[int]:
+        """`next_after_ns` of each; 0 is None."""
 
 @final
 class Stats:
@@ -216,23 +235,46 @@ class Limiter:
         path: str | PathLike[str] | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
-    def check(self, key: str | bytes, cost: int = 1) -> Decision:
-        """Decides `cost` units of `key` now: all of them or none. A cost of 0 is a peek."""
-    def check_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision:
-        """Decides `cost` units of `key` at `now_ns`: nanoseconds since `epoch`, or since any other as
-        long as all who use the limiter use one.
+    def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
+        """Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the
+        time, in nanoseconds since `epoch`, or since any other as long as all users of the limiter use
+        one; None is now.
         """
-    def check_within(self, key: str | bytes, cost: int, max_delay_ns: int) -> Decision:
-        """`check`, but what would be allowed with a `delay` of more than `max_delay_ns` is denied, and
-        charges nothing: its `retry_after` is when the delay is no longer. Where its own units alone
-        are delayed for longer, it can never go. For callers who can hold a request only so long.
+    def decide(
+        self,
+        key: str | bytes,
+        cost: int = 1,
+        *,
+        at_ns: int | None = None,
+        within_ns: int | None = None,
+        charge: bool = False,
+        with_next: bool = False,
+    ) -> Decision:
+        """Decides a request: as `check`, with these options.
+
+        `within_ns`: what would be allowed with a `delay` of more than so many nanoseconds is denied,
+        and charges nothing; its `retry_after` is the time until the delay is no longer. Where its own
+        units alone are delayed for longer, it can never go. For callers that can hold a request only
+        so long.
+
+        `charge`: the units have been spent already, and are charged as far as there is room for them,
+        whether or not they would be allowed. The decision is what a peek sees afterwards.
+
+        `with_next`: the decision has its `next_after`, too. This costs a second look at the key.
         """
-    def check_within_at(self, key: str | bytes, cost: int, max_delay_ns: int, now_ns: int) -> Decision:
-        """`check_within` at `now_ns`."""
-    def check_many(
-        self, keys: Iterable[str | bytes] | Buffer, cost: int = 1, *, width: int | None = None
+    def decide_many(
+        self,
+        keys: Iterable[str | bytes] | Buffer,
+        cost: int = 1,
+        *,
+        width: int | None = None,
+        at_ns: int | None = None,
+        within_ns: int | None = None,
+        charge: bool = False,
+        with_next: bool = False,
     ) -> Decisions:
-        """Decides `cost` units of each of `keys` at one instant, in their order.
+        """Decides the same request for each of `keys`, at one instant and in their order: the options
+        are those of `decide`.
 
         `keys` are any iterable of str and bytes, or memory: an array of numbers, of numpy's type
         `S` or of two dimensions, whose items or rows are the keys; or any buffer, with the `width`
@@ -240,36 +282,14 @@ class Limiter:
         int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
         key, unless `width` is given.
         """
-    def check_many_at(
-        self, keys: Iterable[str | bytes] | Buffer, cost: int, now_ns: int, *, width: int | None = None
-    ) -> Decisions:
-        """`check_many` at `now_ns`."""
-    def peek(self, key: str | bytes) -> Decision:
-        """What a check of `key` would see now, without charging it."""
-    def peek_at(self, key: str | bytes, now_ns: int) -> Decision:
-        """`peek` at `now_ns`."""
-    def charge(self, key: str | bytes, cost: int = 1) -> Decision:
-        """Charges `cost` units of `key` that have been spent already, whether or not they would be
-        allowed: as many as there is room for. The decision is what a peek sees afterwards.
-        """
-    def charge_at(self, key: str | bytes, cost: int, now_ns: int) -> Decision:
-        """`charge` at `now_ns`."""
+    def peek(self, key: str | bytes, *, at_ns: int | None = None) -> Decision:
+        """What a check of `key` would see, without charging it: a check of cost 0."""
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
-    def stats(self, *, exact: bool = False) -> Stats:
-        """What the limiter holds now and what has happened to it. Above 196,608 keys `live` is
-        estimated, within `live_error`; if `exact`, it is counted: tens of milliseconds for ten
-        million keys, in which other threads run.
-        """
-    def stats_at(self, now_ns: int, *, exact: bool = False) -> Stats:
-        """`stats` at `now_ns`."""
-    def headers(
-        self, decision: Decision, name: str | None = None, *, legacy: bool = False
-    ) -> list[tuple[str, str]]:
-        """The HTTP fields that tell a client this decision, as (name, value): RateLimit-Policy,
-        RateLimit and, of a denial, Retry-After. `name` is what the policy is called there, by
-        default its own text; `legacy` adds the older X-RateLimit-Limit, -Remaining and -Reset,
-        which is in seconds from now.
+    def stats(self, *, at_ns: int | None = None, exact: bool = False) -> Stats:
+        """What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated,
+        within `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in
+        which other threads run.
         """
     @property
     def policy(self) -> str:
@@ -279,25 +299,69 @@ class Limiter:
         """The most units that can pass at one instant: the least capacity of the layers."""
     @property
     def max_now_ns(self) -> int:
-        """The last `now_ns` that can be decided."""
+        """The last `at_ns` that can be decided."""
     def now_ns(self) -> int:
         """Nanoseconds since `epoch`, by the limiter's clock: CLOCK_MONOTONIC."""
     @property
     def epoch(self) -> datetime:
         """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
 
-def check_all(
-    claims: list[tuple[Limiter, str | bytes, int, int | None]],
+@final
+class Label:
+    """The names of a limiter's policy in HTTP fields.
+
+    `name` is 1 to 256 characters of printable ASCII; of several layers, the first is called name-1,
+    the second name-2 and so on. Without a name, each layer is called by its text. `unit` is what the
+    policy counts: "requests", "content-bytes" or "concurrent-requests". `partition` is at most 256
+    bytes that tell apart the clients that the limit is for. Every client that asks reads it: put no
+    address in it, nor a hash of one without a key.
+
+    Raises ValueError, whose text begins with "bad_name", "bad_unit" or "bad_partition", for what no
+    field can carry.
+    """
+
+    def __new__(
+        cls,
+        name: str | None = None,
+        *,
+        unit: Literal["requests", "content-bytes", "concurrent-requests"] = "requests",
+        partition: bytes | None = None,
+    ) -> Self: ...
+    def __hash__(self) -> int: ...
+    @property
+    def name(self) -> str | None:
+        """The policy's name, or None."""
+    @property
+    def unit(self) -> str:
+        """What the policy counts."""
+    @property
+    def partition(self) -> bytes | None:
+        """The partition of the clients, or None."""
+
+def decide_all(
+    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool]],
 ) -> tuple[Outcome, Decisions]:
-    """Decides all of `claims`, each (limiter, key, cost, now_ns or None), as one request; answers with
-    its outcome, and what each says by itself.
+    """Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge,
+    with_next), as one request; returns its outcome, and the decision of each by itself.
     """
 
 def decision(parts: _Parts) -> Decision:
-    """The decision that says `parts`, of a pickle."""
+    """The decision of these parts, as a pickle has them: outcome, limit, remaining, retry_after_ns,
+    reset_after_ns, delay_ns, layer, next_after_ns (0 for none) and notes.
+    """
 
 def decisions(parts: list[_Parts]) -> Decisions:
-    """The batch of the decisions that say `parts`, of a pickle."""
+    """The batch of the decisions of these parts, as a pickle has them."""
+
+def fields(
+    answers: list[tuple[Limiter | list[_Layer], Decision, Label | None]],
+    styles: list[str],
+    now_unix_ns: int,
+) -> list[tuple[str, str]]:
+    """The HTTP fields in these styles for `answers`, each (limiter, decision, label or None), as
+    (name, value). In place of a limiter there may be the layers of its policy: (text, limit,
+    period_ns or None, capacity) of each.
+    """
 
 def give_check(cls: type[Limiter]) -> None:
     """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method

@@ -1,12 +1,8 @@
-"""How a request was decided, and the exception of a denial where a return value has no place."""
+"""How a request was decided."""
 
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ratecell._native import Decision
 
 
 class Outcome(enum.IntEnum):
@@ -19,21 +15,4 @@ class Outcome(enum.IntEnum):
     NEVER = 2
     """It can never go: its cost exceeds the capacity, or its own units alone are delayed for too long."""
     CLOCK_RANGE = 3
-    """The time is past what the policy can tell."""
-
-
-class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
-    """What a function under `Limiter.limit` raises instead of being called.
-
-    `decision` is the denial and `key` whose it was.
-    """
-
-    def __init__(self, key: str | bytes, decision: Decision) -> None:
-        super().__init__(key, decision)
-        self.key = key
-        self.decision = decision
-
-    def __str__(self) -> str:
-        after = self.decision.retry_after
-        when = "can never be allowed" if after is None else f"retry after {after:.9g} s"
-        return f"rate limit exceeded for {self.key!r}: {when}"
+    """The time is past the range of the policy. Nothing was charged."""

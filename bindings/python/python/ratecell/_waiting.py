@@ -44,7 +44,7 @@ def wait(limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -
                     time.sleep(pause / 1e9)
             else:
                 attempt.ask_finally()
-    if attempt.decision.delay:
+    if attempt.decision and attempt.decision.delay:
         time.sleep(attempt.decision.delay)
     return attempt.decision
 
@@ -65,7 +65,7 @@ async def acquire(limiter: Limiter, key: str | bytes, cost: int, timeout: float 
                     await asyncio.sleep(pause / 1e9)
             else:
                 attempt.ask_finally()
-    if attempt.decision.delay:
+    if attempt.decision and attempt.decision.delay:
         await asyncio.sleep(attempt.decision.delay)
     return attempt.decision
 
@@ -135,7 +135,9 @@ class _Attempt:
 
     def _check(self, left: int | None) -> None:
         in_time = left is None or self.max_delay_ns <= left
-        self.decision = self.limiter.check_within(self.key, self.cost, self.max_delay_ns if in_time else 0)
+        self.decision = self.limiter.decide(
+            self.key, self.cost, within_ns=self.max_delay_ns if in_time else 0
+        )
         if not self.decision and self.cost > 1 and not self.max_delay_ns:
             # The units of one cost follow each other through a queue: even an empty one delays the last.
             self.max_delay_ns = _own_delay_ns(self.limiter.policy, self.cost)
@@ -152,4 +154,4 @@ class _Attempt:
 @lru_cache(maxsize=1024)
 def _own_delay_ns(policy: str, cost: int) -> int:
     """The delay of `cost` units where nobody is before them."""
-    return _native.Limiter(policy, max_keys=1).check_at("", cost, 0).delay_ns
+    return _native.Limiter(policy, max_keys=1).check("", cost, at_ns=0).delay_ns

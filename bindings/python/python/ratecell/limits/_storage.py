@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 from limits.errors import ConfigurationError
 from limits.storage import MovingWindowSupport, SlidingWindowCounterSupport, Storage
 
-from ratecell import _native
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, PolicyError
 from ratecell.limits._tables import Rate, Tables
@@ -64,7 +63,7 @@ class _CounterStorage(Storage, SlidingWindowCounterSupport):
         return bool(self._tables.limiter(Rate("sliding_window", limit, expiry)).check(key, amount))
 
     def get_sliding_window(self, key: str, expiry: int) -> tuple[int, float, int, float]:
-        """The weighted count of `key`, told as if all of it were of the current window."""
+        """The weighted count of `key`, as if all of it were of the current window."""
         for rate, limiter in self._tables.made("sliding_window"):
             if rate.seconds == expiry and (used := _used(seen := limiter.peek(key))):
                 return 0, 0.0, used, seen.reset_after
@@ -127,12 +126,11 @@ class RatecellStorage(_CounterStorage, MovingWindowSupport):
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
         """When the oldest unit of `key` in the window was taken, in seconds since 1970, and their number."""
         limiter = self._tables.limiter(Rate("sliding_log", limit, expiry))
-        used = _used(seen := limiter.peek(key))
+        used = _used(seen := limiter.decide(key, 0, with_next=True))
         if not used:
             return time.time(), 0
-        # One more than is left has room when the oldest unit goes.
-        more = _would(limiter, key, seen.remaining + 1)
-        return time.time() + (more.retry_after or 0.0) - expiry, used
+        # One more than remains has room when the oldest unit goes.
+        return time.time() + (seen.next_after or 0.0) - expiry, used
 
 
 class RatecellFileStorage(_CounterStorage):
@@ -153,13 +151,6 @@ class RatecellFileStorage(_CounterStorage):
 
 def _used(decision: Decision) -> int:
     return decision.limit - decision.remaining
-
-
-def _would(limiter: Limiter, key: str, cost: int) -> Decision:
-    """What a check of `cost` would answer, which takes nothing: it is asked with one that can never be."""
-    now = limiter.now_ns()
-    never = (limiter, b"", limiter.capacity + 1, now)
-    return _native.check_all([(limiter, key, cost, now), never])[1][0]
 
 
 def _number(max_keys: int | str | None) -> int | None:

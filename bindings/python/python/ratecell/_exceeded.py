@@ -1,0 +1,22 @@
+"""The exception of a denial where a return value has no place."""
+
+from __future__ import annotations
+
+from ratecell._native import Decision
+
+
+class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
+    """Raised instead of calling a function under `Limiter.limit` that is denied.
+
+    `decision` is the denial and `key` the key that it is of.
+    """
+
+    def __init__(self, key: str | bytes, decision: Decision) -> None:
+        super().__init__(key, decision)
+        self.key = key
+        self.decision = decision
+
+    def __str__(self) -> str:
+        after = self.decision.retry_after
+        when = "can never be allowed" if after is None else f"retry after {after:.9g} s"
+        return f"rate limit exceeded for {self.key!r}: {when}"

@@ -1,0 +1,58 @@
+//! A request from the arguments of a call.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use ratecell::Request;
+
+use crate::arguments::{At, Cost, Key, Within};
+
+/// All of a request but its key.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    cost: Cost,
+    at: Option<At>,
+    within: Option<Within>,
+    charge: bool,
+    with_next: bool,
+}
+
+impl Terms {
+    pub(crate) fn new(
+        cost: Cost,
+        at: Option<At>,
+        within: Option<Within>,
+        charge: bool,
+        with_next: bool,
+    ) -> PyResult<Self> {
+        if charge && within.is_some() {
+            return Err(PyValueError::new_err(
+                "charge and within_ns are both given: expected one of them, for a charge has no delay",
+            ));
+        }
+        Ok(Self { cost, at, within, charge, with_next })
+    }
+
+    /// These, at one instant: now, by the limiter's clock, where they give none.
+    pub(crate) fn at(self, limiter: &ratecell::Limiter) -> Self {
+        Self { at: Some(self.at.unwrap_or_else(|| At(limiter.now_ns()))), ..self }
+    }
+
+    /// The request for `key`.
+    #[inline]
+    pub(crate) fn of<'k>(&self, key: Key<'k>) -> Request<'k> {
+        let mut request = Request::new(key.0).cost(self.cost.0);
+        if let Some(At(at)) = self.at {
+            request = request.at(at);
+        }
+        if let Some(Within(within)) = self.within {
+            request = request.within_ns(within);
+        }
+        if self.charge {
+            request = request.charge();
+        }
+        if self.with_next {
+            request = request.with_next();
+        }
+        request
+    }
+}
