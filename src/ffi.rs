@@ -50,6 +50,7 @@ mod stats;
 mod status;
 mod text;
 mod version;
+mod waiting;
 
 pub use batch::{ratecell_limiter_check_batch, ratecell_request};
 pub use check::{
@@ -75,3 +76,8 @@ pub use shared::{
 pub use stats::{RATECELL_AT, RATECELL_EXACT, ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::{ratecell_version_number, ratecell_version_string};
+pub use waiting::{
+    ratecell_wait_action, ratecell_wait_action_kind, ratecell_wait_event, ratecell_wait_event_kind,
+    ratecell_wait_outcome, ratecell_waiting, ratecell_waiting_event, ratecell_waiting_free,
+    ratecell_waiting_new, ratecell_waiting_parameters,
+};

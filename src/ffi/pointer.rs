@@ -4,7 +4,10 @@ use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 
 use super::ratecell_status;
-use super::ratecell_status::{RATECELL_EALIGN, RATECELL_EINVAL, RATECELL_ESIZE};
+use super::ratecell_status::{RATECELL_E2BIG, RATECELL_EALIGN, RATECELL_EINVAL, RATECELL_ESIZE};
+
+/// More than any struct will have: beyond it a size is garbage, and not followed.
+const LARGEST: usize = 4096;
 
 /// A pointer that is neither NULL nor misaligned.
 #[inline(always)]
@@ -24,6 +27,41 @@ fn checked<T>(pointer: *const T) -> Result<*const T, ratecell_status> {
 pub(super) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, ratecell_status> {
     // SAFETY: not NULL, aligned, and for the rest the caller's word.
     checked(pointer).map(|pointer| unsafe { &*pointer })
+}
+
+/// What the caller has made and may be changed by this call alone.
+///
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to a `T` that nobody else uses during the call.
+pub(super) unsafe fn in_use<'a, T>(pointer: *mut T) -> Result<&'a mut T, ratecell_status> {
+    // SAFETY: not NULL, aligned, and for the rest the caller's word.
+    checked(pointer).map(|_| unsafe { &mut *pointer })
+}
+
+/// The caller's struct of an older or newer version, whose size stands first: what an older one lacks is zeroed.
+///
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to a size, and that many bytes are there that nobody changes
+/// during the call.
+pub(super) unsafe fn sized<T>(pointer: *const T, oldest: usize) -> Result<MaybeUninit<T>, ratecell_status> {
+    // SAFETY: the caller's word; the size is aligned as the whole.
+    let size = *unsafe { input(checked(pointer)?.cast::<usize>()) }?;
+    if size < oldest {
+        return Err(RATECELL_ESIZE);
+    }
+    if size > LARGEST {
+        return Err(RATECELL_E2BIG);
+    }
+    // SAFETY: the caller's word, by the size.
+    let theirs = unsafe { inputs(pointer.cast::<u8>(), size) }?;
+    let (known, newer) = theirs.split_at(size.min(size_of::<T>()));
+    if newer.iter().any(|byte| *byte != 0) {
+        return Err(RATECELL_E2BIG);
+    }
+    let mut own = MaybeUninit::<T>::zeroed();
+    // SAFETY: `known` is no longer than a `T`, and no part of the caller's memory is this call's own.
+    unsafe { core::ptr::copy_nonoverlapping(known.as_ptr(), own.as_mut_ptr().cast(), known.len()) };
+    Ok(own)
 }
 
 /// # Safety
