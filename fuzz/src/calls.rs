@@ -7,18 +7,21 @@
 //! | [`create`] | how a limiter is made |
 //! | [`world`] | the limiter, its twin and their time, and each call on them |
 //! | [`clocked`] | the calls that read the clock, on a limiter of their own |
+//! | [`waiting`] | the machine that waits, which calls no limiter |
 
 use arbitrary::Arbitrary;
 
 mod clocked;
 mod create;
 mod faults;
+mod waiting;
 mod world;
 
 use crate::policies::{Number, PolicyText};
 use clocked::Clocked;
 use create::{Create, MaxKeys};
 use faults::Fault;
+use waiting::Waiting;
 use world::World;
 
 /// A limiter and what is asked of it.
@@ -47,6 +50,7 @@ enum More {
         told: bool,
         fault: Fault,
     },
+    Waiting(Waiting),
 }
 
 /// Of the limiter, or of one that was before it.
@@ -141,6 +145,7 @@ impl Script {
                 More::Charge(check) => world.charge(check),
                 More::WithPolicy { policy, fault } => world.with_policy(&policy, fault),
                 More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
+                More::Waiting(waiting) => waiting.run(),
             }
         }
         world.finish();
