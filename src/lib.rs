@@ -43,5 +43,13 @@ pub use ratecell_core::{
 };
 pub use table::{Memory, Stats, WhenFull};
 
+/// When to ask a limiter again, and which waiter is first: what [`Limiter::acquire`] and the bindings wait by.
+pub mod waiting {
+    #[cfg(feature = "async")]
+    pub use crate::limiter::{Acquire, AcquireError};
+    pub use crate::limiter::{Line, Turn, WaitEnd};
+    pub use ratecell_core::waiting::*;
+}
+
 #[cfg(test)]
 mod tests;

@@ -10,16 +10,22 @@ use ratecell_core::Decision;
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Kernel;
 
+#[cfg(feature = "async")]
+mod acquire;
 mod batch;
 mod direct;
 pub(crate) mod joint;
 pub(crate) mod layers;
+mod line;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 mod shared;
 mod tables;
 
+#[cfg(feature = "async")]
+pub use acquire::{Acquire, AcquireError};
 pub use direct::DirectLimiter;
 pub use joint::Claim;
+pub use line::{Line, Turn, WaitEnd};
 use tables::{LayerTable, Layers};
 
 /// Decides, for any number of keys, whether a request may go now.
@@ -57,6 +63,9 @@ pub struct Limiter {
     layers: Layers,
     clock: Clock,
     secret: Secret,
+    /// Those who wait for it.
+    #[cfg(feature = "async")]
+    waits: acquire::Waits,
 }
 
 /// A limiter under construction.
@@ -95,7 +104,14 @@ impl LimiterBuilder {
         let layers = self.policy.layers().iter();
         let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
         let layers = layers.collect::<Result<_, _>>()?;
-        Ok(Limiter { layers, policy: self.policy, clock: Clock::new(), secret })
+        Ok(Limiter {
+            layers,
+            policy: self.policy,
+            clock: Clock::new(),
+            secret,
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        })
     }
 }
 
@@ -257,7 +273,10 @@ impl Limiter {
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
         let h = self.hash(key.as_ref());
         let now = self.clock.now();
-        self.layers.iter().fold(false, |held, layer| layer.forget(h, now) | held)
+        let held = self.layers.iter().fold(false, |held, layer| layer.forget(h, now) | held);
+        #[cfg(feature = "async")]
+        self.waits.changed(self, key.as_ref());
+        held
     }
 
     /// What the limiter holds now and what has happened to it.

@@ -168,7 +168,14 @@ impl Limiter {
         });
         let layers = kernels(&policy)?.into_iter().zip(tables);
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
-        Ok(Self { policy, layers, clock: self.clock, secret: self.secret.clone() })
+        Ok(Self {
+            policy,
+            layers,
+            clock: self.clock,
+            secret: self.secret.clone(),
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        })
     }
 }
 
@@ -185,7 +192,14 @@ fn limiter(policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, B
         Ok(LayerTable::Words(kernel, table.ok_or_else(too_small)?))
     });
     let layers = layers.collect::<Result<_, BuildError>>()?;
-    Ok(Limiter { policy, layers, clock: header.clock, secret: header.secret })
+    Ok(Limiter {
+        policy,
+        layers,
+        clock: header.clock,
+        secret: header.secret,
+        #[cfg(feature = "async")]
+        waits: Default::default(),
+    })
 }
 
 fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {

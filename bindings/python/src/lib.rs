@@ -15,6 +15,7 @@ mod keys;
 mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
+mod waiting;
 mod limiter;
 mod joint;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
@@ -37,6 +38,8 @@ mod _native {
     use crate::limiter::Limiter;
     #[pymodule_export]
     use crate::stats::Stats;
+    #[pymodule_export]
+    use crate::waiting::{Waiting, arrive, leave, turn, waits};
 
     use super::{Bound, PyModule, PyResult};
 

@@ -2,6 +2,8 @@
 
     python vectors.py DIR      the last line is "N passed, M failed"
 
+Those of waiting, in the folder edges, are given to the machine by itself.
+
 A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
 no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
 say bad_layers.
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ratecell import Limiter, Outcome, PolicyError
+from ratecell._native import Waiting
 
 MAX_KEYS = 4096
 """More keys than any section has: a limiter that evicts is not the one that the vectors describe."""
@@ -33,17 +36,19 @@ class Replay:
         self.passed = 0
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
+        self.waiting: Waiting | None = None
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
         _, first = next(lines)
         header = json.loads(first)
-        is_grammar = header["kind"] == "grammar"
-        if header["ratecell_vectors"] != (version := 3 if is_grammar else 1):
+        kind = header["kind"]
+        judge = {"grammar": grammar, "waiting": self.trace}.get(kind, self.line)
+        if header["ratecell_vectors"] != (version := 3 if kind in ("grammar", "waiting") else 1):
             raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:
             value = json.loads(line)
-            got = grammar(value) if is_grammar else self.line(value)
+            got = judge(value)
             if got is None:
                 continue
             if got == "":
@@ -72,6 +77,19 @@ class Replay:
         got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
         held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
         return "" if held else repr(got)
+
+    def trace(self, value: Any) -> str | None:
+        """`line` of an event of waiting."""
+        if isinstance(value, dict):
+            self.waiting = Waiting(**value["waiting"])
+            return None
+        assert self.waiting is not None, "a row belongs to a section"
+        name, now, *arguments, actions, next_ns = value
+        try:
+            got = self.waiting.event(name, now, *arguments)
+        except ValueError as refused:
+            return str(refused)
+        return "" if got == ([tuple(action) for action in actions], next_ns) else repr(got)
 
     def end_section(self) -> None:
         if self.limiter is not None:
@@ -143,7 +161,7 @@ def layer_text(layer: dict[str, Any]) -> str:
 
 def replay(folder: Path) -> Replay:
     done = Replay()
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in [*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("edges/waiting.jsonl"))]:
         done.file(path)
     return done
 

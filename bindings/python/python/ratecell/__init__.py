@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ratecell._joint import Claim, Joint, check_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Decisions, PolicyError, Stats
-from ratecell._outcome import Outcome, RateLimitExceeded
+from ratecell._outcome import Outcome, RateLimitExceeded, TooManyWaiting
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import ClientIP, Header, client_ip
 
@@ -32,6 +32,7 @@ __all__ = [
     "RateLimitExceeded",
     "RateLimitMiddleware",
     "Stats",
+    "TooManyWaiting",
     "check_all",
     "client_ip",
 ]

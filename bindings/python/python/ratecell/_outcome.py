@@ -35,5 +35,22 @@ class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
 
     def __str__(self) -> str:
         after = self.decision.retry_after
-        when = "can never be allowed" if after is None else f"retry after {after:.9g} s"
-        return f"rate limit exceeded for {self.key!r}: {when}"
+        if after is not None:
+            return f"rate limit exceeded for {self.key!r}: retry after {after:.9g} s"
+        if self.decision.outcome is Outcome.DENIED:
+            return f"rate limit exceeded for {self.key!r}: retry later"
+        return f"rate limit exceeded for {self.key!r}: can never be allowed"
+
+
+class TooManyWaiting(Exception):  # noqa: N818 - as RateLimitExceeded
+    """What `wait` and `acquire` raise without a timeout, when as many wait as may.
+
+    These are 1000 for a key, and 100,000 for all keys.
+    """
+
+    def __init__(self, key: str | bytes) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"too many wait for {self.key!r} already"
