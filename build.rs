@@ -14,9 +14,9 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 13] = [
-        "version", "status", "config", "decision", "limiter", "check", "batch", "joint", "shared", "stats",
-        "policy", "headers", "waiting",
+    const SOURCES: [&str; 15] = [
+        "version", "status", "flags", "config", "request", "decision", "limiter", "check", "batch", "joint",
+        "shared", "stats", "policy", "fields", "waiting",
     ];
 
     pub(crate) fn compare() {

@@ -28,8 +28,8 @@
  *   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
  *   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
  *   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
- * - Versions. A program works with every later library of the same soname. ratecell_decision never
- *   changes. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
+ * - Versions. A program works with every later library of the same soname. ratecell_request and
+ *   ratecell_decision never change. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
  *   each minor version has a soname of its own.
  *
  * Generated from src/ffi; MIT or Apache-2.0.
@@ -54,7 +54,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0 }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0 }
 
 /** What a ratecell_waiting_parameters begins with: its size, and the default of each field. */
 #define RATECELL_WAITING_PARAMETERS_INIT \
@@ -62,14 +62,44 @@
 
 
 /**
- * A flag of ratecell_limiter_stats: at now_ns.
+ * At now_ns, instead of now by the limiter's clock. Of a ratecell_request and of ratecell_limiter_stats.
  */
 #define RATECELL_AT 1
 
 /**
- * A flag of ratecell_limiter_stats: every key is counted.
+ * Of ratecell_limiter_stats: every key is counted.
  */
 #define RATECELL_EXACT 2
+
+/**
+ * Of a ratecell_request: of the key with this hash, which the caller computed.
+ */
+#define RATECELL_HASHED 4
+
+/**
+ * Of a ratecell_request: allowed only with a delay_ns of at most max_delay_ns.
+ */
+#define RATECELL_WITHIN 8
+
+/**
+ * Of a ratecell_request: its units have been spent already, and are charged as far as there is room for them.
+ */
+#define RATECELL_CHARGE 16
+
+/**
+ * Of a ratecell_request: the decision's next_ns is asked for.
+ */
+#define RATECELL_NEXT 32
+
+/**
+ * Of a ratecell_config, for ratecell_region_init: the memory is all zeros, and is not written but for its header.
+ */
+#define RATECELL_ZEROED 64
+
+/**
+ * A note of a decision: a full table denied, which had no place for the key, and not the policy.
+ */
+#define RATECELL_NO_PLACE 1
 
 /**
  * What a function answers. Negative: an error; nothing was charged, nothing was written.
@@ -117,7 +147,8 @@ enum ratecell_status
    */
   RATECELL_ECONFIG = -5,
   /**
-   * A name for header fields is not printable ASCII.
+   * A name for fields is not 1 to 256 characters of printable ASCII, no unit has that name, or a partition is too
+   * long.
    */
   RATECELL_ENAME = -6,
   /**
@@ -217,7 +248,7 @@ enum ratecell_status
    */
   RATECELL_EREGION_NO_WORD = -50,
   /**
-   * The system refuses to open, lock, read, enlarge or map the file; ratecell_file_explain has its words.
+   * The system refuses to open, lock, read, enlarge or map the file; the config's why has its words.
    */
   RATECELL_EFILE = -51,
   /**
@@ -271,47 +302,57 @@ typedef int32_t ratecell_when_full;
 #endif // __cplusplus
 
 /**
- * The HTTP fields that tell a client its limits. Times in them are whole seconds, rounded up.
+ * The fields that tell a client its limits: a bit each, so that several can be asked for at once.
  */
-enum ratecell_header
+enum ratecell_style
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * RateLimit: "name";r=50;t=30, what remains and until when (draft-ietf-httpapi-ratelimit-headers-11).
+   * RateLimit-Policy: "name";q=100;w=60 and RateLimit: "name";r=50;t=30
+   * (draft-ietf-httpapi-ratelimit-headers-11).
    */
-  RATECELL_HEADER_RATELIMIT = 0,
+  RATECELL_STYLE_DRAFT11 = 1,
   /**
-   * RateLimit-Policy: "name";q=100;w=60, each layer's quota and window in seconds (the same draft).
+   * The same fields by draft -07.
    */
-  RATECELL_HEADER_RATELIMIT_POLICY = 1,
+  RATECELL_STYLE_DRAFT07 = 2,
   /**
-   * Retry-After: 30, of a denial alone (RFC 9110).
+   * RateLimit-Policy, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset by draft -06.
    */
-  RATECELL_HEADER_RETRY_AFTER = 2,
+  RATECELL_STYLE_DRAFT06 = 4,
   /**
-   * X-RateLimit-Limit: 100.
+   * RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset by the drafts -03 to -05.
    */
-  RATECELL_HEADER_X_RATELIMIT_LIMIT = 3,
+  RATECELL_STYLE_DRAFT03 = 8,
   /**
-   * X-RateLimit-Remaining: 50.
+   * X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset, in seconds from now.
    */
-  RATECELL_HEADER_X_RATELIMIT_REMAINING = 4,
+  RATECELL_STYLE_X = 16,
   /**
-   * X-RateLimit-Reset: 30, in seconds from now.
+   * The same fields, X-RateLimit-Reset in seconds since 1970.
    */
-  RATECELL_HEADER_X_RATELIMIT_RESET = 5,
+  RATECELL_STYLE_X_UNIX = 32,
   /**
-   * X-RateLimit-Reset: 1795219230, in seconds since 1970, by the system's wall clock.
+   * As RATECELL_STYLE_X_UNIX, and X-RateLimit-Used.
    */
-  RATECELL_HEADER_X_RATELIMIT_RESET_UNIX = 6,
+  RATECELL_STYLE_GITHUB = 64,
+  /**
+   * X-Rate-Limit-Limit, X-Rate-Limit-Remaining and X-Rate-Limit-Reset, in seconds since 1970.
+   */
+  RATECELL_STYLE_TWITTER = 128,
+  /**
+   * RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset, and the first two as X-RateLimit-Limit-Minute and so
+   * on.
+   */
+  RATECELL_STYLE_KONG = 256,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum ratecell_header ratecell_header;
+typedef enum ratecell_style ratecell_style;
 #else
-typedef int32_t ratecell_header;
+typedef int32_t ratecell_style;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -369,8 +410,9 @@ enum ratecell_wait_action_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * Ask the limiter for the waiter's cost at the event's now_ns, within by_ns - now_ns (by_ns UINT64_MAX: without
-   * such a limit), and hand its decision in as a RATECELL_WAIT_ANSWER of the same now_ns.
+   * Ask the limiter for the waiter's cost with RATECELL_AT, at the event's now_ns, and RATECELL_WITHIN, of
+   * by_ns - now_ns; without RATECELL_WITHIN if by_ns is UINT64_MAX. Hand its decision in as a RATECELL_WAIT_ANSWER of
+   * the same now_ns.
    */
   RATECELL_WAIT_ASK = 1,
   /**
@@ -442,10 +484,20 @@ typedef uint32_t ratecell_wait_outcome;
 typedef struct ratecell_limiter ratecell_limiter;
 
 /**
+ * A reservation; no function of this version makes one.
+ */
+typedef struct ratecell_reservation ratecell_reservation;
+
+/**
  * A machine that says when to ask a limiter again, and which waiter is first. It has no clock, no thread and no
  * lock, and calls no limiter: its driver does, which is the caller.
  */
 typedef struct ratecell_waiting ratecell_waiting;
+
+/**
+ * The zone of a policy whose windows are the caller's days; no function of this version makes one.
+ */
+typedef struct ratecell_zone ratecell_zone;
 
 /**
  * How a limiter is made. Begin with RATECELL_CONFIG_INIT; a field of 0 has its default.
@@ -470,6 +522,20 @@ typedef struct ratecell_config {
    * there, 0 is what it has.
    */
   uint64_t when_full;
+  /**
+   * RATECELL_ZEROED, or 0. A flag that the library does not know, or that the call has no use for, is
+   * RATECELL_ECONFIG.
+   */
+  uint64_t flags;
+  /**
+   * Where the call writes in a sentence what was wrong and what was expected, and a NUL: an empty text where it makes
+   * what it was asked for. What does not fit is cut off. NULL, with a why_len of 0, for no sentence.
+   */
+  char *why;
+  /**
+   * The bytes at why.
+   */
+  size_t why_len;
 } ratecell_config;
 
 /**
@@ -495,7 +561,8 @@ typedef struct ratecell_decision {
    */
   uint64_t reset_after_ns;
   /**
-   * How long to hold the allowed request before it goes on: 0 except for a leaky_queue.
+   * How long to hold the allowed request before it goes on: 0 except for a leaky_queue. Of a refusal with
+   * RATECELL_WITHIN, the delay that the request would be given at the first instant at which the policy admits it.
    */
   uint64_t delay_ns;
   /**
@@ -507,17 +574,27 @@ typedef struct ratecell_decision {
    */
   uint32_t layer;
   /**
-   * 0.
+   * With RATECELL_NEXT: until remaining + 1 units would be allowed, with no other traffic on the key. 0 where there
+   * is no such time, and without the flag.
    */
-  uint64_t reserved[2];
+  uint64_t next_ns;
+  /**
+   * Units that a release gave back; 0 for all that is not a release.
+   */
+  uint32_t given_back;
+  /**
+   * RATECELL_NO_PLACE, or 0.
+   */
+  uint32_t notes;
 } ratecell_decision;
 
 /**
- * One request of a batch: 24 bytes on 64-bit machines, the same in every version.
+ * What is asked of a limiter: 64 bytes on 64-bit machines, the same in every version. All zeros but key, key_len
+ * and cost are a plain check by the limiter's clock.
  */
 typedef struct ratecell_request {
   /**
-   * The key's bytes; may be NULL if key_len is 0.
+   * The key's bytes; may be NULL if key_len is 0, or with RATECELL_HASHED. The empty key is valid.
    */
   const void *key;
   /**
@@ -525,44 +602,60 @@ typedef struct ratecell_request {
    */
   size_t key_len;
   /**
-   * Units; 0 asks and charges nothing.
+   * With RATECELL_HASHED, instead of the key. Distinct hashes can be one key: a key is identified by its bucket,
+   * of which there are max_keys / 6, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
+   * about 3n / 2^40. A key by its hash is not the key by its bytes. Where others choose the keys, the hash must be
+   * one they cannot predict.
    */
-  uint32_t cost;
+  uint64_t hash;
   /**
-   * 0.
-   */
-  uint32_t reserved;
-} ratecell_request;
-
-/**
- * One of several requests that are to be allowed together or not at all: 40 bytes on 64-bit machines, the same in
- * every version.
- */
-typedef struct ratecell_claim {
-  /**
-   * Who decides.
-   */
-  const struct ratecell_limiter *limiter;
-  /**
-   * The key's bytes; may be NULL if key_len is 0.
-   */
-  const void *key;
-  /**
-   * How many.
-   */
-  size_t key_len;
-  /**
-   * When, by this limiter's own time: ratecell_limiter_now has it.
+   * With RATECELL_AT: nanoseconds since any instant, as long as all users of the limiter mean the same.
    */
   uint64_t now_ns;
   /**
-   * Units; 0 asks and charges nothing.
+   * With RATECELL_WITHIN: the longest delay with which the request is allowed. Otherwise it is denied, and not charged:
+   * retry_after_ns is the time until this same request is allowed, and delay_ns the delay that it would be given at the
+   * first instant at which the policy alone admits it, so the policy's own wait is
+   * retry_after_ns - max(0, delay_ns - max_delay_ns). Where its own units alone are delayed for longer, as those of a
+   * cost above the burst of a leaky_queue are, it can never go: RATECELL_NEVER, with a delay_ns above 0.
+   */
+  uint64_t max_delay_ns;
+  /**
+   * Units: all of them or none. 0 is a peek: it charges nothing, and the decision's remaining is the answer.
+   *
+   * With RATECELL_CHARGE, units that have been spent already, whether or not they would be allowed: as many as there is
+   * room for are charged, so that the key is at most full; of several layers, each is filled by itself. The decision is
+   * what a peek sees afterwards. A new key for which a full table has no room is not charged under
+   * RATECELL_FULL_DENY and RATECELL_FULL_ALLOW; under RATECELL_FULL_DENY the decision says so, and no peek does.
    */
   uint32_t cost;
   /**
-   * 0.
+   * RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT. Any other bit, and RATECELL_CHARGE
+   * with RATECELL_WITHIN, is RATECELL_EINVAL.
    */
-  uint32_t reserved;
+  uint32_t flags;
+  /**
+   * NULL.
+   */
+  const struct ratecell_zone *zone;
+  /**
+   * NULL.
+   */
+  struct ratecell_reservation *reservation;
+} ratecell_request;
+
+/**
+ * One of several requests that are to be allowed together or not at all.
+ */
+typedef struct ratecell_claim {
+  /**
+   * The limiter that decides it.
+   */
+  const struct ratecell_limiter *limiter;
+  /**
+   * What it is asked.
+   */
+  struct ratecell_request request;
 } ratecell_claim;
 
 /**
@@ -614,6 +707,42 @@ typedef struct ratecell_stats {
    */
   uint64_t live_error;
 } ratecell_stats;
+
+/**
+ * A limiter's decision, with the names of its policy: 56 bytes on 64-bit machines, the same in every version.
+ */
+typedef struct ratecell_answer {
+  /**
+   * The limiter that decided.
+   */
+  const struct ratecell_limiter *limiter;
+  /**
+   * Its decision; of a request with RATECELL_NEXT where the fields are to be as exact as they can be.
+   */
+  const struct ratecell_decision *decision;
+  /**
+   * The policy's name, 1 to 256 characters of printable ASCII, in RateLimit and RateLimit-Policy; of several layers,
+   * name-1, name-2 and so on. NULL: each layer is named by its own text.
+   */
+  const char *name;
+  /**
+   * The unit that is counted: requests, content-bytes or concurrent-requests. NULL for requests.
+   */
+  const char *unit;
+  /**
+   * The partition of the clients that the limit is for, 0 to 256 bytes; NULL for none. Every client that asks reads
+   * it: put no address in it, nor a hash of one without a key.
+   */
+  const void *partition;
+  /**
+   * The bytes of the partition.
+   */
+  size_t partition_len;
+  /**
+   * 0.
+   */
+  uint64_t reserved;
+} ratecell_answer;
 
 /**
  * How a machine waits. Begin with RATECELL_WAITING_PARAMETERS_INIT, which has the defaults.
@@ -750,17 +879,6 @@ extern "C" {
 uint32_t ratecell_version_number(void);
 
 /**
- * Tell the version of the library that runs, as RATECELL_VERSION_STRING tells that of the header.
- *
- * Returns static text, never NULL.
- * Errors: none.
- * NULL: nothing to be.
- * Threads: any.
- * Since: 0.1
- */
-const char *ratecell_version_string(void);
-
-/**
  * Say what a status is, beginning with its name.
  *
  * Returns static text, never NULL; of a number that is no status, that it is unknown.
@@ -778,8 +896,8 @@ const char *ratecell_strerror(int32_t status);
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
- * (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_... (ratecell_policy_explain says more),
- * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+ * (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
+ * RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -844,14 +962,18 @@ int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
 /**
  * Decide cost units of a key now, all of them or none, and charge them if they are allowed.
  *
- * No bytes are a key like any other. A cost of 0 is a ratecell_limiter_peek.
+ * The empty key is valid. A cost of 0 is a peek: it charges nothing and writes nothing to the table, and the decision's
+ * remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
+ * key may have units remaining and be denied all the same.
  *
- * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
+ * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
+ * allowed, unless the clock is out of range or has stepped back to before the key's state.
  * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
  * NULL: decision may be; key, if key_len is 0.
  * Threads: any.
  * Since: 0.1
  */
+RATECELL_MUST_CHECK
 int32_t ratecell_limiter_check(const struct ratecell_limiter *limiter,
                                const void *key,
                                size_t key_len,
@@ -859,12 +981,13 @@ int32_t ratecell_limiter_check(const struct ratecell_limiter *limiter,
                                struct ratecell_decision *decision);
 
 /**
- * ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all who share the limiter
+ * ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter
  * mean the same.
  *
  * Returns, errors, NULL and threads: as ratecell_limiter_check.
  * Since: 0.1
  */
+RATECELL_MUST_CHECK
 int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
                                   const void *key,
                                   size_t key_len,
@@ -873,124 +996,20 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
                                   struct ratecell_decision *decision);
 
 /**
- * ratecell_limiter_check, but what would be allowed with a delay_ns of more than max_delay_ns is denied, and
- * charges nothing: its retry_after_ns is when the delay is no longer. Where its own units alone are delayed for
- * longer, as those of a cost above the burst of a leaky_queue are, it can never go: RATECELL_NEVER.
+ * Decide a request: of a key or a hash, now or at an instant, within a delay, or of units that have been spent
+ * already.
  *
- * For callers who can hold a request only so long. With 0 a leaky_queue is asked as often as needed, and nobody
- * has a place in it who may yet give up.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_check.
+ * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
+ * Errors: RATECELL_EINVAL (limiter, request, its key, flags, zone or reservation), RATECELL_EALIGN (limiter,
+ * request, decision), RATECELL_ESIZE (the key's length). Then nothing was charged.
+ * NULL: decision may be.
+ * Threads: any.
  * Since: 0.1
  */
-int32_t ratecell_limiter_check_within(const struct ratecell_limiter *limiter,
-                                      const void *key,
-                                      size_t key_len,
-                                      uint32_t cost,
-                                      uint64_t max_delay_ns,
-                                      struct ratecell_decision *decision);
-
-/**
- * ratecell_limiter_check_within at now_ns.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_check.
- * Since: 0.1
- */
-int32_t ratecell_limiter_check_within_at(const struct ratecell_limiter *limiter,
-                                         const void *key,
-                                         size_t key_len,
-                                         uint32_t cost,
-                                         uint64_t max_delay_ns,
-                                         uint64_t now_ns,
-                                         struct ratecell_decision *decision);
-
-/**
- * Decide cost units now of the key with this hash, which the caller computed.
- *
- * Distinct hashes can be one key: a key is identified by its bucket, of which there are max_keys / 6, and by 40
- * bits. Among n = max_keys keys two agree in both with a probability of about 3n / 2^40. A key by its hash is not
- * the key by its bytes. Where others choose the keys, the hash must be one they cannot predict.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_check.
- * Since: 0.1
- */
-int32_t ratecell_limiter_check_hash(const struct ratecell_limiter *limiter,
-                                    uint64_t hash,
-                                    uint32_t cost,
-                                    struct ratecell_decision *decision);
-
-/**
- * ratecell_limiter_check_hash at now_ns.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_check.
- * Since: 0.1
- */
-int32_t ratecell_limiter_check_hash_at(const struct ratecell_limiter *limiter,
-                                       uint64_t hash,
-                                       uint32_t cost,
-                                       uint64_t now_ns,
-                                       struct ratecell_decision *decision);
-
-/**
- * Say what a check of a key would see now, and write nothing to the table: a check of cost 0.
- *
- * It does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a key may have units
- * remaining and be denied all the same.
- *
- * Returns RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, or RATECELL_DENIED where the clock has stepped back to
- * before the key's state; and writes *decision, whose remaining is the answer.
- * Errors, NULL and threads: as ratecell_limiter_check.
- * Since: 0.1
- */
-int32_t ratecell_limiter_peek(const struct ratecell_limiter *limiter,
-                              const void *key,
-                              size_t key_len,
-                              struct ratecell_decision *decision);
-
-/**
- * ratecell_limiter_peek at now_ns.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_peek.
- * Since: 0.1
- */
-int32_t ratecell_limiter_peek_at(const struct ratecell_limiter *limiter,
-                                 const void *key,
-                                 size_t key_len,
-                                 uint64_t now_ns,
-                                 struct ratecell_decision *decision);
-
-/**
- * Charge cost units of a key now that have been spent already, whether or not they would be allowed: as many
- * as there is room for, so that the key is at most full. Of several layers, each is filled by itself.
- *
- * For what is known only when it is over, such as a response's status, and for refusals that are to count.
- *
- * A new key for which a full table has no room is not charged under RATECELL_FULL_DENY and RATECELL_FULL_ALLOW.
- * Under RATECELL_FULL_DENY the decision says so, and no peek does; a charge of 0 is a peek.
- *
- * Returns what ratecell_limiter_peek would afterwards, or RATECELL_DENIED for want of room; and writes *decision
- * likewise.
- * Errors, NULL and threads: as ratecell_limiter_check.
- * Since: 0.1
- */
-int32_t ratecell_limiter_charge(const struct ratecell_limiter *limiter,
-                                const void *key,
-                                size_t key_len,
-                                uint32_t cost,
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_decide(const struct ratecell_limiter *limiter,
+                                const struct ratecell_request *request,
                                 struct ratecell_decision *decision);
-
-/**
- * ratecell_limiter_charge at now_ns.
- *
- * Returns, errors, NULL and threads: as ratecell_limiter_charge.
- * Since: 0.1
- */
-int32_t ratecell_limiter_charge_at(const struct ratecell_limiter *limiter,
-                                   const void *key,
-                                   size_t key_len,
-                                   uint32_t cost,
-                                   uint64_t now_ns,
-                                   struct ratecell_decision *decision);
 
 /**
  * Make a key as if it had never been seen.
@@ -1008,24 +1027,23 @@ int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
                                 size_t key_len);
 
 /**
- * Decide n requests at now_ns, in their order, while memory is fetched for those to come. The decisions
- * are those of as many ratecell_limiter_check_at; a key may occur more than once.
- *
- * ratecell_limiter_now has the time by the limiter's own clock. There is one decision for each request.
+ * Decide n requests in their order, while memory is fetched for those to come. The decisions are those of as many
+ * ratecell_limiter_decide; a key may occur more than once. The clock is read once for all requests without
+ * RATECELL_AT. There is one decision for each request.
  *
  * Returns 0 and writes all decisions, whose outcomes are the answers.
- * Errors: RATECELL_EINVAL (limiter, requests, decisions, any request's key, or its reserved not 0),
+ * Errors: RATECELL_EINVAL (limiter, requests, decisions, any request's key, flags, zone or reservation),
  * RATECELL_EALIGN (limiter, requests, decisions), RATECELL_ESIZE (n, any request's key_len). Then no
  * request was decided.
  * NULL: requests and decisions may be, if n is 0.
  * Threads: any.
  * Since: 0.1
  */
-int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
-                                     const struct ratecell_request *requests,
-                                     size_t n,
-                                     uint64_t now_ns,
-                                     struct ratecell_decision *decisions);
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_decide_batch(const struct ratecell_limiter *limiter,
+                                      const struct ratecell_request *requests,
+                                      size_t n,
+                                      struct ratecell_decision *decisions);
 
 /**
  * Decide n claims as one request: all are charged, or none is. Their policies have at most 64 layers in all, for
@@ -1038,21 +1056,22 @@ int32_t ratecell_limiter_check_batch(const struct ratecell_limiter *limiter,
  *
  * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
  * RATECELL_CLOCK_RANGE; and writes all decisions.
- * Errors: RATECELL_EINVAL (claims, decisions, any claim's limiter or key, or its reserved not 0),
- * RATECELL_EALIGN (claims, decisions, any claim's limiter), RATECELL_ESIZE (n, the layers, any claim's key_len).
+ * Errors: RATECELL_EINVAL (claims, decisions, any claim's limiter or request), RATECELL_EALIGN (claims, decisions,
+ * any claim's limiter), RATECELL_ESIZE (n, the layers, any request's key_len). Then nothing was charged.
  * NULL: claims, if n is 0; decisions may be.
  * Threads: any.
  * Since: 0.1
  */
-int32_t ratecell_check_all(const struct ratecell_claim *claims,
-                           size_t n,
-                           struct ratecell_decision *decisions);
+RATECELL_MUST_CHECK
+int32_t ratecell_decide_all(const struct ratecell_claim *claims,
+                            size_t n,
+                            struct ratecell_decision *decisions);
 
 /**
  * Tell how many bytes of memory a region of a policy takes for the config's max_keys.
  *
  * Returns the bytes, or 0 where ratecell_region_init would not make one: for a bad policy or config, a
- * sliding_log, or more keys than memory holds.
+ * sliding_log, or more keys than memory holds. The config's why says which.
  * Errors: 0.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
@@ -1063,29 +1082,21 @@ size_t ratecell_region_size(const char *policy,
                             const struct ratecell_config *config);
 
 /**
- * Tell the most keys that have room in a region of len bytes of a policy.
- *
- * Returns the keys, or 0 where none has room, or ratecell_region_init would not make a region of the policy.
- * Errors: 0.
- * NULL: policy may be, which gives 0.
- * Threads: any. Not from a signal handler.
- * Since: 0.1
- */
-RATECELL_MUST_CHECK
-uint64_t ratecell_region_max_keys(size_t len,
-                                  const char *policy);
-
-/**
  * Make a region of memory, and the limiter that is first in it.
  *
  * The memory is at a multiple of 64 bytes and stays, with all of its len bytes, until every limiter in it has
  * ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
- * keys as it holds.
+ * keys as it holds, which the slots of ratecell_limiter_stats are 4/3 of.
+ *
+ * With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for the
+ * header, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
+ * never checked.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
  * (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
- * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+ * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says
+ * more.
  * NULL: config may be, for the defaults.
  * Threads: one, before any other uses the memory. Not from a signal handler.
  * Since: 0.1
@@ -1098,27 +1109,13 @@ int32_t ratecell_region_init(void *memory,
                              struct ratecell_limiter **limiter);
 
 /**
- * ratecell_region_init of memory that is all zeros, as fresh pages are: it is not written but for the header, so
- * that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never checked.
- *
- * Returns, errors, NULL and threads: as ratecell_region_init.
- * Since: 0.1
- */
-RATECELL_MUST_CHECK
-int32_t ratecell_region_init_zeroed(void *memory,
-                                    size_t len,
-                                    const char *policy,
-                                    const struct ratecell_config *config,
-                                    struct ratecell_limiter **limiter);
-
-/**
  * Make a limiter in a region that is there, made by any process, at any address.
  *
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
  * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
- * Errors: as ratecell_region_init, and RATECELL_EREGION_..., of which ratecell_region_explain says more.
+ * Errors: as ratecell_region_init, and RATECELL_EREGION_....
  * NULL: config may be, for what the region has.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1140,7 +1137,7 @@ int32_t ratecell_region_attach(void *memory,
  * then gives RATECELL_EFILE.
  *
  * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
- * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; ratecell_file_explain says more.
+ * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; the config's why says more.
  * NULL: config may be, for the defaults, or for what the file has.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1156,55 +1153,19 @@ int32_t ratecell_limiter_open(const char *path,
  * location, a new rate. The policy is as for ratecell_region_attach.
  *
  * Returns 0; *other is then to be ended by ratecell_limiter_free, before or after limiter.
- * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, other), RATECELL_EPOLICY_...,
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG
+ * (config's size), RATECELL_ECONFIG (max_keys and when_full are the limiter's: expected 0), RATECELL_EPOLICY_...,
  * RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as
- * it was.
- * NULL: none.
+ * it was, and the config's why says more.
+ * NULL: config may be.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
  */
 RATECELL_MUST_CHECK
 int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
                                      const char *policy,
+                                     const struct ratecell_config *config,
                                      struct ratecell_limiter **other);
-
-/**
- * Say in a sentence why ratecell_region_attach would not make a limiter in this memory, and write a NUL: what it
- * is, or what differs, and what was expected.
- *
- * Returns the length without the NUL: 0, and an empty text, where it would. With buffer_len 0 only the length is
- * returned.
- * Errors: of the arguments, as ratecell_region_attach; RATECELL_EINVAL (buffer), RATECELL_ESIZE (buffer_len),
- * RATECELL_ENOSPC.
- * NULL: config may be; buffer, if buffer_len is 0.
- * Threads: any. Not from a signal handler.
- * Since: 0.1
- */
-int32_t ratecell_region_explain(void *memory,
-                                size_t len,
-                                const char *policy,
-                                const struct ratecell_config *config,
-                                char *buffer,
-                                size_t buffer_len);
-
-/**
- * Say in a sentence why ratecell_limiter_open would not make a limiter in this file, and write a NUL: what the
- * system refuses, what the file is, or what differs. The file is not changed, and none is made: of a blank one it is
- * said that there must be room for the region.
- *
- * Returns the length without the NUL: 0, and an empty text, where nothing is wrong with a region that is
- * there. With buffer_len 0 only the length is returned.
- * Errors: of the arguments, as ratecell_limiter_open; RATECELL_EINVAL (path, buffer), RATECELL_ESIZE
- * (buffer_len), RATECELL_ENOSPC.
- * NULL: config may be; buffer, if buffer_len is 0.
- * Threads: any. Not from a signal handler.
- * Since: 0.1
- */
-int32_t ratecell_file_explain(const char *path,
-                              const char *policy,
-                              const struct ratecell_config *config,
-                              char *buffer,
-                              size_t buffer_len);
 
 /**
  * Tell what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
@@ -1262,36 +1223,29 @@ int32_t ratecell_policy_explain(const char *policy,
                                 size_t len);
 
 /**
- * Tell a field's name, as it is sent. header is one of ratecell_header.
+ * Write the HTTP fields of a response about the decisions of one or more limiters, and a NUL, without allocation: for
+ * each field a line `Name: value` and a line feed.
  *
- * Returns static text, or NULL for a number that is no field; those that are count up from 0.
- * Errors: none.
- * NULL: nothing to be.
+ * styles is one or more of ratecell_style; no two may write a field of the same name. n is at most 64. now_unix_ns, the
+ * wall clock in nanoseconds since 1970, is read by the styles that give an instant. Times are whole seconds, rounded
+ * up. RateLimit-Policy, RateLimit and the limits of the older drafts are lists: a field that is there already is added
+ * to. Retry-After is the last; of two the greater is right.
+ *
+ * Returns the length without the NUL: 0, and an empty text, if no field is to be sent. With len 0 only the length is
+ * returned.
+ * Errors: RATECELL_EINVAL (answers, buffer, styles, an answer's limiter, decision or reserved, or the decision's outcome
+ * or layer is none of the limiter's), RATECELL_EALIGN (answers, an answer's limiter or decision), RATECELL_ENAME (an
+ * answer's name, unit or partition), RATECELL_ESIZE (n, len), RATECELL_ENOSPC.
+ * NULL: answers may be, if n is 0; buffer, if len is 0.
  * Threads: any.
  * Since: 0.1
  */
-const char *ratecell_header_name(int32_t header);
-
-/**
- * Write the value of an HTTP field about one of a limiter's decisions, and a NUL, without allocation.
- *
- * header is one of ratecell_header. name, printable ASCII, is the policy's name in RateLimit and
- * RateLimit-Policy; of several layers, name-1, name-2 and so on.
- *
- * Returns the length without the NUL: 0, and an empty text, if the field is not to be sent with the
- * decision. With len 0 only the length is returned.
- * Errors: RATECELL_EINVAL (limiter, decision, buffer, header, or the decision's outcome or layer is none of this
- * limiter's), RATECELL_EALIGN (limiter, decision), RATECELL_ENAME, RATECELL_ESIZE (len), RATECELL_ENOSPC.
- * NULL: name may be, and each layer is named by its own text; buffer, if len is 0.
- * Threads: any.
- * Since: 0.1
- */
-int32_t ratecell_limiter_header(const struct ratecell_limiter *limiter,
-                                int32_t header,
-                                const char *name,
-                                const struct ratecell_decision *decision,
-                                char *buffer,
-                                size_t len);
+int32_t ratecell_fields(uint32_t styles,
+                        const struct ratecell_answer *answers,
+                        size_t n,
+                        uint64_t now_unix_ns,
+                        char *buffer,
+                        size_t len);
 
 /**
  * Make a machine without waiters, for one limiter.

@@ -1,8 +1,8 @@
 //! The cell: one atomic word, and the one loop of the crate that changes a word by a policy.
 
 use crate::sync::{AtomicU64, Ordering};
-use ratecell_core::Decision;
 use ratecell_core::algorithm::{Algorithm, Step};
+use ratecell_core::{Decision, Request};
 
 /// One key's state. Zero is a key never seen.
 #[derive(Debug, Default)]
@@ -33,17 +33,17 @@ impl Cell {
         self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// One attempt to decide `cost` at `now` and to charge it if it is allowed; `None` if another changed
+    /// One attempt to decide `request` at `now` and to charge it if it is allowed; `None` if another changed
     /// the word meanwhile.
     #[inline(always)]
     pub(crate) fn try_charge<A: Algorithm>(
         &self,
         algorithm: &A,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Option<(Charge, Decision)> {
         let before = self.load();
-        let Step { charged, decision } = algorithm.step(before, now, cost);
+        let Step { charged, decision } = algorithm.decide(before, now, request);
         let after = charged.unwrap_or(before);
         (charged.is_none() || self.replace(before, after)).then_some((Charge { before, after }, decision))
     }
@@ -58,12 +58,12 @@ impl Cell {
         &self,
         algorithm: &A,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
         holds: impl Fn() -> bool,
     ) -> Option<Charge> {
         let mut failed = 0;
         loop {
-            if let Some((charge, _)) = self.try_charge(algorithm, now, cost) {
+            if let Some((charge, _)) = self.try_charge(algorithm, now, request) {
                 return Some(charge);
             }
             if !holds() {

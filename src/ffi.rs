@@ -26,8 +26,8 @@
 //!   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
 //!   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
 //!   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
-//! - Versions. A program works with every later library of the same soname. ratecell_decision never
-//!   changes. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
+//! - Versions. A program works with every later library of the same soname. ratecell_request and
+//!   ratecell_decision never change. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
 //!   each minor version has a soname of its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
@@ -40,11 +40,13 @@ mod batch;
 mod check;
 mod config;
 mod decision;
-mod headers;
+mod fields;
+mod flags;
 mod joint;
 mod limiter;
 mod pointer;
 mod policy;
+mod request;
 mod shared;
 mod stats;
 mod status;
@@ -52,30 +54,31 @@ mod text;
 mod version;
 mod waiting;
 
-pub use batch::{ratecell_limiter_check_batch, ratecell_request};
+pub use batch::ratecell_limiter_decide_batch;
 pub use check::{
-    ratecell_limiter_charge, ratecell_limiter_charge_at, ratecell_limiter_check, ratecell_limiter_check_at,
-    ratecell_limiter_check_hash, ratecell_limiter_check_hash_at, ratecell_limiter_check_within,
-    ratecell_limiter_check_within_at, ratecell_limiter_forget, ratecell_limiter_peek,
-    ratecell_limiter_peek_at,
+    ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_decide, ratecell_limiter_forget,
 };
 pub use config::{ratecell_config, ratecell_when_full};
-pub use decision::ratecell_decision;
-pub use headers::{ratecell_header, ratecell_header_name, ratecell_limiter_header};
-pub use joint::{ratecell_check_all, ratecell_claim};
+pub use decision::{RATECELL_NO_PLACE, ratecell_decision};
+pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
+pub use flags::{
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_WITHIN,
+    RATECELL_ZEROED,
+};
+pub use joint::ratecell_decide_all;
 pub use limiter::{
     ratecell_limiter, ratecell_limiter_epoch, ratecell_limiter_free, ratecell_limiter_new,
     ratecell_limiter_now, ratecell_limiter_policy,
 };
 pub use policy::{ratecell_policy_explain, ratecell_policy_format};
+pub use request::{ratecell_claim, ratecell_request, ratecell_reservation, ratecell_zone};
 pub use shared::{
-    ratecell_file_explain, ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach,
-    ratecell_region_explain, ratecell_region_init, ratecell_region_init_zeroed, ratecell_region_max_keys,
+    ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach, ratecell_region_init,
     ratecell_region_size,
 };
-pub use stats::{RATECELL_AT, RATECELL_EXACT, ratecell_limiter_stats, ratecell_stats};
+pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
-pub use version::{ratecell_version_number, ratecell_version_string};
+pub use version::ratecell_version_number;
 pub use waiting::{
     ratecell_wait_action, ratecell_wait_action_kind, ratecell_wait_event, ratecell_wait_event_kind,
     ratecell_wait_outcome, ratecell_waiting, ratecell_waiting_event, ratecell_waiting_free,

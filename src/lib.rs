@@ -38,8 +38,8 @@ mod docs;
 pub use error::{BuildError, RegionError, RegionField};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use ratecell_core::{
-    Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Resolved, Start,
-    builder, headers,
+    Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
+    Resolved, Start, builder, client_key, fields,
 };
 pub use table::{Memory, Stats, WhenFull};
 

@@ -1,14 +1,14 @@
 //! The limiter: policy layers, a table for each, a clock.
 
 use core::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::table::{DEFAULT_MAX_KEYS, Extent, Secret, Sought, Stats, WhenFull, spread};
-use ratecell_core::Decision;
-use ratecell_core::Policy;
+use crate::table::log::LogTable;
+use crate::table::{DEFAULT_MAX_KEYS, Extent, Secret, Sought, Stats, Table, WhenFull, spread};
 use ratecell_core::algorithm::Kernel;
+use ratecell_core::{Decision, Key, Policy, Request};
 
 #[cfg(feature = "async")]
 mod acquire;
@@ -19,6 +19,7 @@ pub(crate) mod layers;
 mod line;
 #[cfg(not(all(test, any(ratecell_loom, ratecell_shuttle))))]
 mod shared;
+mod states;
 mod tables;
 
 #[cfg(feature = "async")]
@@ -26,7 +27,8 @@ pub use acquire::{Acquire, AcquireError};
 pub use direct::DirectLimiter;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
-use tables::{LayerTable, Layers};
+use states::Layers;
+use tables::LayerTable;
 
 /// Decides, for any number of keys, whether a request may go now.
 ///
@@ -39,9 +41,9 @@ use tables::{LayerTable, Layers};
 /// probability of about n^2 / (2 * buckets * 2^40). For n = `max_keys` that is 3n / 2^40: 3 in a million,
 /// for a million keys.
 ///
-/// Every call that decides reads the limiter's own clock once, or has a twin `…_at` that is given the
-/// time: nanoseconds since any epoch, as long as all who use the limiter use one. The limiter's own
-/// is [`epoch`](Self::epoch); aligned windows are aligned to the epoch.
+/// Every call that decides reads the limiter's own clock once, unless its request gives the time: nanoseconds since
+/// any epoch, as long as all users of the limiter use one. The limiter's own is [`epoch`](Self::epoch); aligned windows
+/// are aligned to the epoch.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy};
@@ -60,7 +62,7 @@ use tables::{LayerTable, Layers};
 /// ```
 pub struct Limiter {
     policy: Policy,
-    layers: Layers,
+    layers: Layers<Table, LogTable>,
     clock: Clock,
     secret: Secret,
     /// Those who wait for it.
@@ -131,78 +133,70 @@ impl Limiter {
     /// Decides one unit of `key` now.
     #[inline(always)]
     pub fn check(&self, key: impl AsRef<[u8]>) -> Decision {
-        self.check_n(key, 1)
+        self.decide(Request::new(&key))
     }
 
     /// Decides `cost` units of `key` now: all of them or none. A cost of 0 is a [`peek`](Self::peek).
     #[inline(always)]
     pub fn check_n(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
-        let h = self.hash(key.as_ref());
-        // Under way while the clock is read, which would hold it up.
-        self.prefetch(h);
-        self.decide(h, cost, self.clock.now())
+        self.decide(Request::new(&key).cost(cost))
     }
 
     /// Decides `cost` units of `key` at `now_ns`.
     #[inline(always)]
     pub fn check_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
-        self.decide(self.hash(key.as_ref()), cost, now_ns)
+        self.decide(Request::new(&key).cost(cost).at(now_ns))
     }
 
-    /// [`check_n`](Self::check_n), but what would be allowed with a [`delay`](Decision::delay) of more than
-    /// `max_delay` is denied, and charges nothing: its `retry_after` is when the delay is no longer. Where its own units
-    /// alone are delayed for longer, as those of a cost above the burst of a `leaky_queue` are, it can never go.
+    /// What a check of `key` would see now, without charging it: a check of cost 0.
     ///
-    /// For callers who can hold a request only so long. With a `max_delay` of zero a `leaky_queue` is asked as
-    /// often as needed, and nobody has a place in it who may yet give up.
+    /// It does not see whether a full table has room for a new key: under [`WhenFull::Deny`] a key may have
+    /// units remaining and be denied all the same.
     #[inline]
-    pub fn check_within(&self, key: impl AsRef<[u8]>, cost: u32, max_delay: Duration) -> Decision {
-        self.check_within_at(key, cost, max_delay, self.clock.now())
+    pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
+        self.check_n(key, 0)
     }
 
-    /// [`check_within`](Self::check_within) at `now_ns`.
-    pub fn check_within_at(
-        &self,
-        key: impl AsRef<[u8]>,
-        cost: u32,
-        max_delay: Duration,
-        now_ns: u64,
-    ) -> Decision {
-        // Longer than any delay, if it does not fit.
-        let max_delay_ns = u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX);
-        if self.layers.iter().any(|layer| layer.own_delay_ns(now_ns, cost) > max_delay_ns) {
-            return self.peek_at(key, now_ns).never();
-        }
-        let h = self.hash(key.as_ref());
-        match &self.layers {
-            Layers::One(layer) => layer.check_within(h, now_ns, cost, max_delay_ns),
-            Layers::Several(layers) => layers::check_within(layers, h, now_ns, cost, max_delay_ns),
-        }
-    }
-
-    /// Decides `cost` units now of the key with this `hash`, which the caller computed.
+    /// Decides a request: one value that says whose units, how many, when and how.
     ///
-    /// Distinct hashes can be one key: only the bucket and 40 bits identify it, as the documentation of
-    /// [`Limiter`] says with the probability. Where others choose the keys, the hash must be one they cannot
-    /// predict, or they can choose keys that share buckets. A key checked by hash is not the key checked by
-    /// its bytes.
+    /// A new key for which a full table has no room is not [charged](Request::charge) under [`WhenFull::Deny`] and
+    /// [`WhenFull::Allow`]. Under `Deny` the decision says so, and no peek does; a charge of 0 is a peek.
+    ///
+    /// ```
+    /// use ratecell::{Limiter, Policy, Request};
+    /// use std::time::Duration;
+    ///
+    /// let policy: Policy = "leaky_queue 1/s queue=9".parse()?;
+    /// let limiter = Limiter::builder(policy).max_keys(1_000).build()?;
+    /// let request = Request::new("user:42").at(0).within(Duration::from_millis(1_500));
+    /// assert_eq!(limiter.decide(request).delay(), Duration::ZERO);
+    /// assert_eq!(limiter.decide(request).delay(), Duration::from_secs(1));
+    /// let refused = limiter.decide(request);
+    /// assert_eq!(refused.retry_after(), Some(Duration::from_millis(500)));
+    /// assert_eq!(refused.delay(), Duration::from_secs(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
-    pub fn check_hash(&self, hash: u64, cost: u32) -> Decision {
-        let h = spread(hash);
-        self.prefetch(h);
-        self.decide(h, cost, self.clock.now())
-    }
-
-    /// [`check_hash`](Self::check_hash) at `now_ns`.
-    #[inline(always)]
-    pub fn check_hash_at(&self, hash: u64, cost: u32, now_ns: u64) -> Decision {
-        self.decide(spread(hash), cost, now_ns)
+    pub fn decide(&self, request: Request<'_>) -> Decision {
+        let h = self.hash(&request);
+        let now = match request.now_ns() {
+            Some(now) => now,
+            None => {
+                // Under way while the clock is read, which would hold it up.
+                self.prefetch(h);
+                self.clock.now()
+            }
+        };
+        self.decide_at(h, now, &request)
     }
 
     /// What a key is known by.
     #[inline(always)]
-    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
-        self.secret.hash(key)
+    pub(crate) fn hash(&self, request: &Request<'_>) -> u64 {
+        match request.key() {
+            Key::Bytes(key) => self.secret.hash(key),
+            Key::Hash(hash) => spread(hash),
+        }
     }
 
     /// Asks for the cache lines that a check of `h` will need.
@@ -212,68 +206,27 @@ impl Limiter {
     }
 
     #[inline(always)]
-    fn decide(&self, h: u64, cost: u32, now: u64) -> Decision {
+    fn decide_at(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        if !request.is_plain() {
+            return self.layers.decide_apart(h, now, request);
+        }
         // A known key under the commonest policy by far is decided in the caller. There is one call beside
         // it: of two, the compiler would have both write to the memory of the answer.
+        let cost = request.units();
         let known = match &self.layers {
             Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
             _ => Err(Sought::NotYet),
         };
         match known {
             Ok(decision) => decision,
-            Err(sought) => self.decide_by_call(h, cost, now, sought).by_field(),
+            Err(sought) => self.layers.decide_cost(h, now, cost, sought).by_field(),
         }
-    }
-
-    #[inline(never)]
-    fn decide_by_call(&self, h: u64, cost: u32, now: u64, sought: Sought) -> Decision {
-        match &self.layers {
-            Layers::One(layer) => layer.check(h, now, cost, sought),
-            Layers::Several(layers) => layers::check(layers, h, now, cost),
-        }
-    }
-
-    /// What a check of `key` would see now, without charging it: a check of cost 0.
-    ///
-    /// It does not see whether a full table has room for a new key: under [`WhenFull::Deny`] a key may have
-    /// units remaining and be denied all the same.
-    #[inline]
-    pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
-        self.peek_at(key, self.clock.now())
-    }
-
-    /// [`peek`](Self::peek) at `now_ns`.
-    #[inline]
-    pub fn peek_at(&self, key: impl AsRef<[u8]>, now_ns: u64) -> Decision {
-        self.check_at(key, 0, now_ns)
-    }
-
-    /// Charges `cost` units of `key` now that have been spent already, whether or not they would be allowed:
-    /// as many as there is room for, so that the key is at most full; of several layers, in each by itself.
-    ///
-    /// The decision is what a [`peek`](Self::peek) sees afterwards. For what is known only when it is
-    /// over, such as a response's status, and for refusals that are to count.
-    ///
-    /// A new key for which a full table has no room is not charged under [`WhenFull::Deny`] and
-    /// [`WhenFull::Allow`]. Under `Deny` the decision says so, and no peek does; a charge of 0 is a peek.
-    #[inline]
-    pub fn charge(&self, key: impl AsRef<[u8]>, cost: u32) -> Decision {
-        self.charge_at(key, cost, self.clock.now())
-    }
-
-    /// [`charge`](Self::charge) at `now_ns`.
-    pub fn charge_at(&self, key: impl AsRef<[u8]>, cost: u32, now_ns: u64) -> Decision {
-        let h = self.hash(key.as_ref());
-        let filled = self.layers.iter().map(|layer| layer.fill(h, now_ns, cost));
-        Decision::combined(filled).unwrap_or_default()
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell
     /// shared under [`WhenFull::Share`] stays.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
-        let h = self.hash(key.as_ref());
-        let now = self.clock.now();
-        let held = self.layers.iter().fold(false, |held, layer| layer.forget(h, now) | held);
+        let held = self.layers.forget(self.hash(&Request::new(&key)), self.clock.now());
         #[cfg(feature = "async")]
         self.waits.changed(self, key.as_ref());
         held

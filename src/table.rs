@@ -6,8 +6,8 @@
 
 use crate::cell::{Cell, Charge, back_off};
 use crate::error::BuildError;
-use ratecell_core::Decision;
 use ratecell_core::algorithm::{Algorithm, Step};
+use ratecell_core::{Decision, Request};
 
 mod counters;
 mod find;
@@ -101,7 +101,12 @@ impl<'t> Verdict<'t> {
         Self { word, charge: None, full_until: None }
     }
 
-    fn charged(cell: &'t Cell, charge: Charge) -> Self {
+    /// The word that was decided on.
+    pub(crate) fn word(&self) -> u64 {
+        self.word
+    }
+
+    pub(crate) fn charged(cell: &'t Cell, charge: Charge) -> Self {
         Self { word: charge.before, charge: Some((cell, charge)), full_until: None }
     }
 
@@ -165,27 +170,27 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Self::in_memory(&memory, 0, buckets, when_full).expect("a table")
     }
 
-    /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
+    /// Decides `request` at `now` on the key of hash `h`, and charges it if it is allowed.
     #[inline]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
         h: u64,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
         sought: Sought,
     ) -> Verdict<'_> {
         let address = self.geometry.address(h);
         if sought == Sought::NotYet
-            && let Some((cell, charge)) = self.hit(algorithm, &address, now, cost)
+            && let Some((cell, charge)) = self.hit(algorithm, &address, now, request)
         {
             return Verdict::charged(cell, charge);
         }
-        self.insert(algorithm, &address, now, cost)
+        self.insert(algorithm, &address, now, request)
     }
 
     /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
-    /// at is computed; else it takes a [`check`](Self::check).
+    /// at is computed; otherwise it takes a [`charge`](Self::charge).
     #[inline(always)]
     pub(crate) fn try_hit<A: Algorithm>(
         &self,
@@ -204,18 +209,6 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Sought::NotYet) }
     }
 
-    /// [`charge`](Self::charge) and [`report`](Self::report) in one.
-    pub(crate) fn check<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        h: u64,
-        now: u64,
-        cost: u32,
-        sought: Sought,
-    ) -> Decision {
-        self.report(algorithm, &self.charge(algorithm, h, now, cost, sought), now, cost)
-    }
-
     /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
     #[inline]
     fn hit<A: Algorithm>(
@@ -223,10 +216,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm: &A,
         address: &Address,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Option<(&Cell, Charge)> {
         let (slot, tag) = self.find(address)?;
-        Some((&slot.cell, hit(algorithm, slot, tag, now, cost)?))
+        Some((&slot.cell, hit(algorithm, slot, tag, now, request)?))
     }
 
     /// The decision of a request that had this verdict.
@@ -236,25 +229,31 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm: &A,
         verdict: &Verdict<'_>,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Decision {
         match verdict.full_until {
-            None => algorithm.report(verdict.word, now, cost),
-            Some(free_at) => self.report_full(algorithm, free_at, now, cost),
+            None => algorithm.decide(verdict.word, now, request).decision,
+            Some(free_at) => self.report_full(algorithm, free_at, now, request),
         }
     }
 
-    /// Decides `cost` at `now` on the key of hash `h`, and writes nothing.
-    pub(crate) fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
+    /// Decides `request` at `now` on the key of hash `h`, and writes nothing.
+    pub(crate) fn peek<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Decision {
         let address = self.geometry.address(h);
         for _ in 0..MAX_ROUNDS {
             let Some((slot, tag)) = self.find(&address) else { break };
             let word = slot.cell.load();
             if slot.tag.load().is_tenure_of(tag) {
-                return algorithm.report(word, now, cost);
+                return algorithm.decide(word, now, request).decision;
             }
         }
-        algorithm.report(self.newcomer(algorithm, &address, now), now, cost)
+        algorithm.decide(self.newcomer(algorithm, &address, now), now, request).decision
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
@@ -296,8 +295,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
 /// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
 /// charge already made stays with a stranger, who is denied the more for it.
 #[inline]
-fn hit<A: Algorithm>(algorithm: &A, slot: &Slot, tag: Tag, now: u64, cost: u32) -> Option<Charge> {
-    let charge = slot.cell.charge(algorithm, now, cost, || slot.tag.load().is_tenure_of(tag))?;
+fn hit<A: Algorithm>(
+    algorithm: &A,
+    slot: &Slot,
+    tag: Tag,
+    now: u64,
+    request: &Request<'_>,
+) -> Option<Charge> {
+    let charge = slot.cell.charge(algorithm, now, request, || slot.tag.load().is_tenure_of(tag))?;
     is_of_tenure(slot, tag, charge.after != charge.before).then_some(charge)
 }
 

@@ -41,10 +41,19 @@ static int32_t go_waiting_event(go_waiting waiting, uint32_t kind, uint64_t now_
     return ratecell_waiting_event((ratecell_waiting *)waiting, kind == 0 ? NULL : &event, actions, max, next_ns);
 }
 
-static int32_t go_ask(go_limiter limiter, const char *key, size_t len, uint32_t cost, uint64_t max_delay_ns,
+static int32_t go_ask(go_limiter limiter, const char *key, size_t len, uint32_t cost, uint64_t by_ns,
                       uint64_t now_ns, ratecell_decision *decision) {
-    return ratecell_limiter_check_within_at((const ratecell_limiter *)limiter, key, len, cost, max_delay_ns, now_ns,
-                                            decision);
+    ratecell_request request = { 0 };
+    request.key = key;
+    request.key_len = len;
+    request.cost = cost;
+    request.now_ns = now_ns;
+    request.flags = RATECELL_AT;
+    if (by_ns != UINT64_MAX) {
+        request.max_delay_ns = by_ns - now_ns;
+        request.flags |= RATECELL_WITHIN;
+    }
+    return ratecell_limiter_decide((const ratecell_limiter *)limiter, &request, decision);
 }
 */
 import "C"
@@ -150,7 +159,7 @@ func answerOf(code, retryNs, delayNs, byNs, nowNs uint64) *C.ratecell_decision {
 		d.retry_after_ns += C.uint64_t(delayNs - within)
 	}
 	if code == 4 {
-		d.reserved[1] = 1 << 32
+		d.notes = C.RATECELL_NO_PLACE
 	}
 	return d
 }
@@ -185,11 +194,7 @@ func (m *machine) event(e waitEvent, actions []waitAction) ([]waitAction, error)
 // ask makes the request of one who waits: it is charged only if it can go by an instant. No other function asks for a
 // waiter.
 func (n *native) ask(key string, cost uint32, nowNs, byNs uint64, d *C.ratecell_decision) {
-	within := noInstant
-	if byNs != noInstant {
-		within = byNs - nowNs
-	}
-	C.go_ask(C.go_limiter(n.handle()), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), C.uint64_t(within),
+	C.go_ask(C.go_limiter(n.handle()), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), C.uint64_t(byNs),
 		C.uint64_t(nowNs), d)
 	runtime.KeepAlive(n)
 }

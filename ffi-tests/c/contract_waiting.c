@@ -67,10 +67,18 @@ struct driver {
 
 /* A request within by_ns - now_ns. */
 static ratecell_decision ask(const struct driver *driver, uint32_t cost, uint64_t by_ns, uint64_t now_ns) {
+    ratecell_request request = { 0 };
     ratecell_decision decision;
-    uint64_t within = by_ns == NONE ? NONE : by_ns - now_ns;
-    CHECK(ratecell_limiter_check_within_at(driver->limiter, driver->key, strlen(driver->key), cost, within, now_ns,
-                                           &decision) >= 0);
+    request.key = driver->key;
+    request.key_len = strlen(driver->key);
+    request.cost = cost;
+    request.now_ns = now_ns;
+    request.flags = RATECELL_AT;
+    if (by_ns != NONE) {
+        request.max_delay_ns = by_ns - now_ns;
+        request.flags |= RATECELL_WITHIN;
+    }
+    CHECK(ratecell_limiter_decide(driver->limiter, &request, &decision) >= 0);
     return decision;
 }
 
@@ -161,11 +169,49 @@ static void a_beaten_first_pauses(void) {
     end_driver(&driver);
 }
 
+/* A queue: who goes by the deadline is charged at once and held; who goes one nanosecond after it is refused at once. */
+static void a_queue_holds(void) {
+    struct driver driver = driver_of("leaky_queue 10/s queue=5");
+    check_case("a queue");
+    arrive(&driver, 0, 1, 1, NONE);
+    arrive(&driver, 0, 2, 1, NONE);
+    arrive(&driver, 0, 3, 1, 200 * MS);
+    arrive(&driver, 0, 4, 1, 300 * MS - 1);
+    CHECK_U64(driver.asks, 4);
+    CHECK_U64(driver.finished_count, 2);
+    is_finish(&driver.finished[0], 1, RATECELL_WAIT_GO, NONE);
+    is_finish(&driver.finished[1], 4, RATECELL_WAIT_LATE, 300 * MS);
+    while (driver.next_ns != NONE) {
+        drive(&driver, event(RATECELL_WAIT_TIMER, driver.next_ns, 0));
+    }
+    CHECK_U64(driver.finished_count, 4);
+    is_finish(&driver.finished[2], 2, RATECELL_WAIT_GO, NONE);
+    is_finish(&driver.finished[3], 3, RATECELL_WAIT_GO, NONE);
+    CHECK_U64(driver.asks, 4);
+    end_driver(&driver);
+}
+
+/* A full table that denies says nothing of the policy: the first asks again when a place may come free. */
+static void a_full_table_is_asked_again(void) {
+    ratecell_waiting *waiting = machine(NULL);
+    ratecell_wait_action actions[ROOM];
+    ratecell_decision denied = { 1, 0, UINT64_MAX, 0, 0, RATECELL_DENIED, 0, 0, 0, RATECELL_NO_PLACE };
+    ratecell_wait_event given = arrival(0, 1, "a", 1, NONE);
+    uint64_t next_ns;
+    check_case("a full table");
+    CHECK_STATUS(ratecell_waiting_event(waiting, &given, actions, ROOM, &next_ns), 1);
+    given = event(RATECELL_WAIT_ANSWER, 0, 1);
+    given.decision = &denied;
+    CHECK_STATUS(ratecell_waiting_event(waiting, &given, actions, ROOM, &next_ns), 0);
+    CHECK_U64(next_ns, 100 * MS);
+    ratecell_waiting_free(waiting);
+}
+
 static void each_kind_is_taken_in(void) {
     ratecell_waiting *waiting = machine(NULL);
     ratecell_wait_action actions[ROOM];
     ratecell_wait_event given = arrival(5, 1, "a", 1, NONE);
-    ratecell_decision denied = { 1, 0, 7, 7, 0, RATECELL_DENIED, 0, { 0, 0 } };
+    ratecell_decision denied = { 1, 0, 7, 7, 0, RATECELL_DENIED, 0, 0, 0, 0 };
     ratecell_limiter *limiter = LIMITER("1/s burst=2");
     ratecell_waiting_parameters policy = RATECELL_WAITING_PARAMETERS_INIT;
     uint64_t next_ns;
@@ -216,7 +262,7 @@ static void each_kind_is_taken_in(void) {
 static void a_refusal_within_a_delay(void) {
     ratecell_waiting *waiting = machine(NULL);
     ratecell_wait_action actions[ROOM];
-    ratecell_decision denied = { 1, 0, 130, 7, 70, RATECELL_DENIED, 0, { 0, 0 } };
+    ratecell_decision denied = { 1, 0, 130, 7, 70, RATECELL_DENIED, 0, 0, 0, 0 };
     ratecell_wait_event given = arrival(1000, 1, "a", 1, 1040);
     uint64_t next_ns;
     check_case("within a delay");
@@ -277,7 +323,7 @@ static void refused(ratecell_waiting *waiting, const char *what, ratecell_wait_e
 static void a_bad_event_is_refused(void) {
     ratecell_waiting *waiting = machine(NULL);
     ratecell_wait_action actions[ROOM];
-    ratecell_decision denied = { 1, 0, 7, 7, 0, RATECELL_DENIED, 0, { 0, 0 } }, no_outcome = denied, failed = denied;
+    ratecell_decision denied = { 1, 0, 7, 7, 0, RATECELL_DENIED, 0, 0, 0, 0 }, no_outcome = denied, failed = denied;
     ratecell_waiting_parameters parameters = RATECELL_WAITING_PARAMETERS_INIT;
     ratecell_wait_event given = arrival(5, 1, "a", 1, NONE), bad;
     uint64_t next_ns;
@@ -424,6 +470,8 @@ static void bad_parameters_are_refused(void) {
 int main(void) {
     none_passes_the_first();
     a_beaten_first_pauses();
+    a_queue_holds();
+    a_full_table_is_asked_again();
     each_kind_is_taken_in();
     a_refusal_within_a_delay();
     what_does_not_fit_is_handed_out_by_the_next_call();

@@ -72,7 +72,7 @@ static ratecell_decision decided(uint64_t code, uint64_t retry, uint64_t delay, 
         RATECELL_DENIED, RATECELL_ALLOWED, RATECELL_NEVER, RATECELL_CLOCK_RANGE, RATECELL_DENIED
     };
     uint64_t within = by_ns < now_ns ? 0 : by_ns - now_ns;
-    ratecell_decision decision = { 0, 0, 0, 0, delay, 0, 0, { 0, 0 } };
+    ratecell_decision decision = { 0, 0, 0, 0, delay, 0, 0, 0, 0, 0 };
     if (code >= CHECK_COUNT(outcomes)) {
         die("no code");
     }
@@ -81,7 +81,7 @@ static ratecell_decision decided(uint64_t code, uint64_t retry, uint64_t delay, 
     if (code == 0 && by_ns != UINT64_MAX && delay > within && delay - within < UINT64_MAX - retry) {
         decision.retry_after_ns += delay - within;
     }
-    decision.reserved[1] = (uint64_t)(code == 4) << 32;
+    decision.notes = code == 4 ? RATECELL_NO_PLACE : 0;
     return decision;
 }
 

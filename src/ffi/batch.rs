@@ -1,41 +1,24 @@
 //! Many decisions in one call.
 
-use core::ffi::c_void;
+use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, status};
 
-use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status, status};
-
-/// One request of a batch: 24 bytes on 64-bit machines, the same in every version.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ratecell_request {
-    /// The key's bytes; may be NULL if key_len is 0.
-    pub key: *const c_void,
-    /// How many.
-    pub key_len: usize,
-    /// Units; 0 asks and charges nothing.
-    pub cost: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// Decide n requests at now_ns, in their order, while memory is fetched for those to come. The decisions
-/// are those of as many ratecell_limiter_check_at; a key may occur more than once.
-///
-/// ratecell_limiter_now has the time by the limiter's own clock. There is one decision for each request.
+/// Decide n requests in their order, while memory is fetched for those to come. The decisions are those of as many
+/// ratecell_limiter_decide; a key may occur more than once. The clock is read once for all requests without
+/// RATECELL_AT. There is one decision for each request.
 ///
 /// Returns 0 and writes all decisions, whose outcomes are the answers.
-/// Errors: RATECELL_EINVAL (limiter, requests, decisions, any request's key, or its reserved not 0),
+/// Errors: RATECELL_EINVAL (limiter, requests, decisions, any request's key, flags, zone or reservation),
 /// RATECELL_EALIGN (limiter, requests, decisions), RATECELL_ESIZE (n, any request's key_len). Then no
 /// request was decided.
 /// NULL: requests and decisions may be, if n is 0.
 /// Threads: any.
 /// Since: 0.1
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ratecell_limiter_check_batch(
+pub unsafe extern "C" fn ratecell_limiter_decide_batch(
     limiter: *const ratecell_limiter,
     requests: *const ratecell_request,
     n: usize,
-    now_ns: u64,
     decisions: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
@@ -44,30 +27,12 @@ pub unsafe extern "C" fn ratecell_limiter_check_batch(
             .and_then(|limiter| Ok((limiter, pointer::inputs(requests, n)?, pointer::outputs(decisions, n)?)))
     };
     let decided = given.and_then(|(limiter, requests, decisions)| {
-        requests.iter().try_for_each(|request| request.check())?;
-        let limiter = &limiter.limiter;
-        let read = |request: &ratecell_request| {
-            // An error was told above, before anything was charged.
-            let key = request.key().unwrap_or_default();
-            (limiter.hash(key), request.cost)
-        };
-        limiter.decide_batch(requests, read, now_ns, decisions, ratecell_decision::write);
+        // SAFETY: as the header's preamble has it, of each request.
+        requests.iter().try_for_each(|request| unsafe { request.read() }.map(|_| ()))?;
+        // SAFETY: the same. An error was returned above, before anything was charged.
+        let read = |request| unsafe { ratecell_request::read(request) }.unwrap_or_default();
+        limiter.limiter.decide_each(requests, read, decisions, ratecell_decision::write);
         Ok(())
     });
     status::code(decided)
-}
-
-impl ratecell_request {
-    fn check(&self) -> Result<(), ratecell_status> {
-        if self.reserved != 0 {
-            return Err(ratecell_status::RATECELL_EINVAL);
-        }
-        self.key().map(|_| ())
-    }
-
-    #[inline(always)]
-    fn key(&self) -> Result<&[u8], ratecell_status> {
-        // SAFETY: as the header's preamble has it, of each request of a batch.
-        unsafe { pointer::key(self.key, self.key_len) }
-    }
 }

@@ -1,7 +1,9 @@
 //! How a limiter is made, size first.
 
+use core::ffi::c_char;
 use core::mem::offset_of;
 
+use super::flags::RATECELL_ZEROED;
 use super::pointer;
 use super::ratecell_status;
 use super::ratecell_status::{RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_ESIZE};
@@ -14,7 +16,7 @@ use crate::table::WhenFull;
 /// one that was compiled with more can use them where the library knows them, and gets RATECELL_E2BIG where
 /// it does not and they are not 0, or the size is above 4096.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ratecell_config {
     /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
     pub size: usize,
@@ -25,6 +27,27 @@ pub struct ratecell_config {
     /// What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
     /// there, 0 is what it has.
     pub when_full: u64,
+    /// RATECELL_ZEROED, or 0. A flag that the library does not know, or that the call has no use for, is
+    /// RATECELL_ECONFIG.
+    pub flags: u64,
+    /// Where the call writes in a sentence what was wrong and what was expected, and a NUL: an empty text where it makes
+    /// what it was asked for. What does not fit is cut off. NULL, with a why_len of 0, for no sentence.
+    pub why: *mut c_char,
+    /// The bytes at why.
+    pub why_len: usize,
+}
+
+impl Default for ratecell_config {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            max_keys: 0,
+            when_full: 0,
+            flags: 0,
+            why: core::ptr::null_mut(),
+            why_len: 0,
+        }
+    }
 }
 
 /// What becomes of a new key when all places for it are in use, by keys that still have something to
@@ -48,7 +71,7 @@ pub enum ratecell_when_full {
 use ratecell_when_full::*;
 
 /// The size of the first version.
-const OLDEST: usize = offset_of!(ratecell_config, when_full) + size_of::<u64>();
+const OLDEST: usize = offset_of!(ratecell_config, why_len) + size_of::<usize>();
 /// More than any version will have: beyond it a size is garbage, and not followed.
 const LARGEST: usize = 4096;
 
@@ -77,7 +100,7 @@ impl ratecell_config {
             return Err(RATECELL_E2BIG);
         }
         let mut own = Self::default();
-        // SAFETY: `known` is no longer than a config, whose fields are integers: any bytes are values.
+        // SAFETY: `known` is no longer than a config, whose fields are integers and pointers: any bytes are values.
         unsafe { core::ptr::copy_nonoverlapping(known.as_ptr(), (&raw mut own).cast(), known.len()) };
         Ok(own)
     }
@@ -90,6 +113,16 @@ impl ratecell_config {
             WhenFull::Evict => Ok(builder),
             when_full => Ok(builder.when_full(when_full)),
         }
+    }
+
+    /// Whether memory that becomes a region is all zeros.
+    pub(super) fn zeroed(&self) -> bool {
+        self.flags & u64::from(RATECELL_ZEROED) != 0
+    }
+
+    /// The config, if it has no flags but `known`.
+    pub(super) fn with_flags(self, known: u32) -> Result<Self, ratecell_status> {
+        if self.flags & !u64::from(known) == 0 { Ok(self) } else { Err(RATECELL_ECONFIG) }
     }
 
     fn when_full(self) -> Result<WhenFull, ratecell_status> {

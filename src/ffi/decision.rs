@@ -6,6 +6,10 @@ use super::ratecell_status;
 use super::ratecell_status::{RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER};
 use ratecell_core::{Decision, Outcome};
 
+/// A note of a decision: a full table denied, which had no place for the key, and not the policy.
+pub const RATECELL_NO_PLACE: u32 = 1;
+const _: () = assert!(RATECELL_NO_PLACE == Decision::NO_PLACE);
+
 /// The answer to one request: 64 bytes on 64-bit machines, the same in every version.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +24,20 @@ pub struct ratecell_decision {
     pub retry_after_ns: u64,
     /// Until the key is as good as never used.
     pub reset_after_ns: u64,
-    /// How long to hold the allowed request before it goes on: 0 except for a leaky_queue.
+    /// How long to hold the allowed request before it goes on: 0 except for a leaky_queue. Of a refusal with
+    /// RATECELL_WITHIN, the delay that the request would be given at the first instant at which the policy admits it.
     pub delay_ns: u64,
     /// RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE: what the call returned.
     pub outcome: i32,
     /// Which of the policy's layers has the least remaining, from 0: the one to name to who was refused.
     pub layer: u32,
-    /// 0.
-    pub reserved: [u64; 2],
+    /// With RATECELL_NEXT: until remaining + 1 units would be allowed, with no other traffic on the key. 0 where there
+    /// is no such time, and without the flag.
+    pub next_ns: u64,
+    /// Units that a release gave back; 0 for all that is not a release.
+    pub given_back: u32,
+    /// RATECELL_NO_PLACE, or 0.
+    pub notes: u32,
 }
 
 impl ratecell_decision {
@@ -41,7 +51,9 @@ impl ratecell_decision {
             delay_ns: decision.delay_ns(),
             outcome: status(decision.outcome()) as i32,
             layer: decision.layer() as u32,
-            reserved: [0; 2],
+            next_ns: decision.next_ns(),
+            given_back: decision.given_back(),
+            notes: decision.notes(),
         });
     }
 
@@ -49,8 +61,12 @@ impl ratecell_decision {
     pub(super) fn read(&self) -> Option<Decision> {
         let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange];
         let outcome = outcomes.into_iter().find(|outcome| status(*outcome) as i32 == self.outcome)?;
-        let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer, .. } = *self;
-        Some(Decision::new(outcome, limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer))
+        let Self {
+            limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer, next_ns, notes, ..
+        } = *self;
+        let decision =
+            Decision::new(outcome, limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer);
+        Some(decision.with_next(next_ns).with_notes(notes))
     }
 }
 
@@ -60,6 +76,7 @@ pub(super) fn status(outcome: Outcome) -> ratecell_status {
         Outcome::Allowed => RATECELL_ALLOWED,
         Outcome::Denied => RATECELL_DENIED,
         Outcome::Never => RATECELL_NEVER,
-        Outcome::ClockRange => RATECELL_CLOCK_RANGE,
+        // The last there is: a newer one is answered as this one is, by no admission.
+        _ => RATECELL_CLOCK_RANGE,
     }
 }

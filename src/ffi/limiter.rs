@@ -1,12 +1,14 @@
 //! The life of a limiter, and what it says of itself.
 
 use core::ffi::c_char;
-use core::mem::MaybeUninit;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::UNIX_EPOCH;
 
+use super::policy::{self, PolicyRefusal};
 use super::ratecell_status::RATECELL_EPANIC;
 use super::{pointer, ratecell_config, ratecell_status, status, text};
+use crate::error::BuildError;
 use crate::limiter::Limiter;
 use ratecell_core::Policy;
 
@@ -16,6 +18,31 @@ pub struct ratecell_limiter {
     pub(super) limiter: Limiter,
 }
 
+/// Why nothing was made: the status, and what is said of it.
+pub(super) struct Refusal {
+    status: ratecell_status,
+    why: Cow<'static, str>,
+}
+
+impl From<ratecell_status> for Refusal {
+    fn from(status: ratecell_status) -> Self {
+        Self { status, why: status.text().to_string_lossy() }
+    }
+}
+
+impl From<BuildError> for Refusal {
+    fn from(error: BuildError) -> Self {
+        let why = error.to_string().into();
+        Self { status: error.into(), why }
+    }
+}
+
+impl From<PolicyRefusal> for Refusal {
+    fn from(refusal: PolicyRefusal) -> Self {
+        Self { status: refusal.status(), why: refusal.to_string().into() }
+    }
+}
+
 /// Runs what may allocate and is not made for the check path: a bug there is a status, not the end of the
 /// caller's process.
 pub(super) fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -> i32 {
@@ -23,9 +50,40 @@ pub(super) fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -
     status::code(catch_unwind(AssertUnwindSafe(construct)).unwrap_or(Err(RATECELL_EPANIC)))
 }
 
-/// Gives a limiter to the caller, who ends it.
-pub(super) fn hand_over(limiter: Limiter, out: &mut MaybeUninit<*mut ratecell_limiter>) {
-    out.write(Box::into_raw(Box::new(ratecell_limiter { limiter })));
+/// Makes a limiter and hands it over, or says in the config's `why` what was wrong. `flags` are the config's that
+/// the call has a use for.
+///
+/// # Safety
+/// As the header's preamble has it.
+pub(super) unsafe fn make(
+    config: *const ratecell_config,
+    flags: u32,
+    limiter: *mut *mut ratecell_limiter,
+    construct: impl FnOnce(&ratecell_config) -> Result<Limiter, Refusal>,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's word.
+        let (config, out) = unsafe { (ratecell_config::read(config)?, pointer::output(limiter)?) };
+        // SAFETY: the caller's word.
+        let made = unsafe { explained(&config, |config| construct(&config.with_flags(flags)?)) }?;
+        out.write(Box::into_raw(Box::new(ratecell_limiter { limiter: made })));
+        Ok(())
+    })
+}
+
+/// Runs `construct`, and writes into the config's `why` what it says of a refusal.
+///
+/// # Safety
+/// As the header's preamble has it.
+pub(super) unsafe fn explained<T>(
+    config: &ratecell_config,
+    construct: impl FnOnce(&ratecell_config) -> Result<T, Refusal>,
+) -> Result<T, ratecell_status> {
+    // SAFETY: the caller's word.
+    let why = unsafe { pointer::outputs(config.why.cast::<u8>(), config.why_len) }?;
+    let made = construct(config);
+    text::write_start(made.as_ref().map_or_else(|refusal| &*refusal.why, |_| ""), why);
+    made.map_err(|refusal| refusal.status)
 }
 
 /// Make a limiter of a policy, with all its memory.
@@ -34,8 +92,8 @@ pub(super) fn hand_over(limiter: Limiter, out: &mut MaybeUninit<*mut ratecell_li
 ///
 /// Returns 0; *limiter is then to be ended by ratecell_limiter_free.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
-/// (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_... (ratecell_policy_explain says more),
-/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was.
+/// (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
+/// RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
 /// NULL: config may be, for the defaults.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -46,14 +104,12 @@ pub unsafe extern "C" fn ratecell_limiter_new(
     config: *const ratecell_config,
     limiter: *mut *mut ratecell_limiter,
 ) -> i32 {
-    guarded(|| {
-        // SAFETY: as the header's preamble has it.
-        let (policy, config, out) = unsafe {
-            (super::policy::read(policy)?, ratecell_config::read(config)?, pointer::output(limiter)?)
-        };
-        hand_over(config.apply(Limiter::builder(policy))?.build()?, out);
-        Ok(())
-    })
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        make(config, 0, limiter, |config| {
+            Ok(config.apply(Limiter::builder(policy::read(policy)?))?.build()?)
+        })
+    }
 }
 
 /// End a limiter and give its memory back.

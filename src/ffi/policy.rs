@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char};
 use core::fmt;
 
+use super::limiter::Refusal;
 use super::ratecell_status::RATECELL_EPOLICY_SYNTAX;
 use super::{pointer, ratecell_status, text};
 use ratecell_core::Policy;
@@ -10,21 +11,27 @@ use ratecell_core::PolicyError;
 
 /// # Safety
 /// If `policy` is not NULL, it is text that ends in a NUL.
-pub(super) unsafe fn read(policy: *const c_char) -> Result<Policy, ratecell_status> {
+pub(super) unsafe fn read(policy: *const c_char) -> Result<Policy, Refusal> {
     // SAFETY: the caller's word.
-    match parse(unsafe { pointer::text(policy) }?) {
-        Ok(policy) => Ok(policy),
-        Err(Refusal::Policy(error)) => Err(error.kind().into()),
-        Err(Refusal::Encoding { .. }) => Err(RATECELL_EPOLICY_SYNTAX),
-    }
+    Ok(parse(unsafe { pointer::text(policy) }?)?)
 }
 
-enum Refusal {
+/// Why a text is no policy.
+pub(super) enum PolicyRefusal {
     Policy(PolicyError),
     Encoding { column: usize },
 }
 
-impl fmt::Display for Refusal {
+impl PolicyRefusal {
+    pub(super) fn status(&self) -> ratecell_status {
+        match self {
+            Self::Policy(error) => error.kind().into(),
+            Self::Encoding { .. } => RATECELL_EPOLICY_SYNTAX,
+        }
+    }
+}
+
+impl fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(error) => write!(f, "{error}"),
@@ -33,10 +40,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-fn parse(text: &CStr) -> Result<Policy, Refusal> {
+fn parse(text: &CStr) -> Result<Policy, PolicyRefusal> {
     match text.to_str() {
-        Ok(text) => text.parse().map_err(Refusal::Policy),
-        Err(error) => Err(Refusal::Encoding { column: error.valid_up_to() + 1 }),
+        Ok(text) => text.parse().map_err(PolicyRefusal::Policy),
+        Err(error) => Err(PolicyRefusal::Encoding { column: error.valid_up_to() + 1 }),
     }
 }
 
@@ -59,7 +66,12 @@ pub unsafe extern "C" fn ratecell_policy_format(
     len: usize,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    text::code(unsafe { read(policy).and_then(|policy| text::write(&policy, buffer, len)) })
+    text::code(unsafe {
+        pointer::text(policy).and_then(|policy| match parse(policy) {
+            Ok(policy) => text::write(&policy, buffer, len),
+            Err(refusal) => Err(refusal.status()),
+        })
+    })
 }
 
 /// Say in a sentence what is wrong with a policy, where, and what was expected, and write a NUL.

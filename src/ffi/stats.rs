@@ -1,13 +1,9 @@
 //! What a limiter holds and what has happened to it.
 
+use super::flags::{RATECELL_AT, RATECELL_EXACT};
 use super::{pointer, ratecell_limiter, ratecell_status, status};
 use crate::limiter::Limiter;
 use crate::table::Stats;
-
-/// A flag of ratecell_limiter_stats: at now_ns.
-pub const RATECELL_AT: u32 = 1;
-/// A flag of ratecell_limiter_stats: every key is counted.
-pub const RATECELL_EXACT: u32 = 2;
 
 /// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
 /// bytes, and the most slots and live keys of any.

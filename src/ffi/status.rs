@@ -29,7 +29,8 @@ pub enum ratecell_status {
     RATECELL_E2BIG = -4,
     /// A field of the config has a value that this library does not know.
     RATECELL_ECONFIG = -5,
-    /// A name for header fields is not printable ASCII.
+    /// A name for fields is not 1 to 256 characters of printable ASCII, no unit has that name, or a partition is too
+    /// long.
     RATECELL_ENAME = -6,
     /// The text does not fit the buffer.
     RATECELL_ENOSPC = -7,
@@ -82,7 +83,7 @@ pub enum ratecell_status {
     RATECELL_EREGION_TIME_NAMESPACE = -49,
     /// A sliding_log cannot be shared.
     RATECELL_EREGION_NO_WORD = -50,
-    /// The system refuses to open, lock, read, enlarge or map the file; ratecell_file_explain has its words.
+    /// The system refuses to open, lock, read, enlarge or map the file; the config's why has its words.
     RATECELL_EFILE = -51,
 
     /// A bug in ratecell: it stopped half way. The process can go on.
@@ -105,7 +106,7 @@ const TEXTS: [(ratecell_status, &CStr); 36] = [
         c"RATECELL_E2BIG: the config asks for something newer than this library, or is too long",
     ),
     (RATECELL_ECONFIG, c"RATECELL_ECONFIG: a field of the config has an unknown value"),
-    (RATECELL_ENAME, c"RATECELL_ENAME: a name for header fields is not printable ASCII"),
+    (RATECELL_ENAME, c"RATECELL_ENAME: a name, unit or partition for fields is not one"),
     (RATECELL_ENOSPC, c"RATECELL_ENOSPC: the text does not fit the buffer"),
     (
         RATECELL_EPOLICY_SYNTAX,
@@ -220,6 +221,18 @@ impl From<RegionError> for ratecell_status {
     }
 }
 
+impl ratecell_status {
+    /// What it is, beginning with its name.
+    pub(super) fn text(self) -> &'static CStr {
+        text_of(self as i32)
+    }
+}
+
+fn text_of(status: i32) -> &'static CStr {
+    let known = TEXTS.into_iter().find(|(known, _)| *known as i32 == status);
+    known.map_or(c"unknown ratecell status", |(_, text)| text)
+}
+
 /// As C has it.
 pub(super) fn code(result: Result<(), ratecell_status>) -> i32 {
     match result {
@@ -237,8 +250,7 @@ pub(super) fn code(result: Result<(), ratecell_status>) -> i32 {
 /// Since: 0.1
 #[unsafe(no_mangle)]
 pub extern "C" fn ratecell_strerror(status: i32) -> *const c_char {
-    let known = TEXTS.into_iter().find(|(known, _)| *known as i32 == status);
-    known.map_or(c"unknown ratecell status", |(_, text)| text).as_ptr()
+    text_of(status).as_ptr()
 }
 
 #[cfg(test)]

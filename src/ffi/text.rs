@@ -66,6 +66,16 @@ pub(super) unsafe fn write(
     Ok(length.0)
 }
 
+/// Writes as much of `text` as there is room for beside a NUL, which ends it; nothing where there is no room at all.
+pub(super) fn write_start(text: &str, buffer: &mut [MaybeUninit<u8>]) {
+    let Some(room) = buffer.len().checked_sub(1) else { return };
+    let end = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    let start = text.get(..end).unwrap_or_default();
+    let mut rest = Rest(buffer);
+    // There is room for both.
+    let _ = rest.write_bytes(start.as_bytes()).and_then(|()| rest.write_bytes(&[0]));
+}
+
 /// A length, or a status, as C has it.
 pub(super) fn code(result: Result<usize, ratecell_status>) -> i32 {
     match result {

@@ -1,12 +1,5 @@
 //! Which library this is: from Cargo.toml alone.
 
-use core::ffi::{CStr, c_char};
-
-const STRING: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-    Ok(version) => version,
-    Err(_) => panic!("a version has no NUL"),
-};
-
 const fn part(text: &str) -> u32 {
     match u32::from_str_radix(text, 10) {
         Ok(part) if part < 1000 => part,
@@ -28,16 +21,4 @@ const NUMBER: u32 = part(env!("CARGO_PKG_VERSION_MAJOR")) * 1_000_000
 #[unsafe(no_mangle)]
 pub extern "C" fn ratecell_version_number() -> u32 {
     NUMBER
-}
-
-/// Tell the version of the library that runs, as RATECELL_VERSION_STRING tells that of the header.
-///
-/// Returns static text, never NULL.
-/// Errors: none.
-/// NULL: nothing to be.
-/// Threads: any.
-/// Since: 0.1
-#[unsafe(no_mangle)]
-pub extern "C" fn ratecell_version_string() -> *const c_char {
-    STRING.as_ptr()
 }

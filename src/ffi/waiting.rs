@@ -94,8 +94,9 @@ pub struct ratecell_wait_event {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ratecell_wait_action_kind {
-    /// Ask the limiter for the waiter's cost at the event's now_ns, within by_ns - now_ns (by_ns UINT64_MAX: without
-    /// such a limit), and hand its decision in as a RATECELL_WAIT_ANSWER of the same now_ns.
+    /// Ask the limiter for the waiter's cost with RATECELL_AT, at the event's now_ns, and RATECELL_WITHIN, of
+    /// by_ns - now_ns; without RATECELL_WITHIN if by_ns is UINT64_MAX. Hand its decision in as a RATECELL_WAIT_ANSWER of
+    /// the same now_ns.
     RATECELL_WAIT_ASK = 1,
     /// The end of this waiter, with its outcome: nothing more is said of it.
     RATECELL_WAIT_FINISH = 2,
@@ -306,10 +307,9 @@ impl ratecell_wait_event {
             }
             kind if kind == RATECELL_WAIT_ANSWER as u32 => {
                 // SAFETY: the caller's word.
-                let raw = unsafe { pointer::input(self.decision) }?;
-                let decision = raw.read().ok_or(RATECELL_EINVAL)?;
+                let decision = unsafe { pointer::input(self.decision) }?.read().ok_or(RATECELL_EINVAL)?;
                 let within_ns = by.map(|by| by.saturating_sub(now_ns));
-                Event::Answer { id, answer: Answer::of(&decision, within_ns, no_place(raw)) }
+                Event::Answer { id, answer: Answer::of(&decision, within_ns) }
             }
             kind if kind == RATECELL_WAIT_TIMER as u32 => Event::Timer,
             kind if kind == RATECELL_WAIT_CANCEL as u32 => Event::Cancel { id },
@@ -365,9 +365,4 @@ fn number(outcome: WaitOutcome) -> ratecell_wait_outcome {
 /// The instant that C has as UINT64_MAX where there is none.
 fn instant(ns: u64) -> Option<u64> {
     (ns != NONE).then_some(ns)
-}
-
-/// Whether the full table denied, not the policy.
-fn no_place(decision: &ratecell_decision) -> bool {
-    decision.reserved[1] >> 32 & 1 == 1
 }

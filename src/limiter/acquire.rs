@@ -125,7 +125,9 @@ impl<K> Acquire<'_, K> {
         K: AsRef<[u8]>,
     {
         match end.outcome {
-            WaitOutcome::Go => Ok(end.decision.unwrap_or_else(|| self.limiter.peek_at(&self.key, now_ns))),
+            WaitOutcome::Go => {
+                Ok(end.decision.unwrap_or_else(|| self.limiter.check_at(&self.key, 0, now_ns)))
+            }
             outcome => {
                 let after = end.at.and_then(|at| at.checked_sub(now_ns)).map(Duration::from_nanos);
                 Err(AcquireError { outcome, after, decision: end.decision })
@@ -171,12 +173,9 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                 this.state = State::Waiting { id, timer: None };
             }
             let State::Waiting { timer, .. } = &mut this.state else { return Poll::Pending };
-            match until {
-                None => *timer = None,
-                Some(until) if timer.as_ref().is_some_and(|(armed, _)| *armed == until) => {}
-                Some(until) => {
-                    *timer = Some((until, Delay::new(Duration::from_nanos(until.saturating_sub(now_ns)))))
-                }
+            if timer.as_ref().map(|(armed, _)| *armed) != until {
+                let delay = |until: u64| Delay::new(Duration::from_nanos(until.saturating_sub(now_ns)));
+                *timer = until.map(|until| (until, delay(until)));
             }
             let Some((_, delay)) = timer else { return Poll::Pending };
             if Pin::new(delay).poll(context).is_pending() {

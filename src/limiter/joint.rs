@@ -1,41 +1,31 @@
 //! Several limiters at once: every one is charged, or none.
 
-use super::layers::{Refusal, Request, charge_layers};
-use super::{LayerTable, Limiter};
-use ratecell_core::{Decision, Outcome};
+use arrayvec::ArrayVec;
+
+use super::Limiter;
+use super::layers::{Inquiry, MAX_LAYERS, Receipts, refund};
+use super::tables::LayerTable;
+use ratecell_core::{Decision, Outcome, Request};
 
 /// One of several requests that are to be allowed together or not at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'c> {
-    /// Who decides.
+    /// The limiter that decides it.
     pub limiter: &'c Limiter,
-    /// Whom it is about.
-    pub key: &'c [u8],
-    /// How many units; 0 asks only.
-    pub cost: u32,
-    /// When, by the time that this limiter's callers use: [`Limiter::now_ns`], of its own clock.
-    pub now_ns: u64,
+    /// What it is asked.
+    pub request: Request<'c>,
 }
 
 impl<'c> Claim<'c> {
-    fn request(&self) -> Request<'c, LayerTable> {
-        let Self { limiter, key, cost, now_ns: now } = *self;
-        Request { layers: &limiter.layers, h: limiter.hash(key), now, cost, max_delay_ns: u64::MAX }
-    }
-}
-
-/// Which claim refused, and how.
-#[derive(Clone, Copy)]
-struct Refused(usize, Decision);
-
-impl Refusal for Refused {
-    fn of(decision: Decision) -> Self {
-        Self(0, decision)
+    fn inquiry(self) -> Inquiry<'c, LayerTable> {
+        let Self { limiter, request } = self;
+        let now = request.now_ns().unwrap_or_else(|| limiter.now_ns());
+        Inquiry { layers: &limiter.layers, h: limiter.hash(&request), now, request }
     }
 }
 
 impl Limiter {
-    /// Decides all of `claims` as one request: all are charged, or none is. Answers with the gravest of their
+    /// Decides all of `claims` as one request: all are charged, or none is. Returns the gravest of their
     /// outcomes; `decisions` are what each says by itself, and of one that would have allowed, where another
     /// refuses, what it has still.
     ///
@@ -44,53 +34,58 @@ impl Limiter {
     /// for it is then taken back, unless another charge of the same key came after it: such a charge stays.
     ///
     /// # Panics
-    /// Where `decisions` is not as long as `claims`.
-    pub fn check_all(claims: &[Claim<'_>], decisions: &mut [Decision]) -> Outcome {
-        assert_eq!(claims.len(), decisions.len(), "a joint check has one decision for each claim");
+    /// Where `decisions` is not as long as `claims`, or the claims' policies have more than 64 layers in all.
+    pub fn decide_all(claims: &[Claim<'_>], decisions: &mut [Decision]) -> Outcome {
+        assert_eq!(claims.len(), decisions.len(), "a joint request has one decision for each claim");
+        let layers: usize = claims.iter().map(|claim| claim.limiter.layers.len()).sum();
+        assert!(layers <= MAX_LAYERS, "the claims have {layers} layers: expected at most {MAX_LAYERS}");
         decide_all(claims.iter().copied(), decisions)
     }
 }
 
-/// Decides claims, with a place for the decision of each.
-pub(crate) fn decide_all<'c>(
-    claims: impl Iterator<Item = Claim<'c>> + Clone,
-    decisions: &mut [Decision],
-) -> Outcome {
+/// Decides claims of at most [`MAX_LAYERS`] layers, with a place for the decision of each.
+pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions: &mut [Decision]) -> Outcome {
+    let mut inquiries = ArrayVec::<_, MAX_LAYERS>::new();
     let mut gravest = Outcome::Allowed;
-    for (claim, decision) in claims.clone().zip(&mut *decisions) {
-        let request = claim.request();
-        *decision = request.peek(request.cost).unwrap_or_default();
+    for (claim, decision) in claims.zip(&mut *decisions) {
+        let inquiry = claim.inquiry();
+        *decision = inquiry.peek(&inquiry.request);
         gravest = gravest.gravest(decision.outcome());
+        if inquiries.try_push(inquiry).is_err() {
+            // The callers have counted the layers, of which each claim has one or more.
+            break;
+        }
     }
     let overtaken = match gravest {
-        Outcome::Allowed => match charge_all(claims.clone(), decisions) {
-            Ok(()) => return Outcome::Allowed,
-            Err(refused) => Some(refused),
-        },
-        Outcome::Denied | Outcome::Never | Outcome::ClockRange => None,
+        Outcome::Allowed => charge_all(&inquiries, decisions).err(),
+        _ => None,
     };
-    for ((number, claim), decision) in claims.enumerate().zip(decisions) {
-        *decision = match overtaken {
-            Some(Refused(at, refused)) if at == number => claim.request().overtaken(refused),
-            _ => claim.request().uncharged(*decision),
+    let charged = gravest == Outcome::Allowed && overtaken.is_none();
+    for ((number, inquiry), decision) in inquiries.iter().enumerate().zip(decisions) {
+        let decided = match overtaken {
+            _ if charged => *decision,
+            Some((at, refused)) if at == number => inquiry.overtaken(refused),
+            _ => inquiry.uncharged(*decision),
         };
+        *decision = inquiry.with_next(decided);
     }
-    overtaken.map_or(gravest, |Refused(_, refused)| refused.outcome())
+    overtaken.map_or(gravest, |(_, refused)| refused.outcome())
 }
 
-/// Charges the first claim, then the others, and takes the first charge back where one of them refuses. The
-/// decisions are told where none does.
-fn charge_all<'c>(
-    mut claims: impl Iterator<Item = Claim<'c>> + Clone,
+/// Charges all, or none: then it says which claim refused, and how.
+fn charge_all(
+    inquiries: &[Inquiry<'_, LayerTable>],
     decisions: &mut [Decision],
-) -> Result<(), Refused> {
-    let (Some(claim), Some((decision, decisions))) = (claims.next(), decisions.split_first_mut()) else {
-        return Ok(());
-    };
-    let charged = charge_layers(&claim.request(), 0, None, &mut || {
-        let others = charge_all(claims.clone(), decisions);
-        others.map_err(|Refused(number, how)| Refused(number + 1, how))
-    });
-    *decision = charged?.unwrap_or_default();
+) -> Result<(), (usize, Decision)> {
+    let mut receipts = Receipts::<LayerTable>::new();
+    for ((number, inquiry), decision) in inquiries.iter().enumerate().zip(decisions) {
+        match inquiry.charge(&mut receipts) {
+            Ok(charged) => *decision = charged,
+            Err(refused) => {
+                refund(receipts);
+                return Err((number, refused));
+            }
+        }
+    }
     Ok(())
 }

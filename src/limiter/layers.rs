@@ -1,51 +1,120 @@
 //! Several layers as one, of one limiter or of several: charged all or none.
 
-use ratecell_core::{Decision, Outcome};
+use arrayvec::ArrayVec;
+use ratecell_core::{Decision, Outcome, Request};
+
+/// The most layers that are charged together: of one request, or of all that are decided at once.
+pub(crate) const MAX_LAYERS: usize = 64;
 
 /// One layer's states, of a key or of all.
 pub(crate) trait Layer {
     /// What takes a charge back.
-    type Receipt<'l>
+    type Receipt<'l>: Refund
     where
         Self: 'l;
 
-    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision;
+    /// Decides, and writes nothing. Of a charge, which nothing refuses, the decision is a peek's.
+    fn peek(&self, h: u64, now: u64, request: &Request<'_>) -> Decision;
 
-    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>);
-
-    /// Takes an allowed charge back, unless another came after it that hides it: then it stays.
-    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32);
+    /// Decides, and charges what is allowed.
+    fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>);
 }
 
-/// What is asked of one limiter's layers.
+/// A charge that can be taken back.
+pub(crate) trait Refund {
+    /// Takes it back, unless another came after it that hides it: then it stays.
+    fn refund(self);
+}
+
+/// The receipts of what has been charged, in order.
+pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
+
+/// Takes back all of them, the newest first.
+pub(super) fn refund<R: Refund>(receipts: ArrayVec<R, MAX_LAYERS>) {
+    receipts.into_iter().rev().for_each(Refund::refund);
+}
+
+/// A request of one limiter: its layers, the key's hash, the instant.
 #[derive(Debug)]
-pub(crate) struct Request<'l, L> {
+pub(crate) struct Inquiry<'l, L> {
     pub(crate) layers: &'l [L],
     pub(crate) h: u64,
     pub(crate) now: u64,
-    pub(crate) cost: u32,
-    /// A delay that is longer refuses.
-    pub(crate) max_delay_ns: u64,
+    pub(crate) request: Request<'l>,
 }
 
-impl<L: Layer> Request<'_, L> {
-    /// What every layer says, and writes nothing. `None` of no layer.
-    pub(super) fn peek(&self, cost: u32) -> Option<Decision> {
-        let peeked = |layer: &L| layer.peek(self.h, self.now, cost).within(self.max_delay_ns);
-        Decision::combined(self.layers.iter().map(peeked))
-    }
-
-    /// What is answered where `peeked` is said, and nothing is to be charged.
-    pub(super) fn uncharged(&self, peeked: Decision) -> Decision {
-        match peeked.outcome() {
-            Outcome::Allowed | Outcome::Denied if self.cost == 0 => peeked,
-            Outcome::Allowed => self.peek(0).unwrap_or(peeked),
-            Outcome::Denied | Outcome::Never => self.refusal(peeked),
-            Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
+impl<'l, L: Layer> Inquiry<'l, L> {
+    /// Decides on every layer, and charges all of them or none.
+    ///
+    /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
+    /// they are charged, another caller came between: the earlier charges are taken back, except where
+    /// their words have changed since. That may refuse what a serial order would allow. The reverse takes a window that
+    /// has begun with such a charge (docs/DESIGN.md, *Where it is not absolute*).
+    pub(crate) fn decide(&self) -> Decision {
+        if self.request.is_charge() {
+            // Each is filled by itself.
+            let charged = self.layers.iter().map(|layer| layer.charge(self.h, self.now, &self.request).0);
+            return Decision::combined(charged).unwrap_or_default();
+        }
+        let peeked = self.peek(&self.request);
+        if !peeked.is_allowed() || self.request.units() == 0 {
+            return self.uncharged(peeked);
+        }
+        let mut receipts = Receipts::<L>::new();
+        match self.charge(&mut receipts) {
+            Ok(decision) => decision,
+            Err(refused) => {
+                refund(receipts);
+                self.overtaken(refused)
+            }
         }
     }
 
-    /// What is answered where `refused` came of charging, though all peeks had allowed.
+    /// What every layer says of `request`, and writes nothing.
+    pub(super) fn peek(&self, request: &Request<'_>) -> Decision {
+        self.peek_at(self.now, request)
+    }
+
+    /// What a request of no units sees.
+    fn remaining(&self) -> Decision {
+        self.peek(&Request::default().cost(0))
+    }
+
+    fn peek_at(&self, now: u64, request: &Request<'_>) -> Decision {
+        let peeked = self.layers.iter().map(|layer| layer.peek(self.h, now, request));
+        Decision::combined(peeked).unwrap_or_default()
+    }
+
+    /// Charges the layers in order and adds their receipts, until one refuses.
+    pub(super) fn charge(&self, receipts: &mut Receipts<'l, L>) -> Result<Decision, Decision> {
+        let mut all: Option<Decision> = None;
+        for (number, layer) in (0..).zip(self.layers) {
+            let (decision, receipt) = layer.charge(self.h, self.now, &self.request);
+            let decision = decision.of_layer(number);
+            if !decision.is_allowed() {
+                return Err(decision);
+            }
+            if let Err(full) = receipts.try_push(receipt) {
+                // The callers have counted the layers.
+                full.element().refund();
+                return Err(decision.never());
+            }
+            all = Some(all.map_or(decision, |all| all.combine(decision)));
+        }
+        Ok(all.unwrap_or_default())
+    }
+
+    /// The answer where all layers' peeks say `peeked`, and nothing is to be charged.
+    pub(super) fn uncharged(&self, peeked: Decision) -> Decision {
+        match peeked.outcome() {
+            Outcome::Allowed | Outcome::Denied if self.request.units() == 0 => peeked,
+            Outcome::Allowed => self.remaining(),
+            Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
+            _ => self.refusal(peeked),
+        }
+    }
+
+    /// The answer where one layer `refused` to be charged, though all peeks had allowed.
     pub(super) fn overtaken(&self, refused: Decision) -> Decision {
         // With what it says itself, for a layer without room for the key is not seen by a peek.
         self.refusal(refused).combine(refused)
@@ -54,68 +123,33 @@ impl<L: Layer> Request<'_, L> {
     /// The decision of a request that `refused` refuses: nothing was charged, so what remains and when it
     /// is reset are those of a peek.
     fn refusal(&self, refused: Decision) -> Decision {
-        self.peek(0).map_or(refused, |peeked| peeked.refused_by(&refused))
-    }
-}
-
-/// Decides `cost` on every layer, and charges all of them or none.
-///
-/// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
-/// they are charged, another caller came between: the earlier charges are taken back, except where
-/// their words have changed since. That may refuse what a serial order would allow. The reverse takes a window that
-/// has begun with such a charge (docs/DESIGN.md, *Where it is not absolute*).
-pub(crate) fn check<L: Layer>(layers: &[L], h: u64, now: u64, cost: u32) -> Decision {
-    check_within(layers, h, now, cost, u64::MAX)
-}
-
-/// [`check`], where a delay that is longer refuses.
-pub(crate) fn check_within<L: Layer>(
-    layers: &[L],
-    h: u64,
-    now: u64,
-    cost: u32,
-    max_delay_ns: u64,
-) -> Decision {
-    let request = Request { layers, h, now, cost, max_delay_ns };
-    let Some(peeked) = request.peek(cost) else { return Decision::default() };
-    if !peeked.is_allowed() || cost == 0 {
-        return request.uncharged(peeked);
-    }
-    match charge_layers(&request, 0, None, &mut || Ok(())) {
-        Ok(decision) => decision.unwrap_or(peeked),
-        Err(refused) => request.overtaken(refused),
-    }
-}
-
-/// Charges the layers of a request from `number` on, then does what comes `after` them, and takes all of it back
-/// where one refuses. The decision is that of all layers, of which those before have `told` theirs.
-pub(super) fn charge_layers<L: Layer, E: Refusal>(
-    request: &Request<'_, L>,
-    number: u32,
-    told: Option<Decision>,
-    after: &mut impl FnMut() -> Result<(), E>,
-) -> Result<Option<Decision>, E> {
-    let Request { layers, h, now, cost, max_delay_ns } = *request;
-    let Some(layer) = layers.get(number as usize) else { return after().map(|()| told) };
-    let (charged, receipt) = layer.charge(h, now, cost);
-    let decision = charged.within(max_delay_ns).of_layer(number);
-    if !decision.is_allowed() {
-        if charged.is_allowed() {
-            layer.refund(receipt, h, cost);
+        let refusal = self.remaining().refused_by(&refused);
+        match self.request.max_delay_ns() {
+            None => refusal,
+            Some(_) => refusal.delayed_by(self.delay_when_admitted()),
         }
-        return Err(E::of(decision));
     }
-    let told = told.map_or(decision, |told| told.combine(decision));
-    charge_layers(request, number + 1, Some(told), after).inspect_err(|_| layer.refund(receipt, h, cost))
-}
 
-/// What tells that a layer refused.
-pub(super) trait Refusal {
-    fn of(decision: Decision) -> Self;
-}
+    /// The delay that would be given at the first instant at which the policy alone admits the request. A layer that
+    /// admits it earlier delays it by the less then.
+    fn delay_when_admitted(&self) -> u64 {
+        let plain = Request::default().cost(self.request.units());
+        let mut peeked = self.peek(&plain);
+        if peeked.outcome() == Outcome::Denied {
+            peeked = self.peek_at(self.now.saturating_add(peeked.retry_after_ns()), &plain);
+        }
+        if peeked.is_allowed() { peeked.delay_ns() } else { 0 }
+    }
 
-impl Refusal for Decision {
-    fn of(decision: Decision) -> Self {
-        decision
+    /// `decision`, which also says what is next, if the request asks for it: the wait for one unit more than remains.
+    #[inline]
+    pub(super) fn with_next(&self, decision: Decision) -> Decision {
+        if self.request.wants_next() { decision.with_next(self.next_ns(&decision)) } else { decision }
+    }
+
+    fn next_ns(&self, decision: &Decision) -> u64 {
+        let Ok(one_more) = u32::try_from(decision.remaining().saturating_add(1)) else { return 0 };
+        let peeked = self.peek(&Request::default().cost(one_more));
+        if peeked.outcome() == Outcome::Denied { peeked.retry_after_ns() } else { 0 }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::Limiter;
-use ratecell_core::Decision;
 use ratecell_core::waiting::{Action, Answer, Event, Parameters, WaitOutcome, Waiting};
+use ratecell_core::{Decision, Request};
 
 /// The waiters of one limiter, for a driver in which each sleeps by itself, such as a future or a thread.
 ///
@@ -226,9 +225,10 @@ const PASSED: Answer = Answer::Denied { retry_ns: 0, delay_ns: 0 };
 /// asks for a waiter.
 fn ask(limiter: &Limiter, waiter: &Waiter, now_ns: u64, by: Option<u64>) -> (Decision, Answer) {
     let within_ns = by.map(|by| by - now_ns);
-    let within = Duration::from_nanos(within_ns.unwrap_or(u64::MAX));
-    let decision = limiter.check_within_at(&waiter.key, waiter.cost, within, now_ns);
-    (decision, Answer::of(&decision, within_ns, false))
+    let request = Request::new(&waiter.key).cost(waiter.cost).at(now_ns);
+    let request = within_ns.map_or(request, |within_ns| request.within_ns(within_ns));
+    let decision = limiter.decide(request);
+    (decision, Answer::of(&decision, within_ns))
 }
 
 #[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]

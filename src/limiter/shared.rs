@@ -118,19 +118,6 @@ impl LimiterBuilder {
         })
     }
 
-    /// Whether [`attach`](Self::attach) would succeed, which changes nothing either.
-    #[cfg(feature = "capi")]
-    pub(crate) fn would_attach(&self, memory: &Memory) -> Result<(), BuildError> {
-        self.fitted(&region::attach(memory, Medium::Memory)?).map(|_| ())
-    }
-
-    /// Whether [`open`](Self::open) would find in the file what it needs; nothing is made of a file without.
-    #[cfg(feature = "capi")]
-    pub(crate) fn would_open(&self, path: &Path) -> Result<(), BuildError> {
-        self.wide()?; // what `open` refuses before it looks at the file
-        self.fitted(&region::file::inspect(path)?).map(|_| ())
-    }
-
     /// The policy as it is packed in a new region, and what it asks of one.
     fn wide(&self) -> Result<(Policy, Terms), BuildError> {
         let policy = self.policy.repacked(|_| Pack::Wide)?;

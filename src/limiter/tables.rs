@@ -1,56 +1,14 @@
-//! The layers of a limiter: each an algorithm and the table of its keys' states.
+//! The layers of a limiter of keys: each an algorithm and the table of its keys' states.
 
-use core::ops::Deref;
-
-use super::layers::Layer;
+use super::states::{Logs, States, Words};
 use crate::error::BuildError;
 use crate::table::log::LogTable;
 use crate::table::{Extent, Memory, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
-use ratecell_core::Decision;
-use ratecell_core::algorithm::SlidingLog;
-use ratecell_core::algorithm::{Asked, Filling, Within};
-use ratecell_core::algorithm::{Kernel, Plan};
-use ratecell_core::with_kernel;
-
-/// The layers of a limiter. One alone, as most have, stands in the limiter itself.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a pointer less to follow, in every check")]
-pub(super) enum Layers {
-    One(LayerTable),
-    Several(Box<[LayerTable]>),
-}
-
-impl FromIterator<LayerTable> for Layers {
-    fn from_iter<I: IntoIterator<Item = LayerTable>>(layers: I) -> Self {
-        let mut layers: Vec<_> = layers.into_iter().collect();
-        match (layers.pop(), layers.is_empty()) {
-            (Some(layer), true) => Self::One(layer),
-            (last, _) => {
-                layers.extend(last);
-                Self::Several(layers.into_boxed_slice())
-            }
-        }
-    }
-}
-
-impl Deref for Layers {
-    type Target = [LayerTable];
-
-    #[inline]
-    fn deref(&self) -> &[LayerTable] {
-        match self {
-            Self::One(layer) => core::slice::from_ref(layer),
-            Self::Several(layers) => layers,
-        }
-    }
-}
+use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
+use ratecell_core::{Decision, Request, with_kernel};
 
 /// A layer and the table of its keys' states.
-#[derive(Debug)]
-pub(super) enum LayerTable {
-    Words(Kernel, Table),
-    Logs(SlidingLog, LogTable),
-}
+pub(super) type LayerTable = States<Table, LogTable>;
 
 impl LayerTable {
     /// With all its memory, for this process.
@@ -59,42 +17,6 @@ impl LayerTable {
             Plan::Word(kernel) => Self::Words(kernel, alone(max_keys, when_full)?),
             Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
         })
-    }
-
-    #[inline]
-    pub(super) fn check(&self, h: u64, now: u64, cost: u32, sought: Sought) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(algorithm, h, now, cost, sought))
-            }
-            Self::Logs(log, table) => table.charge(log, h, now, cost),
-        }
-    }
-
-    pub(super) fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
-        match self {
-            Self::Words(kernel, _) => kernel.own_delay_ns(now, cost),
-            Self::Logs(..) => 0,
-        }
-    }
-
-    pub(super) fn check_within(&self, h: u64, now: u64, cost: u32, max_delay_ns: u64) -> Decision {
-        match self {
-            Self::Words(Kernel::Gcra(gcra), table) => {
-                table.check(&Asked(*gcra, Within(max_delay_ns)), h, now, cost, Sought::NotYet)
-            }
-            // No other delays a request: their tables are not compiled once more for it.
-            Self::Words(..) | Self::Logs(..) => self.check(h, now, cost, Sought::NotYet),
-        }
-    }
-
-    pub(super) fn fill(&self, h: u64, now: u64, cost: u32) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.check(&Asked(*algorithm, Filling), h, now, cost, Sought::NotYet))
-            }
-            Self::Logs(log, table) => table.fill(log, h, now, cost),
-        }
     }
 
     pub(super) fn prefetch_rest(&self, h: u64) {
@@ -111,13 +33,6 @@ impl LayerTable {
         }
     }
 
-    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
-        match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => table.forget(algorithm, h, now)),
-            Self::Logs(_, table) => table.forget(h),
-        }
-    }
-
     pub(super) fn stats(&self, now: u64, extent: Extent) -> Stats {
         match self {
             Self::Words(kernel, table) => {
@@ -129,47 +44,58 @@ impl LayerTable {
     }
 }
 
-/// What takes a charge back.
-#[derive(Debug)]
-pub(super) enum Receipt<'l> {
-    Word(Verdict<'l>),
-    /// When it was charged, by the log's own clock; `None` if it stays.
-    Log(Option<u64>),
+impl Words for Table {
+    fn charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+        sought: Sought,
+    ) -> Verdict<'_> {
+        self.charge(algorithm, h, now, request, sought)
+    }
+
+    fn report<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        verdict: &Verdict<'_>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Decision {
+        self.report(algorithm, verdict, now, request)
+    }
+
+    fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        self.peek(algorithm, h, now, request)
+    }
+
+    fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
+        self.forget(algorithm, h, now)
+    }
 }
 
-impl Layer for LayerTable {
-    type Receipt<'l> = Receipt<'l>;
-
-    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.peek(algorithm, h, now, cost))
-            }
-            Self::Logs(log, table) => table.peek(log, h, now, cost),
-        }
+impl Logs for LogTable {
+    fn charge(
+        &self,
+        log: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>) {
+        self.charge(log, h, now, request)
     }
 
-    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => {
-                    let verdict = table.charge(algorithm, h, now, cost, Sought::NotYet);
-                    (table.report(algorithm, &verdict, now, cost), Receipt::Word(verdict))
-                })
-            }
-            Self::Logs(log, table) => {
-                let (decision, clock) = table.charge_refundable(log, h, now, cost);
-                (decision, Receipt::Log(clock))
-            }
-        }
+    fn peek(&self, log: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
+        self.peek(log, h, now, cost)
     }
 
-    fn refund(&self, receipt: Self::Receipt<'_>, h: u64, cost: u32) {
-        match (self, receipt) {
-            (Self::Words(..), Receipt::Word(verdict)) => verdict.refund(),
-            (Self::Logs(_, table), Receipt::Log(Some(clock))) => table.refund(h, clock, cost),
-            (Self::Words(..) | Self::Logs(..), Receipt::Word(_) | Receipt::Log(_)) => {}
-        }
+    fn refund(&self, h: u64, entries: Entries) {
+        self.refund(h, entries);
+    }
+
+    fn forget(&self, h: u64) -> bool {
+        self.forget(h)
     }
 }
 

@@ -25,12 +25,6 @@ pub(super) fn refusal(path: &Path, error: &io::Error) -> RegionError {
     refused.because(&why)
 }
 
-/// Whether the directory of `path` lets this process make a file.
-#[cfg(feature = "capi")]
-pub(super) fn can_be_made(path: &Path) -> io::Result<()> {
-    may(folder(path), Access::WRITE_OK | Access::EXEC_OK)
-}
-
 /// What the kernel says of this process, by its effective user and groups and its capabilities.
 fn may(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 
-#[cfg(feature = "capi")]
-use super::access::can_be_made;
 use super::access::refusal;
 use super::header::{Header, WORDS, Words};
 use super::{Medium, Terms, attach, init_zeroed, size};
@@ -49,36 +47,6 @@ pub(crate) fn open(path: &Path, terms: Terms) -> Result<(Memory, Header), BuildE
             Ok((memory, header))
         }
         found => found,
-    }
-}
-
-/// What the file at `path` holds, without changing it. Opened as [`open`] opens it, so that what the system
-/// refuses is refused here; of a file that is absent it is looked at whether one could be made.
-#[cfg(feature = "capi")]
-pub(crate) fn inspect(path: &Path) -> Result<Header, RegionError> {
-    let opened = OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => can_be_made(path).err().unwrap_or(error),
-        _ => error,
-    });
-    let file = regular(opened).map_err(|error| refusal(path, &error))?;
-    let words = words(&file);
-    let header = match whole(&file, &words) {
-        // Nothing is wrong with it: what can be is that no region can be made of it.
-        Err(RegionError::NotARegion) if is_blank(&file).unwrap_or(false) => {
-            let blank =
-                "the file is blank: expected room in its file system for the region that is made of it";
-            return Err(RegionError::Io {
-                kind: io::ErrorKind::StorageFull,
-                errno: None,
-                reason: blank.to_owned(),
-            });
-        }
-        header => header?,
-    };
-    match header.in_this_time(&words, Medium::File) {
-        // To be carried over.
-        Err(RegionError::Differs { field: RegionField::Boot, .. }) => whole(&file, &words),
-        header => header,
     }
 }
 

@@ -4,7 +4,7 @@ use super::geometry::Address;
 use super::layout::Version;
 use super::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::Algorithm;
-use ratecell_core::{Decision, Outcome};
+use ratecell_core::{Decision, Outcome, Request};
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// Charges the cell that newcomers without room share.
@@ -18,11 +18,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         address: &Address,
         version: Version,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Option<Verdict<'t>> {
         let ledger = self.ledger.get(address.home);
         let before = ledger.overflow.load();
-        let (word, charged) = algorithm.newcomer(before, ledger.floor.load(), now, cost);
+        let (word, charged) = algorithm.newcomer(before, ledger.floor.load(), now, request);
         let counters = self.counters.at(address.home);
         let Some(after) = charged else {
             let current = ledger.version.load() == version;
@@ -58,9 +58,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm: &A,
         free_at: u64,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Decision {
-        let unkept = algorithm.report(0, now, cost);
+        let unkept = algorithm.decide(0, now, request).decision;
         match (self.when_full, unkept.outcome()) {
             (WhenFull::Allow, _) | (_, Outcome::Never | Outcome::ClockRange) => unkept,
             (WhenFull::Evict | WhenFull::Share | WhenFull::Deny, _) => unkept.without_room(free_at, now),

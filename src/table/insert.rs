@@ -9,6 +9,7 @@ use super::layout::{Ledger, Version};
 use super::take::Taking;
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
 use crate::cell::Charge;
+use ratecell_core::Request;
 use ratecell_core::algorithm::Algorithm;
 
 /// A pending slot that this call has charged, and not yet committed.
@@ -52,11 +53,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm: &A,
         address: &Address,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
     ) -> Verdict<'_> {
         let mut attempt = Attempt::default();
         for _ in 0..MAX_ROUNDS {
-            if let Some(answer) = self.round(algorithm, address, now, cost, &mut attempt) {
+            if let Some(answer) = self.round(algorithm, address, now, request, &mut attempt) {
                 return answer;
             }
         }
@@ -71,7 +72,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         algorithm: &A,
         address: &Address,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
         attempt: &mut Attempt<'t>,
     ) -> Option<Verdict<'t>> {
         let ledger = self.ledger.get(address.home);
@@ -80,23 +81,26 @@ impl<const SLOTS: usize> Table<SLOTS> {
         self.finish(address.home, version);
         let scan = self.scan(address);
         if let Some(member) = scan.member {
-            return self.join(algorithm, ledger, member, now, cost, attempt);
+            return self.join(algorithm, ledger, member, now, request, attempt);
         }
-        if cost > 0 && self.when_full == WhenFull::Share && !algorithm.is_fresh(ledger.overflow.load(), now) {
+        if request.units() > 0
+            && self.when_full == WhenFull::Share
+            && !algorithm.is_fresh(ledger.overflow.load(), now)
+        {
             refund(attempt);
-            return self.charge_overflow(algorithm, address, version, now, cost);
+            return self.charge_overflow(algorithm, address, version, now, request);
         }
         let kept =
             |candidate: Candidate<'_>| scan.pending.is_some_and(|pending| pending.is(&candidate.place));
         if !attempt.candidate.is_some_and(kept) {
             refund(attempt);
             // After the scan, as below.
-            let word = match cost {
+            let word = match request.units() {
                 // As a peek has it: on the shared cell, if that is live.
                 0 => self.newcomer(algorithm, address, now),
                 _ => algorithm.above(0, ledger.floor.load(), now),
             };
-            if algorithm.step(word, now, cost).charged.is_none() {
+            if algorithm.decide(word, now, request).charged.is_none() {
                 return Some(Verdict::uncharged(word));
             }
         }
@@ -106,7 +110,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Taking::Taken(place) => place,
                 Taking::Lost => return None,
                 Taking::Full(_) if self.when_full == WhenFull::Share => {
-                    return self.charge_overflow(algorithm, address, version, now, cost);
+                    return self.charge_overflow(algorithm, address, version, now, request);
                 }
                 Taking::Full(free_at) => return Some(self.full(address, free_at)),
             },
@@ -120,7 +124,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 return None;
             }
             Some(candidate) => candidate,
-            None => match nominate(algorithm, place, floor, now, cost) {
+            None => match nominate(algorithm, place, floor, now, request) {
                 Ok(candidate) => *attempt.candidate.insert(candidate),
                 Err(answer) => return answer,
             },
@@ -171,7 +175,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         ledger: &Ledger,
         member: Place<'t>,
         now: u64,
-        cost: u32,
+        request: &Request<'_>,
         attempt: &mut Attempt<'t>,
     ) -> Option<Verdict<'t>> {
         if let Some(candidate) = attempt.candidate {
@@ -184,7 +188,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             }
             refund(attempt);
         }
-        let charge = hit(algorithm, member.slot, member.tag, now, cost)?;
+        let charge = hit(algorithm, member.slot, member.tag, now, request)?;
         Some(Verdict::charged(&member.slot.cell, charge))
     }
 
@@ -209,11 +213,11 @@ fn nominate<'t, A: Algorithm>(
     place: Place<'t>,
     floor: u64,
     now: u64,
-    cost: u32,
+    request: &Request<'_>,
 ) -> Result<Candidate<'t>, Option<Verdict<'t>>> {
     let Place { slot, tag, .. } = place;
     let before = slot.cell.load();
-    let (word, charged) = algorithm.newcomer(before, floor, now, cost);
+    let (word, charged) = algorithm.newcomer(before, floor, now, request);
     let Some(after) = charged else {
         return Err(slot.tag.load().is_tenure_of(tag).then_some(Verdict::uncharged(word)));
     };

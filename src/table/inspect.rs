@@ -1,15 +1,29 @@
 //! What the tests see of a table that no caller does.
 
-use super::Table;
 #[cfg(not(any(ratecell_loom, ratecell_shuttle)))]
 use super::Verdict;
+use super::{Sought, Table};
 use ratecell_core::algorithm::Algorithm;
+use ratecell_core::{Decision, Request};
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many member slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
         let places = self.places(&self.geometry.address(h));
         places.alike().filter(|place| place.tag.is_member() && place.tag.is_key_of(place.identity)).count()
+    }
+
+    /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
+    pub(crate) fn check<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        sought: Sought,
+    ) -> Decision {
+        let request = Request::default().cost(cost);
+        self.report(algorithm, &self.charge(algorithm, h, now, &request, sought), now, &request)
     }
 
     /// Units that all words hold at `now`, the shared cells' included.

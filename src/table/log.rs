@@ -9,8 +9,8 @@ use crossbeam_utils::CachePadded;
 
 use super::{Stats, WhenFull};
 use crate::error::BuildError;
-use ratecell_core::Decision;
-use ratecell_core::algorithm::{Log, SlidingLog};
+use ratecell_core::algorithm::{Entries, Log, SlidingLog};
+use ratecell_core::{Decision, Request};
 
 /// Keys per shard at the advertised capacity, and the most that one holds: at random, fewer than one
 /// shard in ten million is full then.
@@ -73,49 +73,36 @@ impl LogTable {
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
-    pub(crate) fn charge(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
-        self.decide(algorithm, h, now, cost, true)
-    }
-
-    /// [`charge`](Self::charge), and what a [`refund`](Self::refund) is to name: `None` where the key has no log of its
-    /// own.
-    pub(crate) fn charge_refundable(
+    /// Decides `request` at `now` on the key of hash `h`, and charges it if it is allowed. What was charged is `None`
+    /// where it cannot be taken back, because the key has no log of its own.
+    pub(crate) fn charge(
         &self,
         algorithm: &SlidingLog,
         h: u64,
         now: u64,
-        cost: u32,
-    ) -> (Decision, Option<u64>) {
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>) {
         let Some(mut shard) = self.shard(h) else { return (Decision::default(), None) };
-        let decision = shard.decide(algorithm, self.when_full, h, now, cost, true);
-        (decision, shard.find(h).and_then(|log| log.newest()))
+        let step = |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge);
+        let (decision, count) = SlidingLog::decide(request, step);
+        let newest = shard.find(h).and_then(|log| log.newest());
+        (decision, newest.map(|clock| Entries { clock, count }))
     }
 
-    /// Decides `cost` at `now` on the key of hash `h`, and writes nothing.
+    /// What a charge of so many units would say; writes nothing.
     pub(crate) fn peek(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
-        self.decide(algorithm, h, now, cost, false)
-    }
-
-    fn decide(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32, charge: bool) -> Decision {
         match self.shard(h) {
-            Some(mut shard) => shard.decide(algorithm, self.when_full, h, now, cost, charge),
+            Some(mut shard) => shard.decide(algorithm, self.when_full, h, now, cost, false),
             None => Decision::default(),
         }
     }
 
-    /// Charges as much of `cost` as there is room for, and decides nothing more.
-    pub(crate) fn fill(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
-        let Some(mut shard) = self.shard(h) else { return Decision::default() };
-        SlidingLog::fill(cost, |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge))
-    }
-
-    /// Takes back a charge of `cost` that was made at `clock`, unless another came after it.
-    pub(crate) fn refund(&self, h: u64, clock: u64, cost: u32) {
+    /// Takes a charge of `h` back, unless another came after it.
+    pub(crate) fn refund(&self, h: u64, entries: Entries) {
         if let Some(mut shard) = self.shard(h)
             && let Some(log) = shard.find(h)
         {
-            SlidingLog::refund(log, clock, cost);
+            SlidingLog::refund(log, entries);
         }
     }
 

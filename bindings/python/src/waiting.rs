@@ -147,7 +147,7 @@ fn decision(limiter: &ratecell::Limiter, key: &[u8], now_ns: u64, end: &WaitEnd)
     if let Some(decision) = end.decision {
         return decision;
     }
-    let peek = limiter.peek_at(key, now_ns);
+    let peek = limiter.check_at(key, 0, now_ns);
     match end.outcome {
         WaitOutcome::Go => peek,
         WaitOutcome::Never => peek.never(),

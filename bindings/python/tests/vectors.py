@@ -81,10 +81,13 @@ class Replay:
     def trace(self, value: Any) -> str | None:
         """`line` of an event of waiting."""
         if isinstance(value, dict):
-            self.waiting = Waiting(**value["waiting"])
+            parameters = value["waiting"]
+            self.waiting = Waiting(**{**parameters, "pace": pace(parameters["pace"])})
             return None
         assert self.waiting is not None, "a row belongs to a section"
         name, now, *arguments, actions, next_ns = value
+        if name == "policy":
+            arguments[1] = pace(arguments[1])
         try:
             got = self.waiting.event(name, now, *arguments)
         except ValueError as refused:
@@ -97,6 +100,10 @@ class Replay:
             if stats.evicted + stats.shared + stats.denied_full + stats.allowed_full:
                 raise ValueError(f"the section that ends here had keys without room: {stats}")
         self.limiter = None
+
+
+def pace(pair: list[int] | None) -> tuple[int, int] | None:
+    return None if pair is None else (pair[0], pair[1])
 
 
 def construct(line: dict[str, Any]) -> str:

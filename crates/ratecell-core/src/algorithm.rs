@@ -4,12 +4,12 @@
 //! panic, no allocation. Each is one file here and one line in `FORMS`; the word-sized ones have a
 //! second line in the list of kernels, through which they reach the cell and the table.
 
-use crate::decision::Decision;
+use crate::decision::{Decision, Outcome};
 use crate::error::PolicyError;
+use crate::request::Request;
 
 mod counting;
 mod divide;
-mod manner;
 mod packing;
 pub(crate) mod params;
 pub(crate) mod quota;
@@ -22,11 +22,10 @@ pub(crate) mod sliding_log;
 
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
-pub use manner::{Asked, Filling, Manner, Within};
 pub use packing::{Pack, Packing};
 use params::Params;
 use quota::Quota;
-pub use sliding_log::{Log, SlidingLog};
+pub use sliding_log::{Entries, Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
 pub use token_bucket::{BucketInterval, BucketIntervalFirst};
 
@@ -56,8 +55,52 @@ impl Step {
 ///
 /// A word's number says nothing of what it holds: of two words the greater may be fresh sooner.
 pub trait Algorithm: Copy {
-    /// Decides `cost` at `now` on `word`.
+    /// Decides `cost` at `now` on `word`: all of it or nothing, whatever the delay.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
+
+    /// Decides `request` at `now` on `word`.
+    #[inline(always)]
+    fn decide(&self, word: u64, now: u64, request: &Request<'_>) -> Step {
+        if request.is_charge() {
+            return self.charge(word, now, request.units());
+        }
+        let step = self.step(word, now, request.units());
+        match request.max_delay_ns() {
+            None => step,
+            Some(max_delay_ns) => self.within(word, now, request.units(), max_delay_ns, step),
+        }
+    }
+
+    /// Charges as much of `cost` as there is room for: the decision is a peek's on what is then the word.
+    #[inline]
+    fn charge(&self, word: u64, now: u64, cost: u32) -> Step {
+        let filled = self.fill(word, now, cost);
+        let charged = (filled != word).then_some(filled);
+        Step { charged, decision: self.report(filled, now, 0) }
+    }
+
+    /// What becomes of the `step` that decided `cost`, where it is allowed only with a delay of at most `max_delay_ns`.
+    #[inline]
+    fn within(&self, word: u64, now: u64, cost: u32, max_delay_ns: u64, step: Step) -> Step {
+        let (wait, delay) = match step.decision.outcome {
+            Outcome::Allowed if step.decision.delay_ns <= max_delay_ns => return step,
+            Outcome::Allowed => (0, step.decision.delay_ns),
+            Outcome::Denied => {
+                let wait = step.decision.retry_after_ns;
+                (wait, self.report(word, now.saturating_add(wait), cost).delay_ns)
+            }
+            Outcome::Never | Outcome::ClockRange => return step,
+        };
+        // Nothing is charged, so what remains is what a peek sees.
+        let mut decision = self.report(word, now, 0).delayed_by(delay);
+        if self.report(0, now, cost).delay_ns > max_delay_ns {
+            decision.refuse();
+        } else {
+            // Each nanosecond of waiting is one of delay less, down to that of its own units.
+            decision.deny(wait.saturating_add(delay.saturating_sub(max_delay_ns)));
+        }
+        Step { charged: None, decision }
+    }
 
     /// The word after it alone: all that an attempt to charge needs, in registers.
     #[inline(always)]
@@ -134,10 +177,10 @@ pub trait Algorithm: Copy {
 
     /// The word that a newcomer is decided on, and the word that it leaves if it is charged.
     #[inline]
-    fn newcomer(&self, word: u64, floor: u64, now: u64, cost: u32) -> (u64, Option<u64>) {
+    fn newcomer(&self, word: u64, floor: u64, now: u64, request: &Request<'_>) -> (u64, Option<u64>) {
         let word = self.above(word, floor, now);
         let begun = self.carried(word, now);
-        match self.step(begun, now, cost).charged {
+        match self.decide(begun, now, request).charged {
             Some(charged) => (begun, Some(charged)),
             None => (word, None),
         }
@@ -253,11 +296,4 @@ kernels! {
     BucketInterval(token_bucket::BucketInterval),
     /// The token bucket that is refilled at intervals from the request that found it full.
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
-}
-
-impl Kernel {
-    /// How long a request is delayed by its own units alone, with none before them.
-    pub fn own_delay_ns(&self, now: u64, cost: u32) -> u64 {
-        with_kernel!(self, algorithm => algorithm.step(0, now, cost).decision.delay_ns)
-    }
 }

@@ -7,6 +7,7 @@ mod combine;
 /// How a request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "an outcome that is not looked at limits nothing"]
+#[non_exhaustive]
 #[repr(i32)]
 pub enum Outcome {
     /// It may go; its cost was charged (a peek, of cost 0, charges nothing).
@@ -28,7 +29,7 @@ impl Outcome {
     }
 }
 
-/// The answer to one request: plain data, 48 bytes.
+/// The answer to one request: plain data, 64 bytes.
 ///
 /// A denial is an answer, not an error. Times are relative to the `now` of the request, in whole
 /// nanoseconds, rounded up.
@@ -42,11 +43,19 @@ pub struct Decision {
     pub(crate) delay_ns: u64,
     pub(crate) outcome: Outcome,
     pub(crate) layer: u32,
+    /// 0 for none.
+    pub(crate) next_ns: u64,
+    pub(crate) given_back: u32,
+    pub(crate) notes: u32,
 }
 
 impl Decision {
     /// The value of `retry_after_ns` that means never.
     pub const NEVER: u64 = u64::MAX;
+
+    /// The bit of [`notes`](Self::notes) that says that a full table denied, which had no place for the key, and not the
+    /// policy.
+    pub const NO_PLACE: u32 = 1;
 
     /// Allowed, with nothing remaining and no waits: what an algorithm completes.
     #[inline]
@@ -59,6 +68,9 @@ impl Decision {
             delay_ns: 0,
             outcome: Outcome::Allowed,
             layer: 0,
+            next_ns: 0,
+            given_back: 0,
+            notes: 0,
         }
     }
 
@@ -96,15 +108,38 @@ impl Decision {
     /// a whole, and the decision of the path beside the call stays in registers.
     #[inline(always)]
     pub fn by_field(self) -> Self {
-        let Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer } = self;
-        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
+        let Self {
+            limit,
+            remaining,
+            retry_after_ns,
+            reset_after_ns,
+            delay_ns,
+            outcome,
+            layer,
+            next_ns,
+            given_back,
+            notes,
+        } = self;
+        Self {
+            limit,
+            remaining,
+            retry_after_ns,
+            reset_after_ns,
+            delay_ns,
+            outcome,
+            layer,
+            next_ns,
+            given_back,
+            notes,
+        }
     }
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
     #[inline]
     pub fn without_room(self, free_at: u64, now: u64) -> Self {
         let wait = Self::until(u128::from(free_at), now).max(1);
-        let mut denied = Self { remaining: 0, reset_after_ns: wait, delay_ns: 0, ..self };
+        let notes = self.notes | Self::NO_PLACE;
+        let mut denied = Self { remaining: 0, reset_after_ns: wait, delay_ns: 0, notes, ..self };
         denied.deny(wait);
         denied
     }
@@ -117,17 +152,17 @@ impl Decision {
         never
     }
 
-    /// This decision, or if its delay is longer than that, a denial until it no longer is.
+    /// This decision, which also says after how many nanoseconds one unit more than `remaining` would be allowed; 0
+    /// where there is no such time.
     #[inline]
-    pub fn within(self, max_delay_ns: u64) -> Self {
-        match self.delay_ns.checked_sub(max_delay_ns) {
-            None | Some(0) => self,
-            Some(late) => {
-                let mut denied = Self { delay_ns: 0, ..self };
-                denied.deny(late);
-                denied
-            }
-        }
+    pub const fn with_next(self, next_ns: u64) -> Self {
+        Self { next_ns, ..self }
+    }
+
+    /// This decision with these [`notes`](Self::notes).
+    #[inline]
+    pub const fn with_notes(self, notes: u32) -> Self {
+        Self { notes, ..self }
     }
 
     /// A decision with these fields: one that another process sent, or that a test makes up.
@@ -148,7 +183,8 @@ impl Decision {
             Outcome::Never | Outcome::ClockRange => Self::NEVER,
             Outcome::Allowed | Outcome::Denied => retry_after_ns,
         };
-        Self { limit, remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer }
+        let limited = Self::allowed(limit);
+        Self { remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer, ..limited }
     }
 
     /// How the request was decided.
@@ -224,7 +260,8 @@ impl Decision {
         self.reset_after_ns
     }
 
-    /// How long to hold the allowed request before it goes on: zero except for a `leaky_queue`.
+    /// How long to hold the allowed request before it goes on: zero except for a `leaky_queue`. Of a refusal
+    /// [within](crate::Request::within) a delay, the one that it would be given.
     #[must_use]
     #[inline]
     pub const fn delay(&self) -> Duration {
@@ -236,6 +273,45 @@ impl Decision {
     #[inline]
     pub const fn delay_ns(&self) -> u64 {
         self.delay_ns
+    }
+
+    /// How long until one unit more than [`remaining`](Self::remaining) would be allowed, with no other traffic on the
+    /// key. `None` where there is no such time, and where the request did not [ask](crate::Request::with_next) for it.
+    #[must_use]
+    #[inline]
+    pub const fn next_after(&self) -> Option<Duration> {
+        match self.next_ns {
+            0 => None,
+            ns => Some(Duration::from_nanos(ns)),
+        }
+    }
+
+    /// [`next_after`](Self::next_after) in nanoseconds, 0 for `None`.
+    #[must_use]
+    #[inline]
+    pub const fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Units that a release gave back; 0 for all that is not a release.
+    #[must_use]
+    #[inline]
+    pub const fn given_back(&self) -> u32 {
+        self.given_back
+    }
+
+    /// What else there is to know, a bit each: [`NO_PLACE`](Self::NO_PLACE).
+    #[must_use]
+    #[inline]
+    pub const fn notes(&self) -> u32 {
+        self.notes
+    }
+
+    /// Whether a full table denied, which had no place for the key, and not the policy.
+    #[must_use]
+    #[inline]
+    pub const fn is_without_place(&self) -> bool {
+        self.notes & Self::NO_PLACE != 0
     }
 }
 

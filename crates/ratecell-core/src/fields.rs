@@ -14,7 +14,7 @@
 //! // Denied, a request for 3: the next unit comes in 6 seconds, the third in 18.
 //! let second = 1_000_000_000;
 //! let denied = Decision::new(Outcome::Denied, 10, 0, 18 * second, 60 * second, 0, 0);
-//! let answers = [Answer::new(&policy, label, denied, Some(6 * second))];
+//! let answers = [Answer::new(&policy, label, denied.with_next(6 * second))];
 //!
 //! let fields = Fields::new(Style::Draft11, &answers, 0);
 //! let expected = "RateLimit-Policy: \"api\";q=10;w=60\n\
@@ -28,6 +28,7 @@ use core::cmp::Reverse;
 use core::fmt;
 
 use crate::decision::{Decision, Outcome};
+use crate::policy::Policy;
 
 mod label;
 mod layers;
@@ -51,23 +52,24 @@ pub struct Answer<'a> {
     layers: Layers<'a>,
     label: Label<'a>,
     decision: Decision,
-    next_ns: Option<u64>,
 }
 
 impl<'a> Answer<'a> {
-    /// A decision by the policy of these layers.
-    ///
-    /// `next_ns` is the time until one more unit than `remaining` would be admitted, at least 1 ns, with no
-    /// other traffic; `None` where there is no such time or it is not known, see [`next_ns`]: then a time is
-    /// written that is never too early.
+    /// A decision by the policy of these layers. Where it does not say what is [next](Decision::next_after), a time
+    /// is written that is never too early.
     #[must_use]
-    pub fn new(
-        layers: impl Into<Layers<'a>>,
-        label: Label<'a>,
-        decision: Decision,
-        next_ns: Option<u64>,
-    ) -> Self {
-        Self { layers: layers.into(), label, decision, next_ns }
+    pub fn new(layers: impl Into<Layers<'a>>, label: Label<'a>, decision: Decision) -> Self {
+        Self { layers: layers.into(), label, decision }
+    }
+
+    /// A decision by this policy, with what is next from [`next_ns`] where the decision does not say it.
+    #[must_use]
+    pub fn of(policy: &'a Policy, label: Label<'a>, decision: Decision) -> Self {
+        let next_ns = match decision.next_ns() {
+            0 => next_ns(policy, &decision).unwrap_or(0),
+            known => known,
+        };
+        Self::new(policy, label, decision.with_next(next_ns))
     }
 
     /// The layer that the decision names. `None` where the clock is out of range, for nothing is known then,
@@ -96,10 +98,10 @@ impl<'a> Answer<'a> {
         {
             return None;
         }
-        let window = match (self.next_ns, retry_after) {
-            (Some(ns), _) => seconds(ns).max(1),
-            (None, Some(retry_after)) => retry_after,
-            (None, None) => seconds(self.decision.reset_after_ns()).max(1),
+        let window = match (self.decision.next_ns(), retry_after) {
+            (1.., _) => seconds(self.decision.next_ns()),
+            (0, Some(retry_after)) => retry_after,
+            (0, None) => seconds(self.decision.reset_after_ns()).max(1),
         };
         Some(retry_after.map_or(window, |retry_after| window.min(retry_after)))
     }

@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! error · decision → algorithm → policy → structured → headers · client_key · waiting · fields
+//! request · error · decision → algorithm → policy → structured → client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -17,12 +17,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod request;
 mod error;
 mod decision;
 pub mod algorithm;
 mod policy;
 mod structured;
-pub mod headers;
 pub mod client_key;
 pub mod waiting;
 pub mod fields;
@@ -33,6 +33,7 @@ pub use algorithm::{Emission, Resolved};
 pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
 pub use policy::{Layer, Policy, PolicyBuilder};
+pub use request::{Key, Request};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {

@@ -6,6 +6,7 @@ use super::params::{LIMIT, Params};
 use super::{Form, Plan, Resolved, quota};
 use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use crate::request::Request;
 use alloc::format;
 
 mod ring;
@@ -38,6 +39,15 @@ const MAX_LIMIT: u32 = 65_536;
 
 /// A key's allowed units, oldest first, no more than the limit.
 pub type Log = ring::Ring;
+
+/// What a charge put into a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries {
+    /// When, by the log's own clock.
+    pub clock: u64,
+    /// How many units.
+    pub count: u32,
+}
 
 /// Decides on a key's [`Log`].
 #[derive(Clone, Copy, Debug)]
@@ -102,22 +112,31 @@ impl SlidingLog {
         decision
     }
 
-    /// Charges as much of `cost` as there is room for, by a `step` that is told how much, and whether to charge. The
-    /// decision is a peek's, unless the charge was refused.
+    /// Decides `request` by a `step` that is given how much, and whether to charge: the decision, and the units that were
+    /// charged. A log delays nothing, so it is within any delay.
     #[inline]
-    pub fn fill(cost: u32, mut step: impl FnMut(u32, bool) -> Decision) -> Decision {
-        let most = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
-        let charged = step(cost.min(most), true);
-        if charged.is_allowed() { step(0, false) } else { charged }
+    pub fn decide(request: &Request<'_>, mut step: impl FnMut(u32, bool) -> Decision) -> (Decision, u32) {
+        let cost = if request.is_charge() {
+            let room = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
+            request.units().min(room)
+        } else {
+            request.units()
+        };
+        let decided = step(cost, true);
+        if !decided.is_allowed() {
+            return (decided, 0);
+        }
+        // A charge is answered by a peek.
+        (if request.is_charge() { step(0, false) } else { decided }, cost)
     }
 
-    /// Takes `cost` units charged at `clock`, the log's own, back out of it; unless others were charged since, at a
-    /// later instant: then they stay. Which units of one instant go makes no difference.
+    /// Takes a charge back out of a log; unless others were charged since, at a later instant: then it stays. Which units
+    /// of one instant go makes no difference.
     #[inline]
-    pub fn refund(log: &mut Log, clock: u64, cost: u32) {
-        let oldest = log.len().checked_sub(cost as usize);
+    pub fn refund(log: &mut Log, Entries { clock, count }: Entries) {
+        let oldest = log.len().checked_sub(count as usize);
         if oldest.is_some_and(|oldest| log.get(oldest) == Some(clock)) && log.newest() == Some(clock) {
-            log.retreat(cost as usize);
+            log.retreat(count as usize);
         }
     }
 
@@ -156,7 +175,7 @@ mod tests {
             (&[], 7, 1, 0),
         ] {
             let mut log = charged(instants);
-            SlidingLog::refund(&mut log, clock, cost);
+            SlidingLog::refund(&mut log, Entries { clock, count: cost });
             assert_eq!(log.len(), left, "{instants:?} less {cost} of {clock}");
         }
     }

@@ -31,6 +31,7 @@ impl Decision {
             reset_after_ns: self.reset_after_ns.max(other.reset_after_ns),
             delay_ns: self.delay_ns.max(other.delay_ns),
             outcome: self.outcome.gravest(other.outcome),
+            notes: self.notes | other.notes,
             ..tightest
         }
     }
@@ -39,6 +40,13 @@ impl Decision {
     /// what remains and when it is reset are the peek's.
     #[inline]
     pub fn refused_by(self, refused: &Self) -> Self {
-        Self { outcome: refused.outcome, retry_after_ns: refused.retry_after_ns, delay_ns: 0, ..self }
+        let Self { outcome, retry_after_ns, notes, .. } = *refused;
+        Self { outcome, retry_after_ns, delay_ns: 0, notes, ..self }
+    }
+
+    /// This refusal within a delay, which says the delay that the request would be given when the policy admits it.
+    #[inline]
+    pub fn delayed_by(self, delay_ns: u64) -> Self {
+        Self { delay_ns, ..self }
     }
 }

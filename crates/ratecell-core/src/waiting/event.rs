@@ -78,17 +78,17 @@ pub enum Answer {
 
 impl Answer {
     /// A decision as an answer: of one request within `within_ns` (`None`: without such a limit), which is
-    /// the ask's `by` less `now`. `no_place` says that the full table denied, not the policy.
+    /// the ask's `by` less `now`.
     ///
     /// A refusal's `retry_after_ns` is that of the same request within the same delay, and its `delay_ns` the
     /// delay that it would be given when the policy alone admits it. The answer has the policy's own wait,
     /// without the time by which that delay is too long.
     #[must_use]
-    pub fn of(decision: &Decision, within_ns: Option<u64>, no_place: bool) -> Self {
+    pub fn of(decision: &Decision, within_ns: Option<u64>) -> Self {
         let delay_ns = decision.delay_ns();
         match decision.outcome() {
             Outcome::Allowed => Self::Charged { delay_ns },
-            Outcome::Denied if no_place => {
+            Outcome::Denied if decision.is_without_place() => {
                 let retry = decision.retry_after_ns();
                 Self::NoPlace { retry_ns: (retry != Decision::NEVER).then_some(retry) }
             }

@@ -46,16 +46,19 @@ fn the_pace_of_a_policy() {
 fn a_decision_as_an_answer() {
     let decision = |outcome, retry, delay| Decision::new(outcome, 5, 0, retry, retry, delay, 0);
     let allowed = decision(Outcome::Allowed, 0, 7);
-    assert_eq!(Answer::of(&allowed, Some(7), false), Answer::Charged { delay_ns: 7 });
+    assert_eq!(Answer::of(&allowed, Some(7)), Answer::Charged { delay_ns: 7 });
     let denied = decision(Outcome::Denied, 100, 30);
-    assert_eq!(Answer::of(&denied, None, false), Answer::Denied { retry_ns: 100, delay_ns: 30 });
-    assert_eq!(Answer::of(&denied, Some(40), false), Answer::Denied { retry_ns: 100, delay_ns: 30 });
-    assert_eq!(Answer::of(&denied, Some(20), false), Answer::Denied { retry_ns: 90, delay_ns: 30 });
-    assert_eq!(Answer::of(&denied, Some(20), true), Answer::NoPlace { retry_ns: Some(100) });
+    assert_eq!(Answer::of(&denied, None), Answer::Denied { retry_ns: 100, delay_ns: 30 });
+    assert_eq!(Answer::of(&denied, Some(40)), Answer::Denied { retry_ns: 100, delay_ns: 30 });
+    assert_eq!(Answer::of(&denied, Some(20)), Answer::Denied { retry_ns: 90, delay_ns: 30 });
+    assert_eq!(
+        Answer::of(&denied.with_notes(Decision::NO_PLACE), Some(20)),
+        Answer::NoPlace { retry_ns: Some(100) }
+    );
     let unknown = decision(Outcome::Denied, Decision::NEVER, 0);
-    assert_eq!(Answer::of(&unknown, None, true), Answer::NoPlace { retry_ns: None });
+    assert_eq!(Answer::of(&unknown.with_notes(Decision::NO_PLACE), None), Answer::NoPlace { retry_ns: None });
     let alone = decision(Outcome::Never, Decision::NEVER, 30);
-    assert_eq!(Answer::of(&alone, Some(20), false), Answer::Denied { retry_ns: 0, delay_ns: 30 });
-    assert_eq!(Answer::of(&decision(Outcome::Never, Decision::NEVER, 0), None, false), Answer::Never);
-    assert_eq!(Answer::of(&Decision::clock_range(5), None, false), Answer::ClockRange);
+    assert_eq!(Answer::of(&alone, Some(20)), Answer::Denied { retry_ns: 0, delay_ns: 30 });
+    assert_eq!(Answer::of(&decision(Outcome::Never, Decision::NEVER, 0), None), Answer::Never);
+    assert_eq!(Answer::of(&Decision::clock_range(5), None), Answer::ClockRange);
 }

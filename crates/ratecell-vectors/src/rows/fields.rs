@@ -140,7 +140,7 @@ impl Response {
     ) -> Result<Vec<(String, String)>> {
         let style = Style::from_name(&self.style).with_context(|| format!("no style: {}", self.style))?;
         let answer = |((layers, label), row): (_, &DecisionRow)| {
-            Ok(Answer::new(layers, label, row.decision()?, row.next_ns))
+            Ok(Answer::new(layers, label, row.decision()?.with_next(row.next_ns.unwrap_or(0))))
         };
         let answers = policies.zip(&self.decisions).map(answer).collect::<Result<Vec<_>>>()?;
         let fields = Fields::new(style, &answers, self.now_unix_ns);

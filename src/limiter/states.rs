@@ -1,0 +1,194 @@
+//! A layer of a policy with what holds its keys' states: a table, or one state for everything.
+
+use core::ops::Deref;
+
+use super::layers::{Inquiry, Layer, Refund};
+use crate::table::{Sought, Verdict};
+use ratecell_core::algorithm::{Algorithm, Entries, Kernel, SlidingLog};
+use ratecell_core::{Decision, Request, with_kernel};
+
+/// What holds a layer's words.
+pub(super) trait Words {
+    /// Decides `request` at `now` on the word of the key of hash `h`, and charges it if it is allowed.
+    fn charge<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+        sought: Sought,
+    ) -> Verdict<'_>;
+
+    /// The decision of a request that had this verdict.
+    fn report<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        verdict: &Verdict<'_>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Decision;
+
+    /// Decides, and writes nothing.
+    fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, request: &Request<'_>) -> Decision;
+
+    /// Makes a key as if never seen; says whether there was anything to forget.
+    fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool;
+}
+
+/// What holds a layer's logs.
+pub(super) trait Logs {
+    /// Decides `request` at `now`, and charges it if it is allowed; what was charged, if it can be taken back.
+    fn charge(
+        &self,
+        log: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>);
+
+    /// Decides so many units, and writes nothing.
+    fn peek(&self, log: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision;
+
+    /// Takes a charge back.
+    fn refund(&self, h: u64, entries: Entries);
+
+    /// Makes a key as if never seen; says whether there was anything to forget.
+    fn forget(&self, h: u64) -> bool;
+}
+
+/// A layer's algorithm, and its states.
+#[derive(Debug)]
+pub(super) enum States<W, L> {
+    Words(Kernel, W),
+    Logs(SlidingLog, L),
+}
+
+impl<W: Words, L: Logs> States<W, L> {
+    pub(super) fn decide(&self, h: u64, now: u64, request: &Request<'_>, sought: Sought) -> Decision {
+        match self {
+            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
+                words.report(algorithm, &words.charge(algorithm, h, now, request, sought), now, request)
+            }),
+            Self::Logs(log, logs) => logs.charge(log, h, now, request).0,
+        }
+    }
+
+    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
+        match self {
+            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => words.forget(algorithm, h, now)),
+            Self::Logs(_, logs) => logs.forget(h),
+        }
+    }
+}
+
+/// What takes a layer's charge back.
+#[derive(Debug)]
+pub(super) enum Receipt<'l, L> {
+    Word(Verdict<'l>),
+    Log(&'l L, u64, Entries),
+    /// It stays.
+    Kept,
+}
+
+impl<L: Logs> Refund for Receipt<'_, L> {
+    fn refund(self) {
+        match self {
+            Self::Word(verdict) => verdict.refund(),
+            Self::Log(logs, h, entries) => logs.refund(h, entries),
+            Self::Kept => {}
+        }
+    }
+}
+
+impl<W: Words, L: Logs> Layer for States<W, L> {
+    type Receipt<'l>
+        = Receipt<'l, L>
+    where
+        Self: 'l;
+
+    fn peek(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        match self {
+            Self::Words(kernel, words) => {
+                with_kernel!(kernel, algorithm => words.peek(algorithm, h, now, request))
+            }
+            Self::Logs(log, logs) => {
+                let cost = if request.is_charge() { 0 } else { request.units() };
+                logs.peek(log, h, now, cost)
+            }
+        }
+    }
+
+    fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
+        match self {
+            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
+                let verdict = words.charge(algorithm, h, now, request, Sought::NotYet);
+                (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict))
+            }),
+            Self::Logs(log, logs) => {
+                let (decision, entries) = logs.charge(log, h, now, request);
+                (decision, entries.map_or(Receipt::Kept, |entries| Receipt::Log(logs, h, entries)))
+            }
+        }
+    }
+}
+
+/// The layers of a limiter. One alone, as most have, stands in the limiter itself.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a pointer less to follow, in every check")]
+pub(super) enum Layers<W, L> {
+    One(States<W, L>),
+    Several(Box<[States<W, L>]>),
+}
+
+impl<W, L> FromIterator<States<W, L>> for Layers<W, L> {
+    fn from_iter<I: IntoIterator<Item = States<W, L>>>(layers: I) -> Self {
+        let mut layers: Vec<_> = layers.into_iter().collect();
+        match (layers.pop(), layers.is_empty()) {
+            (Some(layer), true) => Self::One(layer),
+            (last, _) => {
+                layers.extend(last);
+                Self::Several(layers.into_boxed_slice())
+            }
+        }
+    }
+}
+
+impl<W, L> Deref for Layers<W, L> {
+    type Target = [States<W, L>];
+
+    #[inline]
+    fn deref(&self) -> &[States<W, L>] {
+        match self {
+            Self::One(layer) => core::slice::from_ref(layer),
+            Self::Several(layers) => layers,
+        }
+    }
+}
+
+impl<W: Words, L: Logs> Layers<W, L> {
+    /// Decides `cost` units, and charges them if they are allowed.
+    #[inline(never)]
+    pub(super) fn decide_cost(&self, h: u64, now: u64, cost: u32, sought: Sought) -> Decision {
+        self.decide(h, now, &Request::default().cost(cost), sought)
+    }
+
+    /// Decides a request that is not plain, out of the way of those that are.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        self.decide(h, now, request, Sought::NotYet)
+    }
+
+    fn decide(&self, h: u64, now: u64, request: &Request<'_>, sought: Sought) -> Decision {
+        let inquiry = Inquiry { layers: self, h, now, request: *request };
+        inquiry.with_next(match self {
+            Self::One(layer) => layer.decide(h, now, request, sought),
+            Self::Several(_) => inquiry.decide(),
+        })
+    }
+
+    /// Makes a key as if never seen; says whether there was anything to forget.
+    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
+        self.iter().fold(false, |held, layer| layer.forget(h, now) | held)
+    }
+}
