@@ -109,6 +109,11 @@ static void arrive(struct driver *driver, uint64_t now_ns, uint64_t id, uint32_t
     drive(driver, arrival(now_ns, id, driver->key, cost, by_ns));
 }
 
+/* Another takes units beside the line, if they are there. */
+static void take(const struct driver *driver, uint32_t cost, uint64_t now_ns) {
+    CHECK(ratecell_limiter_check_at(driver->limiter, driver->key, strlen(driver->key), cost, now_ns, NULL) >= 0);
+}
+
 static struct driver driver_of(const char *policy) {
     struct driver driver = { 0 };
     ratecell_waiting_parameters parameters = RATECELL_WAITING_PARAMETERS_INIT;
@@ -128,7 +133,7 @@ static void end_driver(struct driver *driver) {
 static void none_passes_the_first(void) {
     struct driver driver = driver_of("10/s burst=10");
     check_case("a large cost and newcomers");
-    ratecell_limiter_check_at(driver.limiter, "key", 3, 10, 0, NULL);
+    take(&driver, 10, 0);
     arrive(&driver, 0, 1, 10, NONE);
     CHECK_U64(driver.next_ns, SECOND);
     CHECK_U64(driver.asks, 1);
@@ -157,10 +162,10 @@ static void none_passes_the_first(void) {
 static void a_beaten_first_pauses(void) {
     struct driver driver = driver_of("1000000/s burst=1");
     check_case("others take the units");
-    ratecell_limiter_check_at(driver.limiter, "key", 3, 1, 0, NULL);
+    take(&driver, 1, 0);
     arrive(&driver, 0, 1, 1, 100 * MS);
     while (driver.finished_count == 0) {
-        ratecell_limiter_check_at(driver.limiter, "key", 3, 1, driver.next_ns, NULL);
+        take(&driver, 1, driver.next_ns);
         drive(&driver, event(RATECELL_WAIT_TIMER, driver.next_ns, 0));
     }
     /* 100,000 units were there; a first asks once in min_pause_ns. */
