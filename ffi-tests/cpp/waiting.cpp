@@ -7,7 +7,6 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using ratecell::Decision;
 using ratecell::Limiter;
 using ratecell::Waiting;
 
@@ -61,13 +60,21 @@ public:
 
 private:
     void answer(std::uint64_t now_ns, const ratecell_wait_action &ask) {
-        const auto within =
-            ask.by_ns == UINT64_MAX ? std::chrono::nanoseconds::max() : std::chrono::nanoseconds(ask.by_ns - now_ns);
-        const Decision decision =
-            limiter_.check_within_at("k", costs_[ask.id], within, std::chrono::nanoseconds(now_ns));
+        ratecell_request request{};
+        request.key = "k";
+        request.key_len = 1;
+        request.cost = costs_[ask.id];
+        request.now_ns = now_ns;
+        request.flags = RATECELL_AT;
+        if (ask.by_ns != UINT64_MAX) {
+            request.max_delay_ns = ask.by_ns - now_ns;
+            request.flags |= RATECELL_WITHIN;
+        }
+        ratecell_decision decision;
+        CHECK(ratecell_limiter_decide(limiter_.get(), &request, &decision) >= 0);
         ratecell_wait_event answer = event_of(RATECELL_WAIT_ANSWER, now_ns, ask.id);
         answer.by_ns = ask.by_ns;
-        answer.decision = &decision.raw();
+        answer.decision = &decision;
         asks++;
         hand_in(answer);
     }

@@ -241,6 +241,8 @@ fn decision(step: Step) -> ratecell_decision {
         delay_ns: delay.into(),
         outcome: outcome.into(),
         layer: 0,
-        reserved: [0; 2],
+        next_ns: 0,
+        given_back: 0,
+        notes: 0,
     }
 }
