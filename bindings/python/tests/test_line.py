@@ -242,7 +242,7 @@ def test_a_waiter_of_a_loop_that_is_gone_holds_up_nobody() -> None:
     limiter.forget("k")
     # It is first, and has not its turn: whoever is behind it gives up in time.
     assert not limiter.wait("k", timeout=0.001)
-    task.get_coro().close()  # type: ignore[union-attr]
+    task.get_coro().close()
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     assert waiting(limiter) == 0
     assert limiter.wait("k", timeout=0)

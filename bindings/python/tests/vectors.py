@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ class Replay:
         _, first = next(lines)
         header = json.loads(first)
         kind = header["kind"]
-        judge = {"grammar": grammar, "waiting": self.trace}.get(kind, self.line)
+        judges: dict[str, Callable[[Any], str | None]] = {"grammar": grammar, "waiting": self.trace}
+        judge = judges.get(kind, self.line)
         if header["ratecell_vectors"] != (version := 3 if kind in ("grammar", "waiting") else 1):
             raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:

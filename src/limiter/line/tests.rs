@@ -108,7 +108,7 @@ fn whoever_leaves_before_its_turn_is_not_charged() {
     let (limiter, mut line) = world("10/h burst=10");
     let first = line.arrive(0, b"k", 10, None);
     line.leave(0, first);
-    assert_eq!(limiter.peek_at("k", 0).remaining(), 10);
+    assert_eq!(limiter.check_at("k", 0, 0).remaining(), 10);
     let second = line.arrive(0, b"k", 10, Some(0));
     assert_eq!(end(line.turn(&limiter, 0, second)).outcome, WaitOutcome::Go);
     assert_eq!((line.asks(), line.len()), (1, 0));

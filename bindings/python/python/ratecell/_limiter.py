@@ -56,16 +56,16 @@ class Limiter(_native.Limiter):
         """Waits until `cost` units of `key` are allowed, and charges them; other threads run meanwhile.
 
         Sleeps as long as the decisions say, which is exact. Under a leaky_queue it takes its place in the
-        queue as soon as there is one from which it goes in time, and returns when it has its turn: the `delay`
-        of the decision has been slept. A cost of 0 returns what a peek sees.
+        queue as soon as there is one from which it goes in time, and returns when it has its turn: the
+        `delay` of the decision has been slept. A cost of 0 returns what a peek sees.
 
         Threads and tasks that wait for the same key of one limiter go in the order in which they came,
         whatever their costs and timeouts: only the first of them asks, and nobody who comes later takes what
         it waits for. `check`, other processes and other limiters do not stand in line.
 
-        Where `timeout` seconds are not enough, as long as those in front stay, the denial is returned at once,
-        without sleeping; so look at what is returned where there is a timeout. A timeout of 0 is one try, if
-        nobody stands in line. Without a timeout, what can never be allowed raises ValueError, and
+        Where `timeout` seconds are not enough, as long as those in front stay, the denial is returned at
+        once, without sleeping; so look at what is returned where there is a timeout. A timeout of 0 is one
+        try, if nobody stands in line. Without a timeout, what can never be allowed raises ValueError, and
         TooManyWaiting is raised where 1000 wait for the key, or 100,000 for all keys; with one, both are
         denials. The `retry_after` of a denial is None where it is not known.
         """
