@@ -146,22 +146,30 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
         loop {
             let id = match &this.state {
                 State::Waiting { id, .. } => Some(*id),
-                _ => None,
+                State::New => None,
+                State::Ended => {
+                    let outcome = WaitOutcome::Cancelled;
+                    return Poll::Ready(Err(AcquireError { outcome, after: None, decision: None }));
+                }
             };
-            let (id, turn, now_ns) = waits.with(limiter, |awaited, now_ns| {
+            // The caller's code runs outside of the lock: what gives the key, and what drops a waker, which may drop
+            // the last of a task that waits here, too.
+            let key = this.key.as_ref();
+            let (id, turn, now_ns, waker) = waits.with(limiter, |awaited, now_ns| {
                 let id = id.unwrap_or_else(|| {
                     let within_ns =
                         this.within.map(|within| u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
                     let deadline = within_ns.map(|within_ns| now_ns.saturating_add(within_ns));
-                    awaited.line.arrive(now_ns, this.key.as_ref(), this.cost, deadline)
+                    awaited.line.arrive(now_ns, key, this.cost, deadline)
                 });
                 let turn = awaited.line.turn(limiter, now_ns, id);
-                match turn {
+                let waker = match turn {
                     Turn::Sleep { .. } => awaited.wakers.insert(id, context.waker().clone()),
                     Turn::End(_) => awaited.wakers.remove(&id),
                 };
-                (id, turn, now_ns)
+                (id, turn, now_ns, waker)
             });
+            drop(waker);
             let until = match turn {
                 Turn::End(end) => {
                     this.state = State::Ended;
@@ -169,7 +177,7 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                 }
                 Turn::Sleep { until } => until,
             };
-            if let State::New | State::Ended = this.state {
+            if let State::New = this.state {
                 this.state = State::Waiting { id, timer: None };
             }
             let State::Waiting { timer, .. } = &mut this.state else { return Poll::Pending };

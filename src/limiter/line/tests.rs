@@ -1,6 +1,7 @@
 //! A line at instants that are made up.
 
 use super::*;
+use crate::table::WhenFull;
 use ratecell_core::Policy;
 
 const MS: u64 = 1_000_000;
@@ -112,4 +113,41 @@ fn whoever_leaves_before_its_turn_is_not_charged() {
     let second = line.arrive(0, b"k", 10, Some(0));
     assert_eq!(end(line.turn(&limiter, 0, second)).outcome, WaitOutcome::Go);
     assert_eq!((line.asks(), line.len()), (1, 0));
+}
+
+/// Under a queue a waiter that goes in time is charged at once and held; one that goes 1 ns late is refused at once.
+#[test]
+fn a_queue_holds_or_refuses_at_once() {
+    let (limiter, mut line) = world("leaky_queue 10/s queue=5");
+    for (deadline, expected) in
+        [(None, Some(0)), (None, Some(100)), (Some(200 * MS), Some(200)), (Some(300 * MS - 1), None)]
+    {
+        let waiter = line.arrive(0, b"k", 1, deadline);
+        match (line.turn(&limiter, 0, waiter), expected) {
+            (Turn::Sleep { until }, Some(ms)) => assert_eq!(until, Some(ms * MS)),
+            (Turn::End(end), Some(0)) => assert_eq!(end.outcome, WaitOutcome::Go),
+            (Turn::End(end), None) => assert_eq!((end.outcome, end.at), (WaitOutcome::Late, Some(300 * MS))),
+            (turn, _) => panic!("{turn:?}"),
+        }
+    }
+    assert_eq!((line.asks(), line.len()), (4, 2));
+    for (waiter, now) in [(2, 100 * MS), (3, 200 * MS)] {
+        assert_eq!(end(line.turn(&limiter, now, waiter)).outcome, WaitOutcome::Go);
+    }
+    assert_eq!(line.asks(), 4);
+}
+
+/// The table's refusal is not the policy's: the first asks again when a place may come free.
+#[test]
+fn a_full_table_is_asked_again() {
+    let policy: Policy = "1/h".parse().expect("a policy");
+    let builder = Limiter::builder(policy).max_keys(1).when_full(WhenFull::Deny);
+    let limiter = builder.build().expect("a limiter");
+    let mut line = Line::new(Parameters { max_pause_ns: u64::MAX, ..Parameters::default() });
+    let full = (0..10_000_u32).find(|key| limiter.check_at(key.to_le_bytes(), 1, 0).is_without_place());
+    let key = full.expect("a table of one key is full").to_le_bytes();
+    let waiter = line.arrive(0, &key, 1, None);
+    let until = until(line.turn(&limiter, 0, waiter)).expect("it asks again");
+    assert!((1..=3600 * 1000 * MS).contains(&until), "until {until}");
+    assert_eq!(end(line.turn(&limiter, until, waiter)).outcome, WaitOutcome::Go);
 }
