@@ -14,9 +14,9 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 15] = [
+    const SOURCES: [&str; 16] = [
         "version", "status", "flags", "config", "request", "decision", "limiter", "check", "batch", "joint",
-        "shared", "stats", "policy", "fields", "clients",
+        "shared", "stats", "policy", "fields", "clients", "waiting",
     ];
 
     pub(crate) fn compare() {

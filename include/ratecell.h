@@ -59,6 +59,10 @@
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
 
+/** What a ratecell_waiting_parameters begins with: its size, and the default of each field. */
+#define RATECELL_WAITING_PARAMETERS_INIT \
+  { sizeof(ratecell_waiting_parameters), 1000, 100000, 1000000, 10000000000u, 100000000, NULL, 0, 0, 0 }
+
 
 /**
  * At now_ns, instead of now by the limiter's clock. Of a ratecell_request and of ratecell_limiter_stats.
@@ -391,6 +395,128 @@ typedef int32_t ratecell_client_kind;
 #endif // __cplusplus
 
 /**
+ * The kinds of a ratecell_wait_event.
+ */
+enum ratecell_wait_event_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * A new waiter: id, key, cost and by_ns. Its id is of no other that stands.
+   */
+  RATECELL_WAIT_ARRIVE = 1,
+  /**
+   * The limiter's decision on the last RATECELL_WAIT_ASK: id, decision, and by_ns as the action had it.
+   */
+  RATECELL_WAIT_ANSWER = 2,
+  /**
+   * Some time has passed. Too early and too late are both allowed.
+   */
+  RATECELL_WAIT_TIMER = 3,
+  /**
+   * The waiter id gives up. Of one that is finished already nothing happens.
+   */
+  RATECELL_WAIT_CANCEL = 4,
+  /**
+   * This process gave units of the key back, or forgot it.
+   */
+  RATECELL_WAIT_CHANGED = 5,
+  /**
+   * This process has another policy: parameters, of which limiter, capacity and pace count.
+   */
+  RATECELL_WAIT_POLICY = 6,
+  /**
+   * The limiter is to be ended: all waiters are finished.
+   */
+  RATECELL_WAIT_CLOSE = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_wait_event_kind ratecell_wait_event_kind;
+#else
+typedef uint32_t ratecell_wait_event_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * The kinds of a ratecell_wait_action.
+ */
+enum ratecell_wait_action_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Ask the limiter for the waiter's cost with RATECELL_AT, at the event's now_ns, and RATECELL_WITHIN, of
+   * by_ns - now_ns; without RATECELL_WITHIN if by_ns is UINT64_MAX. Hand its decision in as a RATECELL_WAIT_ANSWER of
+   * the same now_ns.
+   */
+  RATECELL_WAIT_ASK = 1,
+  /**
+   * The end of this waiter, with its outcome: nothing more is said of it.
+   */
+  RATECELL_WAIT_FINISH = 2,
+  /**
+   * The waiter was charged and does not go: give its units back, where the policy can.
+   */
+  RATECELL_WAIT_GIVE_BACK = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_wait_action_kind ratecell_wait_action_kind;
+#else
+typedef uint32_t ratecell_wait_action_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * How a waiter ends. Nothing but RATECELL_WAIT_GO is charged, and one that was held when it ended, as far as its
+ * units were not given back.
+ */
+enum ratecell_wait_outcome
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It goes.
+   */
+  RATECELL_WAIT_GO = 0,
+  /**
+   * It cannot go by its deadline; at_ns is an instant before which it could not, UINT64_MAX where none is known.
+   */
+  RATECELL_WAIT_LATE = 1,
+  /**
+   * Its cost is above the capacity.
+   */
+  RATECELL_WAIT_NEVER = 2,
+  /**
+   * The clock is past the range of the policy's state.
+   */
+  RATECELL_WAIT_CLOCK_RANGE = 3,
+  /**
+   * Too many wait already.
+   */
+  RATECELL_WAIT_BUSY = 4,
+  /**
+   * It gave up.
+   */
+  RATECELL_WAIT_CANCELLED = 5,
+  /**
+   * The limiter is to be ended.
+   */
+  RATECELL_WAIT_CLOSED = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_wait_outcome ratecell_wait_outcome;
+#else
+typedef uint32_t ratecell_wait_outcome;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * What knows the clients of requests: a width, and the proxies that are trusted to name them.
  */
 typedef struct ratecell_clients ratecell_clients;
@@ -404,6 +530,12 @@ typedef struct ratecell_limiter ratecell_limiter;
  * A reservation; no function of this version makes one.
  */
 typedef struct ratecell_reservation ratecell_reservation;
+
+/**
+ * A machine that says when to ask a limiter again, and which waiter is first. It has no clock, no thread and no
+ * lock, and calls no limiter: its driver does, which is the caller.
+ */
+typedef struct ratecell_waiting ratecell_waiting;
 
 /**
  * The zone of a policy whose windows are the caller's days; no function of this version makes one.
@@ -729,6 +861,125 @@ typedef struct ratecell_line {
    */
   size_t value_len;
 } ratecell_line;
+
+/**
+ * How a machine waits. Begin with RATECELL_WAITING_PARAMETERS_INIT, which has the defaults.
+ *
+ * Later versions may append fields, of which 0 is the default; sizes are read as those of ratecell_config.
+ */
+typedef struct ratecell_waiting_parameters {
+  /**
+   * sizeof(ratecell_waiting_parameters), which RATECELL_WAITING_PARAMETERS_INIT sets.
+   */
+  size_t size;
+  /**
+   * The most waiters of one key, those that are held included; 1000. With 0 nobody waits: each is one try.
+   */
+  uint64_t max_waiting;
+  /**
+   * The most waiters of all keys; 100,000.
+   */
+  uint64_t max_total;
+  /**
+   * At least 1: between the asks of a first waiter whose units others have taken; 1 ms.
+   */
+  uint64_t min_pause_ns;
+  /**
+   * At least 1: after so long a first waiter asks again, however long it was to wait; 10 s.
+   */
+  uint64_t max_pause_ns;
+  /**
+   * At least 1: between asks while the table is full and does not say until when; 100 ms.
+   */
+  uint64_t full_pause_ns;
+  /**
+   * Whose policy has the three numbers below, which are then 0. NULL: they are given. It is read during the call
+   * and not kept.
+   */
+  const struct ratecell_limiter *limiter;
+  /**
+   * The largest cost that the policy admits; 0: not known.
+   */
+  uint64_t capacity;
+  /**
+   * One unit takes pace_num / pace_den nanoseconds. Policies of gcra, token_bucket, leaky_meter and leaky_queue
+   * have a pace, but for mode=interval; of several layers it is the least.
+   */
+  uint64_t pace_num;
+  /**
+   * 0: the policy has no pace.
+   */
+  uint64_t pace_den;
+} ratecell_waiting_parameters;
+
+/**
+ * Something that has happened: 64 bytes on 64-bit machines, the same in every version. What its kind does not
+ * name is not looked at.
+ */
+typedef struct ratecell_wait_event {
+  /**
+   * One of ratecell_wait_event_kind.
+   */
+  uint32_t kind;
+  /**
+   * Units. A waiter for 0 goes at once.
+   */
+  uint32_t cost;
+  /**
+   * When, by the limiter's own time. Of an answer, the instant of its request.
+   */
+  uint64_t now_ns;
+  /**
+   * The driver's name for a waiter.
+   */
+  uint64_t id;
+  /**
+   * The key's bytes; may be NULL if key_len is 0. They are copied.
+   */
+  const void *key;
+  /**
+   * How many.
+   */
+  size_t key_len;
+  /**
+   * The last instant at which the waiter may go; UINT64_MAX: there is none. now_ns is one try.
+   */
+  uint64_t by_ns;
+  /**
+   * What the limiter decided.
+   */
+  const struct ratecell_decision *decision;
+  /**
+   * The policy's.
+   */
+  const struct ratecell_waiting_parameters *parameters;
+} ratecell_wait_event;
+
+/**
+ * Something that the driver is to do: 32 bytes, the same in every version.
+ */
+typedef struct ratecell_wait_action {
+  /**
+   * One of ratecell_wait_action_kind.
+   */
+  uint32_t kind;
+  /**
+   * Of RATECELL_WAIT_FINISH one of ratecell_wait_outcome, otherwise 0.
+   */
+  uint32_t outcome;
+  /**
+   * The waiter.
+   */
+  uint64_t id;
+  /**
+   * Of RATECELL_WAIT_ASK the instant by which the request must be able to go, otherwise UINT64_MAX: any.
+   */
+  uint64_t by_ns;
+  /**
+   * Of RATECELL_WAIT_LATE, as there; otherwise UINT64_MAX.
+   */
+  uint64_t at_ns;
+} ratecell_wait_action;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1169,6 +1420,58 @@ int32_t ratecell_client_key(const struct ratecell_clients *clients,
  * Since: 0.1
  */
 void ratecell_clients_free(struct ratecell_clients *clients);
+
+/**
+ * Make a machine without waiters, for one limiter.
+ *
+ * Returns 0; *waiting is then to be ended by ratecell_waiting_free.
+ * Errors: RATECELL_EINVAL (parameters: a pause is 0, or capacity or pace is given beside limiter) and
+ * RATECELL_EALIGN (parameters, its limiter, waiting), RATECELL_ESIZE and RATECELL_E2BIG (parameters' size),
+ * RATECELL_EPANIC. *waiting is then as it was.
+ * NULL: parameters may be, for the defaults.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_waiting_new(const struct ratecell_waiting_parameters *parameters,
+                             struct ratecell_waiting **waiting);
+
+/**
+ * Take an event in, and write up to max of the actions that are to be performed, in their order.
+ *
+ * What does not fit max is handed out by the next call, before what follows from its own event. An ask that follows
+ * from an event is made at that event's now_ns, and its answer handed in with it. A now_ns before that of an earlier
+ * event counts as that one. *next_ns is the instant at which RATECELL_WAIT_TIMER is to be handed in; one that has
+ * passed means at once, UINT64_MAX that no event is due by time.
+ *
+ * Returns how many actions there were: as many of them as max are written, and the others are left.
+ * Errors: RATECELL_EINVAL (waiting, actions, event's kind, key, decision, parameters; an arrival whose id stands, an
+ * answer that was not asked for), RATECELL_EALIGN (waiting, event, actions, next_ns, event's pointers but key),
+ * RATECELL_ESIZE (max, event's key_len, parameters' size), RATECELL_E2BIG (parameters' size), RATECELL_EPANIC.
+ * Nothing has changed then.
+ * NULL: event may be, to take what is left; actions, if max is 0; next_ns, where it is not asked for.
+ * Threads: one at a time. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_waiting_event(struct ratecell_waiting *waiting,
+                               const struct ratecell_wait_event *event,
+                               struct ratecell_wait_action *actions,
+                               size_t max,
+                               uint64_t *next_ns);
+
+/**
+ * End a machine and give its memory back. Its waiters are gone; nothing is said of them.
+ *
+ * It must come from this library, not be ended yet, and no call on it be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: waiting may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_waiting_free(struct ratecell_waiting *waiting);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -806,6 +806,74 @@ private:
     std::unique_ptr<ratecell_clients, Free> handle_{};
 };
 
+/// When to ask a limiter again, and which waiter is first: a ratecell_waiting, with its driver's loop. Moved, not
+/// copied. It needs a lock around it where several threads use it.
+class Waiting {
+public:
+    /// An empty machine, whose answers are errors.
+    Waiting() noexcept = default;
+
+    /// Makes a machine without waiters. Errors: those of ratecell_waiting_new.
+    static Result<Waiting> make(
+        const ratecell_waiting_parameters &parameters = RATECELL_WAITING_PARAMETERS_INIT) noexcept {
+        ratecell_waiting *handle = nullptr;
+        const Status status = ratecell_waiting_new(&parameters, &handle);
+        if (!status.ok()) {
+            return status;
+        }
+        Waiting waiting;
+        waiting.handle_.reset(handle);
+        return waiting;
+    }
+
+    /// Makes a machine for a limiter, with the capacity and the pace of its policy. RATECELL_EINVAL of an empty one.
+    static Result<Waiting> make(const Limiter &limiter) noexcept {
+        if (limiter.get() == nullptr) {
+            return Status(RATECELL_EINVAL);
+        }
+        ratecell_waiting_parameters parameters = RATECELL_WAITING_PARAMETERS_INIT;
+        parameters.limiter = limiter.get();
+        return make(parameters);
+    }
+
+    /// Takes an event in, and calls perform(const ratecell_wait_action &) of each action, in order. It may hand in
+    /// the answer of an ask itself, by this function. Errors: those of ratecell_waiting_event; what follows from an
+    /// error of perform is its own affair.
+    template <class Perform>
+    Status event(const ratecell_wait_event &event, Perform &&perform) {
+        const ratecell_wait_event *given = &event;
+        for (;;) {
+            ratecell_wait_action action;
+            const std::int32_t count = ratecell_waiting_event(handle_.get(), given, &action, 1, &next_);
+            if (count <= 0) {
+                return count;
+            }
+            perform(static_cast<const ratecell_wait_action &>(action));
+            given = nullptr;
+        }
+    }
+
+    /// The instant at which RATECELL_WAIT_TIMER is to be handed in, by the limiter's own time; nullopt if no event
+    /// is due by time.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> next() const noexcept {
+        if (next_ == UINT64_MAX) {
+            return std::nullopt;
+        }
+        return detail::clamped(next_);
+    }
+
+    /// The machine as C has it, for its own functions; still owned.
+    [[nodiscard]] ratecell_waiting *get() const noexcept { return handle_.get(); }
+
+private:
+    struct Free {
+        void operator()(ratecell_waiting *handle) const noexcept { ratecell_waiting_free(handle); }
+    };
+
+    std::unique_ptr<ratecell_waiting, Free> handle_{};
+    std::uint64_t next_ = UINT64_MAX;
+};
+
 } // namespace ratecell
 
 #endif // RATECELL_HPP

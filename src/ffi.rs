@@ -53,6 +53,7 @@ mod stats;
 mod status;
 mod text;
 mod version;
+mod waiting;
 mod why;
 
 pub use batch::ratecell_limiter_decide_batch;
@@ -84,3 +85,8 @@ pub use shared::{
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::ratecell_version_number;
+pub use waiting::{
+    ratecell_wait_action, ratecell_wait_action_kind, ratecell_wait_event, ratecell_wait_event_kind,
+    ratecell_wait_outcome, ratecell_waiting, ratecell_waiting_event, ratecell_waiting_free,
+    ratecell_waiting_new, ratecell_waiting_parameters,
+};

@@ -71,9 +71,17 @@ pub use memory::{Memory, MemoryError};
 pub use ratecell_core::client_key;
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, builder, fields, waiting,
+    Resolved, Start, builder, fields,
 };
 pub use table::{Stats, WhenFull};
+
+/// When to ask a limiter again, and which waiter is first: what [`Limiter::acquire`] and the bindings wait by.
+pub mod waiting {
+    #[cfg(feature = "async")]
+    pub use crate::limiter::{Acquire, AcquireError};
+    pub use crate::limiter::{Line, Turn, WaitEnd};
+    pub use ratecell_core::waiting::*;
+}
 
 #[cfg(test)]
 mod tests;

@@ -10,10 +10,13 @@ use crate::table::{DEFAULT_MAX_KEYS, Extent, Secret, Sought, Stats, Table, WhenF
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Policy, Request};
 
+#[cfg(feature = "async")]
+mod acquire;
 mod batch;
 mod direct;
 pub(crate) mod joint;
 pub(crate) mod layers;
+mod line;
 #[cfg(not(ratecell_model))]
 mod reader;
 #[cfg(not(ratecell_model))]
@@ -21,8 +24,11 @@ mod shared;
 mod states;
 mod tables;
 
+#[cfg(feature = "async")]
+pub use acquire::{Acquire, AcquireError};
 pub use direct::DirectLimiter;
 pub use joint::Claim;
+pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
 pub use reader::Region;
 use states::Layers;
@@ -63,6 +69,9 @@ pub struct Limiter {
     layers: Layers<Table, LogTable>,
     clock: Clock,
     secret: Secret,
+    /// Those who wait for it.
+    #[cfg(feature = "async")]
+    waits: acquire::Waits,
 }
 
 /// A limiter under construction.
@@ -103,7 +112,14 @@ impl LimiterBuilder {
         let layers = policy.layers().iter();
         let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
         let layers = layers.collect::<Result<_, _>>()?;
-        Ok(Limiter { layers, policy, clock: Clock::new(), secret })
+        Ok(Limiter {
+            layers,
+            policy,
+            clock: Clock::new(),
+            secret,
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        })
     }
 }
 
@@ -222,7 +238,10 @@ impl Limiter {
     /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell
     /// shared under [`WhenFull::Share`] stays.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
-        self.layers.forget(self.hash(&Request::new(&key)), self.clock.now())
+        let held = self.layers.forget(self.hash(&Request::new(&key)), self.clock.now());
+        #[cfg(feature = "async")]
+        self.waits.changed(self, key.as_ref());
+        held
     }
 
     /// What the limiter holds now and what has happened to it.

@@ -106,5 +106,7 @@ func (l *Limiter) Forget(key string) bool {
 	if n == nil {
 		return false
 	}
-	return n.forget(key)
+	held := n.forget(key)
+	n.changed(key)
+	return held
 }

@@ -159,7 +159,7 @@ func (l *Limiter) Epoch() time.Time {
 // runtime makes a collection every two minutes at least.
 func (l *Limiter) Close() error {
 	if n := l.native.Swap(nil); n != nil {
-		close(n.closed)
+		n.closeLine()
 		l.table.leave()
 	}
 	return nil

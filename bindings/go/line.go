@@ -1,67 +1,150 @@
-//go:build cgo
-
 package ratecell
 
+/*
+#include "library.h"
+*/
+import "C"
+
 import (
-	"container/list"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// lines holds the callers of Wait who must sleep, in one line for each key. Only the first in a line asks for its
-// units, so that nobody behind it takes them, and one goroutine wakes for them.
-type lines struct {
-	standing atomic.Int64 // callers in all lines: while it is 0, nobody needs the mutex
+// line is those who wait for a limiter, with the machine that says who is to ask when. Its driver performs what the
+// machine says, under one lock: an ask takes no longer than a check, and no event comes between it and its answer.
+type line struct {
 	mutex    sync.Mutex
-	byKey    map[string]*list.List // lists of *place, none empty
+	machine  machine
+	waiters  map[uint64]*waiter // those who stand, by their ids
+	standing atomic.Int64       // how many: while it is 0, nobody needs the mutex to say that units came back
+	last     uint64             // id
+	asks     uint64             // how often the limiter was asked
+	actions  []waitAction       // of the event that is taken in; used again by the next
+	timer    *time.Timer        // nil if no event is due by time; it refers to the line's limiter
+	timerNs  uint64             // when it is due
 }
 
-// place is one caller's place in a line.
-type place struct {
-	key     string
-	turn    chan struct{} // closed when all before it have left
-	element *list.Element
+// waiter is one call of Wait. What it says of its end is written before done is closed.
+type waiter struct {
+	key      string
+	cost     uint32
+	id       uint64
+	done     chan struct{}
+	ended    bool
+	outcome  uint32
+	decision Decision      // the last answer
+	after    time.Duration // of one who is late: it could not have gone before so long a time; 0: not known
 }
 
-// occupied tells whether anyone waits for a key.
-func (l *lines) occupied(key string) bool {
-	if l.standing.Load() == 0 {
-		return false
+// arrive has somebody wait, until byNs at the longest. The line's mutex is held, here and below.
+func (n *native) arrive(nowNs uint64, key string, cost uint32, byNs uint64) *waiter {
+	l := &n.line
+	l.last++
+	w := &waiter{key: key, cost: cost, id: l.last}
+	if l.waiters == nil {
+		l.waiters = make(map[uint64]*waiter)
 	}
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.byKey[key] != nil
-}
-
-// join takes the last place in a key's line. Whoever joins must leave, whether or not its turn has come.
-func (l *lines) join(key string) *place {
-	p := &place{key: key, turn: make(chan struct{})}
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	line := l.byKey[key]
-	if line == nil {
-		if l.byKey == nil {
-			l.byKey = make(map[string]*list.List)
-		}
-		line = list.New()
-		l.byKey[key] = line
-		close(p.turn)
-	}
-	p.element = line.PushBack(p)
+	l.waiters[w.id] = w
 	l.standing.Add(1)
-	return p
+	event := waitEvent{kind: waitArrive, nowNs: nowNs, id: w.id, key: key, cost: cost, byNs: byNs}
+	if n.handIn(event) != nil {
+		l.end(w, waitAction{kind: waitFinish, outcome: waitClosed, atNs: noInstant}, nowNs)
+	}
+	if !w.ended {
+		w.done = make(chan struct{})
+	}
+	return w
 }
 
-func (l *lines) leave(p *place) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	line := l.byKey[p.key]
-	wasFirst := line.Front() == p.element
-	line.Remove(p.element)
-	if line.Len() == 0 {
-		delete(l.byKey, p.key)
-	} else if wasFirst {
-		close(line.Front().Value.(*place).turn)
+// handIn takes an event in and performs what follows from it, in its order.
+func (n *native) handIn(event waitEvent) error {
+	l := &n.line
+	var err error
+	l.actions, err = l.machine.event(event, l.actions[:0])
+	for i := 0; i < len(l.actions); i++ {
+		action := l.actions[i]
+		w := l.waiters[action.id]
+		switch action.kind {
+		case waitAsk:
+			var d C.ratecell_decision
+			n.ask(w.key, w.cost, event.nowNs, action.byNs, &d)
+			w.decision.set(C.int32_t(d.outcome), &d)
+			l.asks++
+			answer := waitEvent{kind: waitAnswer, nowNs: event.nowNs, id: w.id, byNs: action.byNs, decision: &d}
+			l.actions, _ = l.machine.event(answer, l.actions)
+		case waitFinish:
+			l.end(w, action, event.nowNs)
+		case waitGiveBack:
+			// No policy gives units back yet that were charged at the place of a queue: they stay charged.
+		}
 	}
+	return err
+}
+
+func (l *line) end(w *waiter, action waitAction, nowNs uint64) {
+	delete(l.waiters, w.id)
 	l.standing.Add(-1)
+	w.ended, w.outcome = true, action.outcome
+	if action.atNs != noInstant && action.atNs > nowNs {
+		w.after = duration(C.uint64_t(action.atNs - nowNs))
+	}
+	if w.done != nil {
+		close(w.done)
+	}
+}
+
+// arm has the machine's next timer event come at its time.
+func (n *native) arm(nowNs uint64) {
+	l := &n.line
+	next := l.machine.nextNs
+	switch {
+	case next == noInstant && l.timer != nil:
+		// It goes, for it refers to n, whose finalizer no cycle may keep from running.
+		l.timer.Stop()
+		l.timer = nil
+	case next == noInstant || l.timer != nil && next == l.timerNs:
+	default:
+		in := time.Duration(0)
+		if next > nowNs {
+			in = duration(C.uint64_t(next - nowNs))
+		}
+		if l.timer == nil {
+			l.timer = time.AfterFunc(in, n.wake)
+		} else {
+			l.timer.Reset(in)
+		}
+		l.timerNs = next
+	}
+}
+
+// wake is the timer's.
+func (n *native) wake() {
+	n.line.mutex.Lock()
+	defer n.line.mutex.Unlock()
+	n.line.timerNs = noInstant // it is not armed
+	n.happened(waitEvent{kind: waitTimer})
+}
+
+// happened takes in an event of now, and arms the timer.
+func (n *native) happened(event waitEvent) {
+	event.nowNs = n.now()
+	_ = n.handIn(event) // nothing follows from what the machine refuses
+	n.arm(event.nowNs)
+}
+
+// changed says that units of a key came back.
+func (n *native) changed(key string) {
+	if n.line.standing.Load() > 0 {
+		n.line.mutex.Lock()
+		defer n.line.mutex.Unlock()
+		n.happened(waitEvent{kind: waitChanged, key: key})
+	}
+}
+
+// closeLine ends all who wait, and whoever comes later.
+func (n *native) closeLine() {
+	n.line.mutex.Lock()
+	defer n.line.mutex.Unlock()
+	n.happened(waitEvent{kind: waitClose})
 }

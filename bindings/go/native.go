@@ -94,13 +94,16 @@ import (
 // way holds it by holding a pointer to it, and counts nothing.
 type native struct {
 	limiter *C.ratecell_limiter
-	closed  chan struct{} // closed by Close
-	lines   lines
+	line    line
 }
 
 func newNative(limiter *C.ratecell_limiter) *native {
-	n := &native{limiter: limiter, closed: make(chan struct{})}
-	runtime.SetFinalizer(n, func(n *native) { C.ratecell_limiter_free(n.limiter) })
+	n := &native{limiter: limiter}
+	n.line.machine = newMachine(limiter)
+	runtime.SetFinalizer(n, func(n *native) {
+		n.line.machine.free()
+		C.ratecell_limiter_free(n.limiter)
+	})
 	return n
 }
 

@@ -97,7 +97,8 @@ func TestCloseEndsWaits(t *testing.T) {
 	waitError(t, limiter.Wait(context.Background(), "k", 1), ErrClosed)
 }
 
-func TestWaitInAQueueTakesNoPlaceBeforeItGoes(t *testing.T) {
+// Who waits under a queue is admitted when it goes by its deadline, and has a place that others do not take.
+func TestWaitInAQueueHasAPlace(t *testing.T) {
 	limiter := newTest(t, "leaky_queue 1/h queue=5")
 	if err := limiter.Wait(context.Background(), "k", 1); err != nil {
 		t.Fatal(err)
@@ -105,16 +106,19 @@ func TestWaitInAQueueTakesNoPlaceBeforeItGoes(t *testing.T) {
 	soon, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	failed := waitError(t, limiter.Wait(soon, "k", 1), ErrWouldExceedDeadline)
-	if failed.Decision.Outcome != Denied || failed.Decision.RetryAfter < 59*time.Minute {
-		t.Errorf("the place in the queue: %+v", failed.Decision)
+	if failed.After < 59*time.Minute || limiter.Peek("k").Remaining != 5 {
+		t.Errorf("the place in the queue: %+v", failed)
 	}
 	err := asleep(limiter, "k", 1, func(cancel func()) {
 		standing(limiter, 1)
+		if d := limiter.Peek("k"); d.Remaining != 4 {
+			t.Errorf("it has no place: %+v", d)
+		}
 		cancel()
 	})
-	waitError(t, err, context.Canceled)
-	if d := limiter.Peek("k"); d.Remaining != 5 {
-		t.Errorf("a place is taken by who gave up: %+v", d)
+	// Units at a place of the queue are not given back: others have been told when to go.
+	if failed := waitError(t, err, context.Canceled); !failed.Decision.Allowed || limiter.Peek("k").Remaining != 4 {
+		t.Errorf("who gave up while it was held: %+v", failed.Decision)
 	}
 	fast := newTest(t, "leaky_queue 200/s queue=5")
 	started := fast.Now()
@@ -128,7 +132,7 @@ func TestWaitInAQueueTakesNoPlaceBeforeItGoes(t *testing.T) {
 	}
 }
 
-// Units that go one after another are charged when the first goes, and told of when the last does.
+// Units that go one after another: Wait returns when the last may go.
 func TestWaitForSeveralUnitsOfAQueue(t *testing.T) {
 	fast := newTest(t, "1000/s & leaky_queue 200/s queue=5")
 	started := fast.Now()
@@ -148,20 +152,11 @@ func TestWaitForSeveralUnitsOfAQueue(t *testing.T) {
 	if d := slow.Peek("k"); d.Remaining != 6 {
 		t.Errorf("a wait that failed took something: %+v", d)
 	}
-	err := asleep(slow, "k", 2, func(cancel func()) {
-		for slow.Peek("k").Remaining != 4 {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	})
-	if failed := waitError(t, err, context.Canceled); !failed.Decision.Allowed || slow.Peek("k").Remaining != 4 {
-		t.Errorf("between its first unit and its last: %+v", failed.Decision)
-	}
 }
 
 // standing returns when so many stand in the lines of a limiter.
 func standing(limiter *Limiter, n int64) {
-	for limiter.native.Load().lines.standing.Load() != n {
+	for limiter.native.Load().line.standing.Load() != n {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -176,6 +171,13 @@ func TestWaitBehindOthers(t *testing.T) {
 		defer cancelSoon()
 		waitError(t, limiter.Wait(soon, "k", 2), ErrWouldExceedDeadline)
 		waitError(t, limiter.Wait(soon, "k", 3), ErrNever)
+		// It could go in 30 minutes by itself, but not after the one before it.
+		later, cancelLater := context.WithTimeout(context.Background(), 80*time.Minute)
+		defer cancelLater()
+		failed := waitError(t, limiter.Wait(later, "k", 2), ErrWouldExceedDeadline)
+		if later.Err() != nil || failed.After < 89*time.Minute || failed.After > 90*time.Minute {
+			t.Errorf("behind another: %+v", failed)
+		}
 		if err := limiter.Wait(soon, "k", 0); err != nil {
 			t.Errorf("a cost of 0 waits: %v", err)
 		}
@@ -216,8 +218,8 @@ func TestCloseEndsWholeLines(t *testing.T) {
 	for i := 0; i < 2*waiters; i++ {
 		waitError(t, <-results, ErrClosed)
 	}
-	if len(n.lines.byKey) != 0 || n.lines.standing.Load() != 0 {
-		t.Errorf("%d lines are left", len(n.lines.byKey))
+	if len(n.line.waiters) != 0 || n.line.standing.Load() != 0 || n.line.timer != nil {
+		t.Errorf("%d waiters are left, the timer is %v", len(n.line.waiters), n.line.timer)
 	}
 }
 
@@ -271,7 +273,7 @@ func TestManyWaitersAreAllServed(t *testing.T) {
 	if took := limiter.Now() - started; took < (waiters-1)*2e6 {
 		t.Errorf("%d units after %d ns: more than the policy allows", waiters, took)
 	}
-	if lines := &limiter.native.Load().lines; len(lines.byKey) != 0 || lines.standing.Load() != 0 {
-		t.Errorf("%d lines are left", len(lines.byKey))
+	if line := &limiter.native.Load().line; len(line.waiters) != 0 || line.standing.Load() != 0 {
+		t.Errorf("%d waiters are left", len(line.waiters))
 	}
 }

@@ -76,9 +76,42 @@ FIELD(ratecell_line, value, 16, const void *);
 FIELD(ratecell_line, value_len, 24, size_t);
 
 SIZE(ratecell_client_kind, 4, 4);
+SIZE(ratecell_waiting_parameters, 80, 8);
+FIELD(ratecell_waiting_parameters, size, 0, size_t);
+FIELD(ratecell_waiting_parameters, max_waiting, 8, uint64_t);
+FIELD(ratecell_waiting_parameters, max_total, 16, uint64_t);
+FIELD(ratecell_waiting_parameters, min_pause_ns, 24, uint64_t);
+FIELD(ratecell_waiting_parameters, max_pause_ns, 32, uint64_t);
+FIELD(ratecell_waiting_parameters, full_pause_ns, 40, uint64_t);
+FIELD(ratecell_waiting_parameters, limiter, 48, const ratecell_limiter *);
+FIELD(ratecell_waiting_parameters, capacity, 56, uint64_t);
+FIELD(ratecell_waiting_parameters, pace_num, 64, uint64_t);
+FIELD(ratecell_waiting_parameters, pace_den, 72, uint64_t);
+
+SIZE(ratecell_wait_event, 64, 8);
+FIELD(ratecell_wait_event, kind, 0, uint32_t);
+FIELD(ratecell_wait_event, cost, 4, uint32_t);
+FIELD(ratecell_wait_event, now_ns, 8, uint64_t);
+FIELD(ratecell_wait_event, id, 16, uint64_t);
+FIELD(ratecell_wait_event, key, 24, const void *);
+FIELD(ratecell_wait_event, key_len, 32, size_t);
+FIELD(ratecell_wait_event, by_ns, 40, uint64_t);
+FIELD(ratecell_wait_event, decision, 48, const ratecell_decision *);
+FIELD(ratecell_wait_event, parameters, 56, const ratecell_waiting_parameters *);
+
+SIZE(ratecell_wait_action, 32, 8);
+FIELD(ratecell_wait_action, kind, 0, uint32_t);
+FIELD(ratecell_wait_action, outcome, 4, uint32_t);
+FIELD(ratecell_wait_action, id, 8, uint64_t);
+FIELD(ratecell_wait_action, by_ns, 16, uint64_t);
+FIELD(ratecell_wait_action, at_ns, 24, uint64_t);
+
 SIZE(ratecell_status, 4, 4);
 SIZE(ratecell_when_full, 4, 4);
 SIZE(ratecell_header, 4, 4);
+SIZE(ratecell_wait_event_kind, 4, 4);
+SIZE(ratecell_wait_action_kind, 4, 4);
+SIZE(ratecell_wait_outcome, 4, 4);
 
 VALUE(RATECELL_ALLOWED, 0);
 VALUE(RATECELL_DENIED, 1);
@@ -134,6 +167,23 @@ VALUE(RATECELL_CLIENT_LIST, 0);
 VALUE(RATECELL_CLIENT_FORWARDED, 1);
 VALUE(RATECELL_CLIENT_SINGLE, 2);
 VALUE(RATECELL_CLIENT_KEY_SIZE, 44);
+VALUE(RATECELL_WAIT_ARRIVE, 1);
+VALUE(RATECELL_WAIT_ANSWER, 2);
+VALUE(RATECELL_WAIT_TIMER, 3);
+VALUE(RATECELL_WAIT_CANCEL, 4);
+VALUE(RATECELL_WAIT_CHANGED, 5);
+VALUE(RATECELL_WAIT_POLICY, 6);
+VALUE(RATECELL_WAIT_CLOSE, 7);
+VALUE(RATECELL_WAIT_ASK, 1);
+VALUE(RATECELL_WAIT_FINISH, 2);
+VALUE(RATECELL_WAIT_GIVE_BACK, 3);
+VALUE(RATECELL_WAIT_GO, 0);
+VALUE(RATECELL_WAIT_LATE, 1);
+VALUE(RATECELL_WAIT_NEVER, 2);
+VALUE(RATECELL_WAIT_CLOCK_RANGE, 3);
+VALUE(RATECELL_WAIT_BUSY, 4);
+VALUE(RATECELL_WAIT_CANCELLED, 5);
+VALUE(RATECELL_WAIT_CLOSED, 6);
 
 VALUE(RATECELL_VERSION_NUMBER,
       RATECELL_VERSION_MAJOR * 1000000 + RATECELL_VERSION_MINOR * 1000 + RATECELL_VERSION_PATCH);
@@ -142,6 +192,9 @@ _Static_assert(sizeof (ratecell_config)RATECELL_CONFIG_INIT == sizeof(ratecell_c
                "RATECELL_CONFIG_INIT is no ratecell_config");
 _Static_assert(sizeof (ratecell_clients_config)RATECELL_CLIENTS_CONFIG_INIT == sizeof(ratecell_clients_config),
                "RATECELL_CLIENTS_CONFIG_INIT is no ratecell_clients_config");
+_Static_assert(sizeof (ratecell_waiting_parameters)RATECELL_WAITING_PARAMETERS_INIT ==
+                   sizeof(ratecell_waiting_parameters),
+               "RATECELL_WAITING_PARAMETERS_INIT is no ratecell_waiting_parameters");
 
 FUNCTION(ratecell_version_number, uint32_t (*)(void));
 FUNCTION(ratecell_version_string, const char *(*)(void));
@@ -202,3 +255,7 @@ FUNCTION(ratecell_clients_new, int32_t (*)(const ratecell_clients_config *, rate
 FUNCTION(ratecell_client_key,
          int32_t (*)(const ratecell_clients *, const void *, size_t, const ratecell_line *, size_t, char *, size_t));
 FUNCTION(ratecell_clients_free, void (*)(ratecell_clients *));
+FUNCTION(ratecell_waiting_new, int32_t (*)(const ratecell_waiting_parameters *, ratecell_waiting **));
+FUNCTION(ratecell_waiting_event,
+         int32_t (*)(ratecell_waiting *, const ratecell_wait_event *, ratecell_wait_action *, size_t, uint64_t *));
+FUNCTION(ratecell_waiting_free, void (*)(ratecell_waiting *));

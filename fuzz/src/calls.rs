@@ -8,6 +8,7 @@
 //! | [`world`] | the limiter, its twin and their time, and each call on them |
 //! | [`clients`] | the keys of clients, which need no limiter |
 //! | [`clocked`] | the calls that read the clock, on a limiter of their own |
+//! | [`waiting`] | the machine that waits, which calls no limiter |
 
 use arbitrary::Arbitrary;
 
@@ -15,6 +16,7 @@ mod clients;
 mod clocked;
 mod create;
 mod faults;
+mod waiting;
 mod world;
 
 use crate::policies::{Number, PolicyText};
@@ -22,6 +24,7 @@ use clients::Clients;
 use clocked::Clocked;
 use create::{Create, MaxKeys};
 use faults::Fault;
+use waiting::Waiting;
 use world::World;
 
 /// A limiter and what is asked of it.
@@ -51,6 +54,7 @@ enum More {
         fault: Fault,
     },
     Clients(Clients),
+    Waiting(Waiting),
 }
 
 /// Of the limiter, or of one that was before it.
@@ -146,6 +150,7 @@ impl Script {
                 More::WithPolicy { policy, fault } => world.with_policy(&policy, fault),
                 More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
                 More::Clients(clients) => clients.run(),
+                More::Waiting(waiting) => waiting.run(),
             }
         }
         world.finish();

@@ -26,6 +26,15 @@ pub(super) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, ratecell_s
     checked(pointer).map(|pointer| unsafe { &*pointer })
 }
 
+/// What the caller has made and may be changed by this call alone.
+///
+/// # Safety
+/// If it is neither NULL nor misaligned, it points to a `T` that nobody else uses during the call.
+pub(super) unsafe fn in_use<'a, T>(pointer: *mut T) -> Result<&'a mut T, ratecell_status> {
+    // SAFETY: not NULL, aligned, and for the rest the caller's word.
+    checked(pointer).map(|_| unsafe { &mut *pointer })
+}
+
 /// # Safety
 /// If it is neither NULL nor misaligned, it points to `count` values that nobody changes during the call.
 #[inline(always)]

@@ -178,7 +178,14 @@ impl Limiter {
         });
         let layers = kernels(&policy)?.into_iter().zip(tables);
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
-        Ok(Self { policy, layers, clock: self.clock, secret: self.secret.clone() })
+        Ok(Self {
+            policy,
+            layers,
+            clock: self.clock,
+            secret: self.secret.clone(),
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        })
     }
 }
 
@@ -186,7 +193,14 @@ impl Limiter {
 fn limiter(policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
     let layers = tables(&policy, memory, &header)?.into_iter();
     let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
-    Ok(Limiter { policy, layers, clock: header.clock, secret: header.secret })
+    Ok(Limiter {
+        policy,
+        layers,
+        clock: header.clock,
+        secret: header.secret,
+        #[cfg(feature = "async")]
+        waits: Default::default(),
+    })
 }
 
 /// The layers of a policy that a region fits, each with its table there.

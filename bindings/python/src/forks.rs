@@ -26,6 +26,17 @@ pub(crate) fn watch() -> PyResult<()> {
     }
 }
 
+/// A process, as what waits knows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fork(u32);
+
+impl Fork {
+    /// This one. Relaxed: a process has one count for all its life.
+    pub(crate) fn here() -> Self {
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+}
+
 /// The process that a limiter was last used in.
 pub(crate) struct Home(AtomicU32);
 

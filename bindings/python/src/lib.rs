@@ -19,6 +19,7 @@ mod clients;
 mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
+mod waiting;
 mod limiter;
 mod joint;
 mod fields;
@@ -46,6 +47,8 @@ mod _native {
     use crate::limiter::Limiter;
     #[pymodule_export]
     use crate::stats::Stats;
+    #[pymodule_export]
+    use crate::waiting::{Waiting, arrive, leave, turn, waits};
 
     use super::{Bound, PyModule, PyResult};
 

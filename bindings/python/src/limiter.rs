@@ -14,6 +14,7 @@ use crate::keys::Keys;
 use crate::recycle;
 use crate::request::Terms;
 use crate::stats::Stats;
+use crate::waiting::Waits;
 
 /// Keys from which on a batch lets the interpreter go: under a tenth of a millisecond, other threads wait less
 /// than this one would to be let in again.
@@ -25,7 +26,8 @@ const REQUESTS: usize = 32;
 /// The limiter without what waits, which is Python.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
 pub(crate) struct Limiter {
-    core: ratecell::Limiter,
+    pub(crate) core: ratecell::Limiter,
+    pub(crate) waits: Waits,
     /// Where it is in memory of its own process; `None` of one in a file.
     home: Option<Home>,
 }
@@ -73,7 +75,7 @@ impl Limiter {
         let policy = parse(py, policy.0)?;
         if let Some(beside) = _beside {
             let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
-            return Ok(Self { core, home: beside.home.as_ref().map(Home::same) });
+            return Ok(Self { core, waits: Waits::default(), home: beside.home.as_ref().map(Home::same) });
         }
         let mut builder = ratecell::Limiter::builder(policy);
         if let Some(max_keys) = number("max_keys", max_keys)? {
@@ -88,7 +90,7 @@ impl Limiter {
             Some(Location(path)) => builder.open(path),
             None => builder.build(),
         });
-        Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, home })
+        Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, waits: Waits::default(), home })
     }
 
     /// Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the time, in nanoseconds
@@ -185,7 +187,10 @@ impl Limiter {
 
     /// Makes `key` as if never seen; says whether there was anything to forget.
     fn forget(&self, py: Python<'_>, key: Key<'_>) -> PyResult<bool> {
-        Ok(self.here(py)?.forget(key))
+        let core = self.here(py)?;
+        let held = core.forget(key);
+        self.waits.changed(py, core, key.0, core.now_ns());
+        Ok(held)
     }
 
     /// What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated, within

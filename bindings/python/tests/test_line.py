@@ -8,30 +8,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ratecell import Decision, Limiter, _waiting
+from ratecell import Limiter, Outcome, TooManyWaiting, _native
 from test_together import in_a_child
 
 
-class Counted(Limiter):
-    """Counts how often it is asked."""
-
-    asked = 0
-
-    def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Decision:
-        Counted.asked += 1
-        return super().decide(key, cost, **options)
+def waiting(limiter: Limiter) -> int:
+    return _native.waits(limiter)[0]
 
 
-@pytest.fixture(autouse=True)
-def nobody_is_left() -> Iterator[None]:
-    yield
-    assert not _waiting.THREADS._lines
-    assert not _waiting.TASKS._lines
+def asked(limiter: Limiter) -> int:
+    return _native.waits(limiter)[1]
 
 
 def started(limiter: Limiter, order: list[int], cost: int) -> threading.Thread:
@@ -49,11 +39,6 @@ def started(limiter: Limiter, order: list[int], cost: int) -> threading.Thread:
     return thread
 
 
-def waiting(limiter: Limiter) -> int:
-    line = _waiting.THREADS._lines.get((id(limiter), b"k"))
-    return 0 if line is None else len(line.turns)
-
-
 def test_threads_go_in_their_order() -> None:
     limiter = Limiter("20/s burst=8")
     assert limiter.check("k", 8)
@@ -62,6 +47,7 @@ def test_threads_go_in_their_order() -> None:
     for thread in threads:
         thread.join()
     assert order == [8, 1, 2, 1]
+    assert waiting(limiter) == 0
 
 
 def test_tasks_go_in_their_order() -> None:
@@ -80,17 +66,77 @@ def test_tasks_go_in_their_order() -> None:
     assert order == [8, 1, 2, 1]
 
 
+def test_threads_and_tasks_stand_in_one_line() -> None:
+    limiter = Limiter("100/s burst=8")
+    assert limiter.check("k", 8)
+    order: list[int] = []
+
+    async def main() -> None:
+        first = asyncio.create_task(limiter.acquire("k", 8))
+        await asyncio.sleep(0)
+        thread = started(limiter, order, 1)
+        last = asyncio.create_task(limiter.acquire("k", 2))
+        for task in (first, last):
+            order.append((await task).limit)
+        thread.join()
+
+    asyncio.run(main())
+    assert sorted(order) == [1, 8, 8]
+    # The thread went between the two, or was appending while the last went.
+    assert order[0] == 8
+    assert asked(limiter) <= 6
+
+
 def test_only_the_first_in_the_line_asks() -> None:
-    limiter = Counted("2000/s burst=1")
+    limiter = Limiter("2000/s burst=1")
     tasks = 300
 
-    async def main() -> list[Decision]:
+    async def main() -> list[Any]:
         return await asyncio.gather(*(limiter.acquire("k") for _ in range(tasks)))
 
-    Counted.asked = 0
     assert all(asyncio.run(main()))
-    # When they come, when it is their turn, and after that sleep; each unit waking all would make 45,000.
-    assert Counted.asked < 10 * tasks
+    # When it is their turn, and after that sleep, which may be some nanoseconds too short.
+    assert asked(limiter) <= 2 * tasks
+
+
+def test_newcomers_with_little_time_do_not_pass() -> None:
+    limiter = Limiter("10/h burst=10")
+    assert limiter.check("k", 5)
+
+    async def main() -> None:
+        large = asyncio.create_task(limiter.acquire("k", 10))
+        await asyncio.sleep(0)
+        # There are units, and they are not theirs.
+        for timeout in (0, 0.001, 60):
+            denied = await limiter.acquire("k", 1, timeout)
+            assert denied.outcome is Outcome.DENIED
+            assert denied.remaining == 5
+            assert denied.retry_after is not None
+            assert denied.retry_after > 1800
+            assert not limiter.wait("k", 1, timeout)
+        assert asked(limiter) == 1
+        large.cancel()
+        await asyncio.wait([large])
+        assert await limiter.acquire("k", 5, timeout=0)
+
+    asyncio.run(main())
+
+
+def test_who_cannot_go_behind_the_others_is_told_at_once() -> None:
+    limiter = Limiter("2/h burst=2")
+    assert limiter.check("k")
+
+    async def main() -> None:
+        first = asyncio.create_task(limiter.acquire("k", 2))
+        await asyncio.sleep(0)
+        # By itself it could go in half an hour.
+        denied = await limiter.acquire("k", 2, timeout=80 * 60)
+        assert denied.retry_after is not None
+        assert denied.retry_after > 89 * 60
+        assert asked(limiter) == 1
+        first.cancel()
+
+    asyncio.run(main())
 
 
 def test_other_keys_and_limiters_have_lines_of_their_own() -> None:
@@ -121,71 +167,82 @@ def test_whoever_gives_up_lets_the_next_go_on() -> None:
         assert [task.cancelled() for task in tasks] == [True, True, False, False]
 
     asyncio.run(main())
+    assert waiting(limiter) == 0
 
 
-def test_a_task_whose_turn_comes_while_it_is_cancelled_passes_it_on() -> None:
+def test_a_task_whose_turn_comes_while_it_is_cancelled_has_taken_nothing() -> None:
     limiter = Limiter("5/h")
     assert limiter.check("k", 5)
 
     async def main() -> None:
-        first, second, third = (asyncio.create_task(limiter.acquire("k")) for _ in range(3))
+        first, second = (asyncio.create_task(limiter.acquire("k")) for _ in range(2))
         await asyncio.sleep(0)
         limiter.forget("k")
+        # The first has been given its turn, and has not run since.
         first.cancel()
-        await asyncio.wait([first])
-        # The second has been given its turn, and has not run since.
-        second.cancel()
-        assert await third
+        assert (await second).remaining == 4
+        assert first.cancelled()
 
     asyncio.run(main())
+    assert waiting(limiter) == 0
 
 
-def in_a_thread(limiter: Limiter, **timeout: Any) -> Decision:
-    return limiter.wait("k", **timeout)
+def test_forgotten_units_are_taken_at_once() -> None:
+    limiter = Limiter("1/h")
+    assert limiter.check("k")
+    order: list[int] = []
+    thread = started(limiter, order, 1)
+    assert limiter.forget("k")
+    thread.join()
+    assert order == [1]
 
 
-def in_a_task(limiter: Limiter, **timeout: Any) -> Decision:
-    async def main() -> Decision:
-        before = asyncio.create_task(limiter.acquire("k", 10))
+def test_a_line_has_an_end() -> None:
+    limiter = Limiter("1/h")
+    assert limiter.check("k")
+
+    async def main() -> None:
+        tasks = [asyncio.create_task(limiter.acquire("k")) for _ in range(1000)]
         await asyncio.sleep(0)
-        try:
-            return await limiter.acquire("k", **timeout)
-        finally:
-            before.cancel()
+        with pytest.raises(TooManyWaiting, match="too many wait for 'k' already"):
+            await limiter.acquire("k")
+        denied = await limiter.acquire("k", timeout=86400)
+        assert denied.outcome is Outcome.DENIED
+        assert denied.retry_after is None
+        for task in tasks:
+            task.cancel()
 
-    return asyncio.run(main())
-
-
-def test_a_deadline_that_cannot_be_met_is_told_before_the_line() -> None:
-    limiter = Limiter("10/h")
-    assert limiter.check("k", 10)
-    denied = in_a_task(limiter, timeout=60)
-    assert not denied
-    assert denied.remaining == 0
-
-
-def test_who_has_no_time_for_the_line_asks_as_a_check_does() -> None:
-    limiter = Limiter("10/h")
-    assert limiter.check("k", 5)
-    assert in_a_task(limiter, timeout=0)
-    assert in_a_task(limiter, timeout=60).remaining == 3
-
-
-def test_a_timeout_is_honoured_in_the_line() -> None:
-    limiter = Limiter("10/h")
-    assert limiter.check("k", 5)
-    with _waiting.THREADS.place((id(limiter), b"k"), threading.Event()):
-        # The first in the line has not said when it will ask again.
-        assert in_a_thread(limiter, timeout=0.01).remaining == 4
-        assert in_a_thread(limiter, timeout=0)
+    asyncio.run(main())
+    assert waiting(limiter) == 0
 
 
 def test_nobody_waits_in_a_new_process() -> None:
     limiter = Limiter("10/h")
+    assert limiter.check("k", 10)
+    order: list[int] = []
+    thread = started(limiter, order, 1)
 
     def child() -> int:
-        return 7 if waiting(limiter) == 0 else 8
+        return 7 if waiting(limiter) == 0 and not limiter.wait("k", timeout=1) else 8
 
-    with _waiting.THREADS.place((id(limiter), b"k"), threading.Event()):
-        assert waiting(limiter) == 1
-        assert in_a_child(child) == 7
+    assert in_a_child(child) == 7
+    assert waiting(limiter) == 1
+    limiter.forget("k")
+    thread.join()
+
+
+def test_a_waiter_of_a_loop_that_is_gone_holds_up_nobody() -> None:
+    limiter = Limiter("5/h")
+    assert limiter.check("k", 5)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(limiter.acquire("k"))
+    loop.run_until_complete(asyncio.sleep(0))
+    assert waiting(limiter) == 1
+    loop.close()
+    limiter.forget("k")
+    # It is first, and has not its turn: whoever is behind it gives up in time.
+    assert not limiter.wait("k", timeout=0.001)
+    task.get_coro().close()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    assert waiting(limiter) == 0
+    assert limiter.wait("k", timeout=0)

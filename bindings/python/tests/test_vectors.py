@@ -14,9 +14,8 @@ FOLDER = Path(__file__).parents[3] / "vectors"
 def test_every_published_decision() -> None:
     done = vectors.replay(FOLDER)
     assert done.failures == []
-    rows = sum(
-        line.startswith("[") for path in FOLDER.glob("*.jsonl") for line in path.read_text().splitlines()
-    )
+    files = [*FOLDER.glob("*.jsonl"), FOLDER / "edges" / "waiting.jsonl"]
+    rows = sum(line.startswith("[") for path in files for line in path.read_text().splitlines())
     assert done.passed >= rows > 100_000
 
 
@@ -66,3 +65,13 @@ def test_a_changed_figure_fails(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_nothing_to_replay_is_no_success(tmp_path: Path) -> None:
     assert vectors.main(str(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("figure", ['"finish",1,"go"', '"ask",2,null'])
+def test_a_changed_trace_fails(tmp_path: Path, figure: str) -> None:
+    text = (FOLDER / "edges" / "waiting.jsonl").read_text()
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "edges" / "waiting.jsonl").write_text(text.replace(f"[{figure}", f"[{figure},0", 1))
+    done = vectors.replay(tmp_path)
+    assert len(done.failures) == 1
+    assert done.passed > 7000

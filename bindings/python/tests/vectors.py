@@ -2,6 +2,8 @@
 
     python vectors.py DIR      the last line is "N passed, M failed"
 
+Those of waiting, in the folder edges, are given to the machine by itself.
+
 A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
 no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
 say bad_layers.
@@ -11,11 +13,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, _native, fields
+from ratecell._native import Waiting
 
 MAX_KEYS = 4096
 """More keys than any section has: a limiter that evicts is not the one that the vectors describe."""
@@ -38,20 +41,24 @@ class Replay:
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
         self.named: list[Named] = []
+        self.waiting: Waiting | None = None
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
         _, first = next(lines)
         header = json.loads(first)
         kind = header["kind"]
-        replayed = {"grammar": grammar, "fields_construct": fields_construct}.get(kind, self.line)
-        if kind.startswith("fields") and kind != "fields_construct":
-            replayed = self.fields
-        if header["ratecell_vectors"] != (version := 1 if replayed == self.line else 3):
+        judges: dict[str, Callable[[Any], str | None]] = {
+            "grammar": grammar,
+            "fields_construct": fields_construct,
+            "waiting": self.trace,
+        }
+        judge = judges.get(kind, self.fields if kind.startswith("fields") else self.line)
+        if header["ratecell_vectors"] != (version := 1 if judge == self.line else 3):
             raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:
             value = json.loads(line)
-            got = replayed(value)
+            got = judge(value)
             if got is None:
                 continue
             if got == "":
@@ -101,6 +108,21 @@ class Replay:
             self.by_policy += 1
         stated = [(name, text) for name, text in value["fields"]]
         return "" if all(each == stated for each in got) else repr(got)
+    def trace(self, value: Any) -> str | None:
+        """`line` of an event of waiting."""
+        if isinstance(value, dict):
+            parameters = value["waiting"]
+            self.waiting = Waiting(**{**parameters, "pace": pace(parameters["pace"])})
+            return None
+        assert self.waiting is not None, "a row belongs to a section"
+        name, now, *arguments, actions, next_ns = value
+        if name == "policy":
+            arguments[1] = pace(arguments[1])
+        try:
+            got = self.waiting.event(name, now, *arguments)
+        except ValueError as refused:
+            return str(refused)
+        return "" if got == ([tuple(action) for action in actions], next_ns) else repr(got)
 
     def end_section(self) -> None:
         if self.limiter is not None:
@@ -155,6 +177,8 @@ def fields_construct(line: dict[str, Any]) -> str:
         code = str(refused).partition(":")[0]
         return "" if code == line["error"] else str(refused)
     return f"a label of {line['policy']}" if line["error"] else ""
+def pace(pair: list[int] | None) -> tuple[int, int] | None:
+    return None if pair is None else (pair[0], pair[1])
 
 
 def construct(line: dict[str, Any]) -> str:
@@ -222,7 +246,7 @@ def layer_text(layer: dict[str, Any]) -> str:
 
 def replay(folder: Path) -> Replay:
     done = Replay()
-    files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in FIELDS]
+    files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in (*FIELDS, "waiting")]
     for path in (*sorted(folder.glob("*.jsonl")), *files):
         done.file(path)
     return done

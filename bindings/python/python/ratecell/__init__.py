@@ -10,7 +10,7 @@
 
 from collections.abc import Sequence
 
-from ratecell._exceeded import RateLimitExceeded
+from ratecell._exceeded import RateLimitExceeded, TooManyWaiting
 from ratecell._fields import Answer, Style, fields
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
@@ -39,6 +39,7 @@ __all__ = [
     "RateLimitMiddleware",
     "Stats",
     "Style",
+    "TooManyWaiting",
     "client_key",
     "decide_all",
     "fields",

@@ -1,4 +1,4 @@
-"""The exception of a denial where a return value has no place."""
+"""The exceptions of a denial, where a return value has no place."""
 
 from __future__ import annotations
 
@@ -20,3 +20,17 @@ class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
         after = self.decision.retry_after
         when = "can never be allowed" if after is None else f"retry after {after:.9g} s"
         return f"rate limit exceeded for {self.key!r}: {when}"
+
+
+class TooManyWaiting(Exception):  # noqa: N818 - as RateLimitExceeded
+    """Raised by `wait` and `acquire` without a timeout, when as many wait as may.
+
+    These are 1000 for a key, and 100,000 for all keys.
+    """
+
+    def __init__(self, key: str | bytes) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"too many wait for {self.key!r} already"

@@ -55,25 +55,26 @@ class Limiter(_native.Limiter):
     def wait(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
         """Waits until `cost` units of `key` are allowed, and charges them; other threads run meanwhile.
 
-        Sleeps as long as the decisions say, which is exact. Nothing is charged before it is allowed. Who
-        waits has no place in a leaky_queue, and is allowed when it is empty. (Only a cost above 1 then waits
-        for its own units to follow each other through the queue. That is the `delay` of the decision; it has
-        been slept. Where the timeout is shorter than that alone, the outcome is NEVER.)
+        Sleeps as long as the decisions say, which is exact. Under a leaky_queue it takes its place in the
+        queue as soon as there is one from which it goes in time, and returns when it has its turn: the
+        `delay` of the decision has been slept. A cost of 0 returns what a peek sees.
 
-        Threads that wait for the same key go in the order in which they came, and only the first of them
-        asks. `check`, other processes and other limiters do not stand in line.
+        Threads and tasks that wait for the same key of one limiter go in the order in which they came,
+        whatever their costs and timeouts: only the first of them asks, and nobody who comes later takes what
+        it waits for. `check`, other processes and other limiters do not stand in line.
 
-        Where it is certain that `timeout` seconds are not enough, the denial is returned at once, without
-        sleeping; so look at what is returned where there is a timeout. A thread that still stands in line
-        when its time is up asks once more, as `check` would; with a timeout of 0 that is all it does. Without
-        a timeout, what can never be allowed raises ValueError.
+        Where `timeout` seconds are not enough, as long as those in front stay, the denial is returned at
+        once, without sleeping; so look at what is returned where there is a timeout. A timeout of 0 is one
+        try, if nobody stands in line. Without a timeout, what can never be allowed raises ValueError, and
+        TooManyWaiting is raised where 1000 wait for the key, or 100,000 for all keys; with one, both are
+        denials. The `retry_after` of a denial is None where it is not known.
         """
         return _waiting.wait(self, key, cost, timeout)
 
     async def acquire(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
-        """Does as `wait` does, in asyncio: other tasks run meanwhile, and the line is of the loop's tasks.
+        """Does as `wait` does, in asyncio: other tasks run meanwhile.
 
-        A task that is cancelled before it is allowed has taken nothing.
+        A task that is cancelled has taken nothing, but for a place in a leaky_queue, which stays charged.
         """
         return await _waiting.acquire(self, key, cost, timeout)
 

@@ -1,7 +1,7 @@
 """The extension module: limiters and their decisions."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from os import PathLike
 from typing import Literal, SupportsIndex, TypeAlias, final, overload
@@ -18,11 +18,16 @@ __all__ = [
     "Limiter",
     "PolicyError",
     "Stats",
+    "Waiting",
+    "arrive",
     "decide_all",
     "decision",
     "decisions",
     "fields",
     "give_check",
+    "leave",
+    "turn",
+    "waits",
 ]
 
 _Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
@@ -367,3 +372,50 @@ def give_check(cls: type[Limiter]) -> None:
     """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method
     quickest on instances of the very class that has it.
     """
+
+def arrive(
+    limiter: Limiter,
+    key: str | bytes,
+    cost: int,
+    now_ns: int,
+    deadline_ns: int | None,
+    wake: Callable[[], object],
+) -> int:
+    """Has somebody wait for `cost` units of `key`, until `deadline_ns` at the longest, or None; who it is.
+    `wake` is called, by any thread, when its turn has come by what happened to others.
+    """
+
+def turn(
+    limiter: Limiter, waiter: int, key: str | bytes, now_ns: int
+) -> tuple[tuple[str, Decision] | None, int | None]:
+    """The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it
+    sleeps or None.
+    """
+
+def leave(limiter: Limiter, waiter: int, now_ns: int) -> None:
+    """A waiter gives up, wherever it is."""
+
+def waits(limiter: Limiter) -> tuple[int, int]:
+    """How many wait, and how often the limiter was asked by them."""
+
+@final
+class Waiting:
+    """The machine that says who asks when, by itself: it asks no limiter and wakes nobody."""
+
+    def __new__(
+        cls,
+        *,
+        capacity: int | None,
+        pace: tuple[int, int] | None,
+        max_waiting: int,
+        max_total: int,
+        min_pause_ns: int,
+        max_pause_ns: int,
+        full_pause_ns: int,
+    ) -> Self: ...
+    def event(
+        self, name: str, now_ns: int, *arguments: object
+    ) -> tuple[list[tuple[object, ...]], int | None]:
+        """Takes in an event, by its name and its arguments as the published traces have them. The actions
+        that follow, each as there, and the instant at which the event "timer" is due, or None.
+        """

@@ -1,18 +1,20 @@
-"""Waiting until a limiter allows, in a thread and in asyncio."""
+"""Waiting until a limiter allows, in a thread and in asyncio.
+
+The limiter's line, which is native, says who asks when. Here is the sleeping, and nothing is decided.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import numbers
 import threading
-import time
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 from ratecell import _native
-from ratecell._line import Lines
 from ratecell._native import Decision
-from ratecell._outcome import Outcome
+from ratecell._exceeded import TooManyWaiting
 
 if TYPE_CHECKING:
     from ratecell._limiter import Limiter
@@ -20,60 +22,85 @@ if TYPE_CHECKING:
 MAX_TIMEOUT = threading.TIMEOUT_MAX
 """The longest that Python waits for anything."""
 
-THREADS: Lines[threading.Event] = Lines(threading.Event.set)
-
-
-def _wake(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
-
-
-TASKS: Lines[asyncio.Future[None]] = Lines(_wake)
-"""A line of tasks is of one event loop."""
+LONGEST_SLEEP = 86400.0
+"""Seconds after which a turn is taken anyway."""
 
 
 def wait(limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -> Decision:
     """What `Limiter.wait` does."""
-    attempt = _Attempt(limiter, key, cost, timeout)
-    if attempt.must_stand_in_line(THREADS.ready_ns(attempt.name)):
-        turn = threading.Event()
-        with THREADS.place(attempt.name, turn) as line:
-            if turn.wait(attempt.left()):
-                while (pause := attempt.ask()) is not None:
-                    line.ready_ns = time.monotonic_ns() + pause
-                    time.sleep(pause / 1e9)
-            else:
-                attempt.ask_finally()
-    if attempt.decision and attempt.decision.delay:
-        time.sleep(attempt.decision.delay)
-    return attempt.decision
+    thread = _Thread()
+    place = _Place(limiter, key, cost, timeout, thread.wake)
+    try:
+        while (seconds := place.turn()) is not None:
+            thread.sleep(seconds)
+    except BaseException:
+        place.leave()
+        raise
+    return place.result()
 
 
 async def acquire(limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -> Decision:
     """What `Limiter.acquire` does."""
-    attempt = _Attempt(limiter, key, cost, timeout)
-    loop = asyncio.get_running_loop()
-    name = (loop, attempt.name)
-    if attempt.must_stand_in_line(TASKS.ready_ns(name)):
-        turn = loop.create_future()
-        with TASKS.place(name, turn) as line:
-            if not turn.done():
-                await asyncio.wait([turn], timeout=attempt.left())
-            if turn.done():
-                while (pause := attempt.ask()) is not None:
-                    line.ready_ns = time.monotonic_ns() + pause
-                    await asyncio.sleep(pause / 1e9)
-            else:
-                attempt.ask_finally()
-    if attempt.decision and attempt.decision.delay:
-        await asyncio.sleep(attempt.decision.delay)
-    return attempt.decision
+    task = _Task()
+    place = _Place(limiter, key, cost, timeout, task.wake)
+    try:
+        while (seconds := place.turn()) is not None:
+            await task.sleep(seconds)
+    except BaseException:
+        place.leave()
+        raise
+    return place.result()
 
 
-class _Attempt:
-    """One who waits, without the sleeping."""
+class _Thread:
+    """What a thread sleeps on."""
 
-    def __init__(self, limiter: Limiter, key: str | bytes, cost: int, timeout: float | None) -> None:
+    def __init__(self) -> None:
+        self._turn = threading.Event()
+        self.wake = self._turn.set
+
+    def sleep(self, seconds: float) -> None:
+        self._turn.wait(seconds)
+        self._turn.clear()
+
+
+class _Task:
+    """What a task sleeps on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._turn = self._loop.create_future()
+
+    def wake(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._come()
+            return
+        # Of a loop that is closed, the tasks leave when they are collected.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._come)
+
+    def _come(self) -> None:
+        if not self._turn.done():
+            self._turn.set_result(None)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.wait([self._turn], timeout=seconds)
+        if self._turn.done():
+            self._turn = self._loop.create_future()
+
+
+class _Place:
+    """The place in line of one who waits."""
+
+    def __init__(
+        self,
+        limiter: Limiter,
+        key: str | bytes,
+        cost: int,
+        timeout: float | None,
+        wake: Callable[[], object],
+    ) -> None:
         if timeout is not None:
             if not isinstance(timeout, (float, int, numbers.Real)):
                 raise TypeError(f"timeout is of type {type(timeout).__name__}: expected seconds, or None")
@@ -81,77 +108,45 @@ class _Attempt:
                 raise ValueError(
                     f"timeout is {timeout!r}: expected seconds from 0 to {MAX_TIMEOUT:.0f}, or None"
                 )
-        if not isinstance(key, str | bytes):
-            raise TypeError(f"key is of type {type(key).__name__}: expected str or bytes")
         self.limiter = limiter
         self.key = key
         self.cost = cost
+        self.timeout = timeout
+        self.end: tuple[str, Decision] | None = None
+        # The first turn is at the instant of the arrival: a timeout of 0 leaves no other.
+        self.now: int | None = limiter.now_ns()
         # Whole nanoseconds, as in the decisions: a sum of floats could miss what is just in time.
-        self.deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
-        # By its number, for two limiters may be equal: whoever waits keeps the limiter, and so the number.
-        self.name = id(limiter), key if isinstance(key, bytes) else key.encode()
-        self.max_delay_ns = 0
-        self.decision: Decision
+        deadline = None if timeout is None else self.now + round(timeout * 1e9)
+        self.id = _native.arrive(limiter, key, cost, self.now, deadline, wake)
 
-    def left_ns(self) -> int | None:
-        """Nanoseconds until the deadline, if there is one."""
-        return None if self.deadline is None else max(0, self.deadline - time.monotonic_ns())
-
-    def left(self) -> float | None:
-        """`left_ns` in seconds."""
-        ns = self.left_ns()
-        return None if ns is None else ns / 1e9
-
-    def must_stand_in_line(self, ready_ns: int | None) -> bool:
-        """Asks, unless that could take what those in line wait for; whether there is still no answer.
-
-        `ready_ns` is that of the line, if there is one.
-        """
-        if ready_ns is None or self.left_ns() == 0:
-            return self.ask() is not None
-        if self.deadline is not None and ready_ns > self.deadline:
-            self.ask_finally()
-            return False
-        # More than is there is denied, and nothing is taken; but it may be told that the time is too short.
-        too_much = self.limiter.peek(self.key).remaining < self.cost
-        return not too_much or self.ask() is not None
-
-    def ask(self) -> int | None:
-        """Asks once: nanoseconds until it may be asked again, or None where `decision` is the answer."""
-        left = self.left_ns()
-        self._check(left)
-        if self.decision:
+    def turn(self) -> float | None:
+        """Takes a turn: seconds to sleep unless woken, or None where `end` is there."""
+        now = self.limiter.now_ns() if self.now is None else self.now
+        self.now = None
+        self.end, until = _native.turn(self.limiter, self.id, self.key, now)
+        if self.end is not None:
             return None
-        after = self.decision.retry_after_ns
-        if left is not None and (after is None or after + self.max_delay_ns > left):
-            return None
-        if after is None:
-            raise ValueError(self._never())
-        return after
+        return LONGEST_SLEEP if until is None else min(LONGEST_SLEEP, max(0, until - now) / 1e9)
 
-    def ask_finally(self) -> None:
-        """Asks once: `decision` is the answer, whatever it is."""
-        self._check(0)
+    def leave(self) -> None:
+        _native.leave(self.limiter, self.id, self.limiter.now_ns())
 
-    def _check(self, left: int | None) -> None:
-        in_time = left is None or self.max_delay_ns <= left
-        self.decision = self.limiter.decide(
-            self.key, self.cost, within_ns=self.max_delay_ns if in_time else 0
-        )
-        if not self.decision and self.cost > 1 and not self.max_delay_ns:
-            # The units of one cost follow each other through a queue: even an empty one delays the last.
-            self.max_delay_ns = _own_delay_ns(self.limiter.policy, self.cost)
-            if self.max_delay_ns:
-                self._check(left)
+    def result(self) -> Decision:
+        """The decision; without a timeout, what has none is an error."""
+        assert self.end is not None, "its turn has come"
+        outcome, decision = self.end
+        if self.timeout is None and not decision:
+            self._raise(outcome, decision)
+        return decision
 
-    def _never(self) -> str:
-        if self.decision.outcome is Outcome.NEVER:
-            capacity = self.decision.limit
-            return f"cost is {self.cost}: expected at most the capacity, {capacity}; more is never allowed"
-        return "the clock is past what the policy can tell: expected a policy with a longer horizon"
-
-
-@lru_cache(maxsize=1024)
-def _own_delay_ns(policy: str, cost: int) -> int:
-    """The delay of `cost` units where nobody is before them."""
-    return _native.Limiter(policy, max_keys=1).check("", cost, at_ns=0).delay_ns
+    def _raise(self, outcome: str, decision: Decision) -> NoReturn:
+        if outcome == "never":
+            capacity = decision.limit
+            raise ValueError(
+                f"cost is {self.cost}: expected at most the capacity, {capacity}; more is never allowed"
+            )
+        if outcome == "clock_range":
+            raise ValueError(
+                "the clock is past what the policy can tell: expected a policy with a longer horizon"
+            )
+        raise TooManyWaiting(self.key)

@@ -1,0 +1,265 @@
+//! Waiting in a future: no runtime is named, and the timer is `futures-timer`'s.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_timer::Delay;
+
+use super::Limiter;
+use super::line::{Line, Turn, WaitEnd};
+use ratecell_core::Decision;
+use ratecell_core::waiting::{Parameters, WaitOutcome};
+
+/// A limiter's line, with the wakers of its futures. It is there from the first wait on.
+#[derive(Default)]
+pub(super) struct Waits(Mutex<Option<Awaited>>);
+
+struct Awaited {
+    line: Line,
+    wakers: HashMap<u64, Waker>,
+}
+
+impl Waits {
+    fn lock(&self) -> MutexGuard<'_, Option<Awaited>> {
+        // A panic under it would be a bug, and leaves no waiter half known.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the line, and then wakes those whose turn has come: not under the lock, which a waker may
+    /// want.
+    fn with<T>(&self, limiter: &Limiter, act: impl FnOnce(&mut Awaited, u64) -> T) -> T {
+        let mut guard = self.lock();
+        let awaited = guard.get_or_insert_with(|| Awaited {
+            line: Line::new(Parameters::of(limiter.policy())),
+            wakers: HashMap::new(),
+        });
+        let done = act(awaited, limiter.now_ns());
+        let mut woken = Vec::new();
+        while let Some(id) = awaited.line.woken() {
+            woken.extend(awaited.wakers.get(&id).cloned());
+        }
+        drop(guard);
+        woken.into_iter().for_each(Waker::wake);
+        done
+    }
+
+    /// Units of a key came back.
+    pub(super) fn changed(&self, limiter: &Limiter, key: &[u8]) {
+        if self.lock().as_ref().is_some_and(|awaited| !awaited.line.is_empty()) {
+            self.with(limiter, |awaited, now_ns| awaited.line.changed(now_ns, key));
+        }
+    }
+}
+
+impl Limiter {
+    /// Waits until `key` is allowed, and charges it: one unit, as long as it takes, but for what [`Acquire::cost`] and
+    /// [`Acquire::within`] say.
+    ///
+    /// Futures that wait for one key of one limiter are served in the order in which they were first polled, whatever
+    /// their costs and deadlines: only the first of them asks, and none that comes later takes what it waits for. One
+    /// that cannot go in time, as long as those before it stay, is refused at once. Nobody else stands in that line:
+    /// other processes, limiters made by [`with_policy`](Self::with_policy), and the other calls of this limiter take
+    /// units when they find them.
+    ///
+    /// Under a `leaky_queue` it takes its place in the queue as soon as there is one from which it goes in time, and is
+    /// ready when it has its turn. So the decision's [`delay`](Decision::delay) is over.
+    ///
+    /// It runs in any runtime. Dropping it is safe at any time: the next in line goes on. It was charged nothing, but
+    /// for one that has its place in a `leaky_queue`, which stays charged. One that is neither polled nor dropped holds
+    /// up those behind it.
+    ///
+    /// ```
+    /// # use ratecell::{Limiter, Policy};
+    /// # use std::time::Duration;
+    /// # futures::executor::block_on(async {
+    /// let limiter = Limiter::builder("100/s burst=1".parse::<Policy>()?).build()?;
+    /// for _ in 0..3 {
+    ///     limiter.acquire("user:42").within(Duration::from_secs(5)).await?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn acquire<K: AsRef<[u8]>>(&self, key: K) -> Acquire<'_, K> {
+        Acquire { limiter: self, key, cost: 1, within: None, state: State::New }
+    }
+}
+
+/// Waiting for a limiter: what [`Limiter::acquire`] returns. It stands in line from when it is first polled.
+///
+/// # Errors
+/// Its output is the [`Decision`] that allowed it, or an [`AcquireError`]; then nothing was charged.
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct Acquire<'l, K> {
+    limiter: &'l Limiter,
+    key: K,
+    cost: u32,
+    within: Option<Duration>,
+    state: State,
+}
+
+enum State {
+    New,
+    Waiting { id: u64, timer: Option<(u64, Delay)> },
+    Ended,
+}
+
+impl<K> Acquire<'_, K> {
+    /// Waits for so many units, all at once; 1 without this. Those of 0 go at once, and their decision is a peek's.
+    pub fn cost(mut self, cost: u32) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// Waits for at most so long, from when it is first polled; as long as it takes without this. A zero is one try,
+    /// if nobody stands in line.
+    pub fn within(mut self, within: Duration) -> Self {
+        self.within = Some(within);
+        self
+    }
+
+    fn ended(&self, end: WaitEnd, now_ns: u64) -> Result<Decision, AcquireError>
+    where
+        K: AsRef<[u8]>,
+    {
+        match end.outcome {
+            WaitOutcome::Go => {
+                Ok(end.decision.unwrap_or_else(|| self.limiter.check_at(&self.key, 0, now_ns)))
+            }
+            outcome => {
+                let after = end.at.and_then(|at| at.checked_sub(now_ns)).map(Duration::from_nanos);
+                Err(AcquireError { outcome, after, decision: end.decision })
+            }
+        }
+    }
+}
+
+impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
+    type Output = Result<Decision, AcquireError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let limiter = this.limiter;
+        let waits = &limiter.waits;
+        loop {
+            let id = match &this.state {
+                State::Waiting { id, .. } => Some(*id),
+                State::New => None,
+                State::Ended => {
+                    let outcome = WaitOutcome::Cancelled;
+                    return Poll::Ready(Err(AcquireError { outcome, after: None, decision: None }));
+                }
+            };
+            // The caller's code runs outside of the lock: what gives the key, and what drops a waker, which may drop
+            // the last of a task that waits here, too.
+            let key = this.key.as_ref();
+            let (id, turn, now_ns, waker) = waits.with(limiter, |awaited, now_ns| {
+                let id = id.unwrap_or_else(|| {
+                    let within_ns =
+                        this.within.map(|within| u64::try_from(within.as_nanos()).unwrap_or(u64::MAX));
+                    let deadline = within_ns.map(|within_ns| now_ns.saturating_add(within_ns));
+                    awaited.line.arrive(now_ns, key, this.cost, deadline)
+                });
+                let turn = awaited.line.turn(limiter, now_ns, id);
+                let waker = match turn {
+                    Turn::Sleep { .. } => awaited.wakers.insert(id, context.waker().clone()),
+                    Turn::End(_) => awaited.wakers.remove(&id),
+                };
+                (id, turn, now_ns, waker)
+            });
+            drop(waker);
+            let until = match turn {
+                Turn::End(end) => {
+                    this.state = State::Ended;
+                    return Poll::Ready(this.ended(end, now_ns));
+                }
+                Turn::Sleep { until } => until,
+            };
+            if let State::New = this.state {
+                this.state = State::Waiting { id, timer: None };
+            }
+            let State::Waiting { timer, .. } = &mut this.state else { return Poll::Pending };
+            if timer.as_ref().map(|(armed, _)| *armed) != until {
+                let delay = |until: u64| Delay::new(Duration::from_nanos(until.saturating_sub(now_ns)));
+                *timer = until.map(|until| (until, delay(until)));
+            }
+            let Some((_, delay)) = timer else { return Poll::Pending };
+            if Pin::new(delay).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            // Its time has come by another clock; by the limiter's it may be some nanoseconds later.
+            *timer = None;
+        }
+    }
+}
+
+impl<K> Drop for Acquire<'_, K> {
+    fn drop(&mut self) {
+        if let State::Waiting { id, .. } = self.state {
+            let waker = self.limiter.waits.with(self.limiter, |awaited, now_ns| {
+                awaited.line.leave(now_ns, id);
+                awaited.wakers.remove(&id)
+            });
+            drop(waker);
+        }
+    }
+}
+
+impl<K> fmt::Debug for Acquire<'_, K> {
+    /// Not the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire")
+            .field("cost", &self.cost)
+            .field("within", &self.within)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an [`Acquire`] was not allowed. Nothing was charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcquireError {
+    outcome: WaitOutcome,
+    after: Option<Duration>,
+    decision: Option<Decision>,
+}
+
+impl AcquireError {
+    /// The reason: not [`WaitOutcome::Go`].
+    #[must_use]
+    pub fn outcome(&self) -> WaitOutcome {
+        self.outcome
+    }
+
+    /// Of [`WaitOutcome::Late`], the time before which it could not have gone, from when that was known; `None` where
+    /// it is not.
+    #[must_use]
+    pub fn after(&self) -> Option<Duration> {
+        self.after
+    }
+
+    /// The limiter's last answer; `None` where it was not asked.
+    #[must_use]
+    pub fn decision(&self) -> Option<&Decision> {
+        self.decision.as_ref()
+    }
+}
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.outcome {
+            WaitOutcome::Late => "it cannot go in time",
+            WaitOutcome::Never => "the cost exceeds the capacity and can never be allowed",
+            WaitOutcome::ClockRange => "the time is past what the policy can tell",
+            WaitOutcome::Busy => "too many wait already",
+            _ => "the wait has ended",
+        })?;
+        match self.after {
+            Some(after) => write!(f, ": not before {after:?} from now"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for AcquireError {}
