@@ -62,6 +62,8 @@ const (
 const (
 	// StatusInvalid: a number selects nothing.
 	StatusInvalid Status = C.RATECELL_EINVAL
+	// StatusName: a name for fields, a unit or a partition is none.
+	StatusName Status = C.RATECELL_ENAME
 	// StatusNoMemory: the system did not give the memory.
 	StatusNoMemory Status = C.RATECELL_ENOMEM
 	// StatusNoRandom: the system did not give random bytes for the secret of the key hash.

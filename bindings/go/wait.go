@@ -124,12 +124,16 @@ type waiter struct {
 	hold    time.Duration // the Delay that the cost has with nothing before it
 }
 
+func (w *waiter) request() Request {
+	return NewRequest(w.key).Cost(w.cost).Within(w.hold)
+}
+
 // ask takes the units if they can go now, without a delay for what is before them.
 func (w *waiter) ask() (Decision, error) {
 	if w.hold > 0 && w.passesDeadline(0) {
 		return Decision{}, ErrWouldExceedDeadline
 	}
-	return w.settle(w.limiter.CheckWithin(w.key, w.cost, w.hold))
+	return w.settle(w.limiter.Decide(w.request()))
 }
 
 // foresee is ask for a caller who is not the first in its line, from whom it takes nothing. It asks only for units
@@ -140,7 +144,7 @@ func (w *waiter) foresee() (Decision, error) {
 	if w.native.checkAt(w.key, 0, now).Remaining >= uint64(w.cost) {
 		return Decision{}, errDenied
 	}
-	return w.settle(w.limiter.CheckWithinAt(w.key, w.cost, w.hold, now))
+	return w.settle(w.limiter.Decide(w.request().At(now)))
 }
 
 // settle tells what follows from an answer: no error if the request has gone, errDenied if it may ask again.
