@@ -69,9 +69,14 @@ const (
 	keptRequests = 1 << 12
 )
 
-func newBatch() *batch {
+// newBatch is one with room for n requests and their decisions, n above 0.
+func newBatch(n int) *batch {
 	b := batches.Get().(*batch)
-	b.keys, b.asked, b.limiters = b.keys[:0], b.asked[:0], b.limiters[:0]
+	if cap(b.asked) < n {
+		b.asked, b.decisions = make([]C.go_asked, n), make([]C.ratecell_decision, n)
+	}
+	b.asked, b.decisions = b.asked[:n], b.decisions[:n]
+	b.keys, b.limiters = b.keys[:0], b.limiters[:0]
 	return b
 }
 
@@ -81,17 +86,9 @@ func (b *batch) keep() {
 	}
 }
 
-func (b *batch) add(request *Request) {
+func (b *batch) set(i int, request *Request) {
 	b.keys = append(b.keys, request.key...)
-	b.asked = append(b.asked, request.asked())
-}
-
-// room makes room for the decisions, and returns where they begin.
-func (b *batch) room() *C.ratecell_decision {
-	for len(b.decisions) < len(b.asked) {
-		b.decisions = append(b.decisions[:cap(b.decisions)], C.ratecell_decision{})
-	}
-	return &b.decisions[0]
+	request.write(&b.asked[i])
 }
 
 func (b *batch) write(decisions []Decision) {
@@ -118,12 +115,12 @@ func (l *Limiter) DecideBatch(requests []Request, decisions []Decision) error {
 	if len(requests) == 0 {
 		return nil
 	}
-	b := newBatch()
+	b := newBatch(len(requests))
 	defer b.keep()
 	for i := range requests {
-		b.add(&requests[i])
+		b.set(i, &requests[i])
 	}
-	status := C.go_decide_batch(n.handle(), bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), b.room())
+	status := C.go_decide_batch(n.handle(), bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(n)
 	if status < 0 {
 		return refuse(decisions, statusError(status))
@@ -162,7 +159,7 @@ func DecideAll(claims []Claim, decisions []Decision) (Outcome, error) {
 		return Allowed, nil
 	}
 	var natives [C.GO_CLAIMS]*native
-	b := newBatch()
+	b := newBatch(len(claims))
 	defer b.keep()
 	for i := range claims {
 		limiter := claims[i].Limiter
@@ -175,9 +172,9 @@ func DecideAll(claims []Claim, decisions []Decision) (Outcome, error) {
 		}
 		natives[i] = n
 		b.limiters = append(b.limiters, n.handle())
-		b.add(&claims[i].Request)
+		b.set(i, &claims[i].Request)
 	}
-	status := C.go_decide_all(&b.limiters[0], bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), b.room())
+	status := C.go_decide_all(&b.limiters[0], bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(&natives)
 	if status == C.RATECELL_ESIZE {
 		return Closed, refuse(decisions, tooManyLayers(len(claims)))

@@ -46,13 +46,13 @@ func (d *Decision) toC() C.ratecell_decision {
 
 // duration is InfDuration for what never comes, and for no other time.
 func duration(ns C.uint64_t) time.Duration {
+	if ns < math.MaxInt64 {
+		return time.Duration(ns)
+	}
 	if ns == math.MaxUint64 {
 		return InfDuration
 	}
-	if ns >= math.MaxInt64 {
-		return InfDuration - 1
-	}
-	return time.Duration(ns)
+	return InfDuration - 1
 }
 
 func nanoseconds(d time.Duration) C.uint64_t {

@@ -104,7 +104,8 @@ func (n *native) checkAt(key string, cost uint32, nowNs uint64) (decision Decisi
 
 func (n *native) decide(request *Request) (decision Decision) {
 	var d C.ratecell_decision
-	asked := request.asked()
+	var asked C.go_asked
+	request.write(&asked)
 	status := C.go_decide(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))),
 		hiddenDecision(&d))
 	runtime.KeepAlive(n)

@@ -82,18 +82,19 @@ func (r Request) WithNext() Request {
 	return r
 }
 
-// asked is the request for C, whose key goes beside it.
-func (r *Request) asked() C.go_asked {
-	flags := r.flags
-	if flags&C.RATECELL_CHARGE != 0 {
-		flags &^= C.RATECELL_WITHIN // nothing is refused, and C refuses both at once
+// write writes the request for C, whose key goes beside it. What no flag selects is left as it is, and C does not read
+// it.
+func (r *Request) write(asked *C.go_asked) {
+	asked.key_len = C.size_t(len(r.key))
+	asked.cost = C.uint32_t(r.costLess1 + 1)
+	asked.flags = C.uint32_t(r.flags)
+	if r.flags == 0 {
+		return
 	}
-	return C.go_asked{
-		key_len:      C.size_t(len(r.key)),
-		hash:         C.uint64_t(r.hash),
-		now_ns:       C.uint64_t(r.nowNs),
-		max_delay_ns: C.uint64_t(r.maxDelayNs),
-		cost:         C.uint32_t(r.costLess1 + 1),
-		flags:        C.uint32_t(flags),
+	asked.hash = C.uint64_t(r.hash)
+	asked.now_ns = C.uint64_t(r.nowNs)
+	asked.max_delay_ns = C.uint64_t(r.maxDelayNs)
+	if r.flags&C.RATECELL_CHARGE != 0 {
+		asked.flags &^= C.RATECELL_WITHIN // nothing is refused, and C refuses both at once
 	}
 }
