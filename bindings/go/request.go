@@ -30,7 +30,7 @@ type Request struct {
 
 // NewRequest asks for one unit of a key, now. A key of bytes is not copied: they must not change until the request is
 // decided. The same bytes are the same key as in a string.
-func NewRequest[K string | []byte](key K) Request {
+func NewRequest[K ~string | ~[]byte](key K) Request {
 	// A string's header is the beginning of a slice's.
 	return Request{key: *(*string)(unsafe.Pointer(&key))}
 }
