@@ -4,13 +4,14 @@
 //! exhausted, asked for one key a call at a time that the caller brings. Every case checks that its decisions
 //! were the ones in its name. Decisions follow each other without a pause, so this is throughput.
 
+use std::array;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use ratecell::{Decision, DirectLimiter, Limiter, Policy};
+use ratecell::{Decision, DirectLimiter, Limiter, Policy, Request};
 
 type Key = [u8; 16];
 
@@ -114,7 +115,7 @@ fn measure(
 fn direct(criterion: &mut Criterion) {
     for answer in Answer::BOTH {
         let mut group = criterion.benchmark_group(format!("direct/{}", answer.name()));
-        let limiter = DirectLimiter::new(answer.of_all()).expect("a direct limiter takes no memory");
+        let limiter = DirectLimiter::new(answer.of_all());
         let _ = limiter.check();
         measure(&mut group, "own_clock/lone", answer, 1, || usize::from(limiter.check().is_allowed()));
         let mut now = limiter.now_ns();
@@ -123,6 +124,10 @@ fn direct(criterion: &mut Criterion) {
             usize::from(limiter.check_at(1, black_box(now)).is_allowed())
         });
     }
+}
+
+fn batch<'k>(keys: &'k [Key], request: impl Fn(&'k Key) -> Request<'k>) -> [Request<'k>; BATCH] {
+    array::from_fn(|number| request(&keys[number]))
 }
 
 fn keyed(criterion: &mut Criterion) {
@@ -143,7 +148,7 @@ fn keyed_group(criterion: &mut Criterion, keys: u32, answer: Answer) {
     let random = BuildHasherDefault::<DefaultHasher>::default();
     for number in 0..keys {
         let _ = by_key.check(key(number));
-        let _ = by_hash.check_hash(random.hash_one(key(number)), 1);
+        let _ = by_hash.decide(Request::hashed(random.hash_one(key(number))).cost(1));
     }
 
     let mut group = criterion.benchmark_group(format!("keyed/{keys}/{}", answer.name()));
@@ -160,7 +165,7 @@ fn keyed_group(criterion: &mut Criterion, keys: u32, answer: Answer) {
     let mut hashes = hashes.iter().cycle();
     measure(&mut group, "caller_hash/lone", answer, 1, || {
         let hash = hashes.next().copied().unwrap_or_default();
-        usize::from(by_hash.check_hash_at(hash, 1, requests.now).is_allowed())
+        usize::from(by_hash.decide(Request::hashed(hash).cost(1).at(requests.now)).is_allowed())
     });
     let mut decisions = [Decision::default(); BATCH];
     let mut allowed = |check: &mut dyn FnMut(&mut [Decision])| {
@@ -168,12 +173,15 @@ fn keyed_group(criterion: &mut Criterion, keys: u32, answer: Answer) {
         decisions.iter().filter(|decision| decision.is_allowed()).count()
     };
     measure(&mut group, "own_clock/batch32", answer, BATCH, || {
-        allowed(&mut |decisions| by_key.check_batch(requests.take(BATCH).0, decisions))
+        allowed(&mut |decisions| {
+            let (keys, _) = requests.take(BATCH);
+            by_key.decide_batch(&batch(keys, Request::new), decisions);
+        })
     });
     measure(&mut group, "caller_clock/batch32", answer, BATCH, || {
         allowed(&mut |decisions| {
             let (keys, now) = requests.take(BATCH);
-            by_key.check_batch_at(keys, now, decisions);
+            by_key.decide_batch(&batch(keys, |key| Request::new(key).at(now)), decisions);
         })
     });
 }

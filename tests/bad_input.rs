@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ratecell::{Limiter, Outcome, Policy, PolicyErrorKind};
+use ratecell::{Limiter, Outcome, Policy, PolicyErrorKind, Request};
 
 fn limiter(policy: &str) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
@@ -120,9 +120,10 @@ fn a_time_past_the_word_charges_nothing() {
 }
 
 #[test]
-#[should_panic(expected = "a batch has one decision for each key")]
+#[should_panic(expected = "a batch has one decision for each request")]
 fn a_batch_without_room_for_its_decisions_is_a_mistake() {
-    limiter("1/s").check_batch_at(&["a", "b"], 0, &mut [ratecell::Decision::default()]);
+    let requests = [Request::new("a"), Request::new("b")];
+    limiter("1/s").decide_batch(&requests, &mut [ratecell::Decision::default()]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the newcomers of a full table share, step by step.
 
-use ratecell::{Decision, Limiter, Policy, WhenFull};
+use ratecell::{Decision, Limiter, Policy, Request, WhenFull};
 
 /// A table of two homes, its clock in milliseconds.
 struct Table {
@@ -17,7 +17,8 @@ impl Table {
     }
 
     fn check(&self, key: u64, cost: u32, ms: u64) -> Decision {
-        self.limiter.check_hash_at(key.wrapping_mul(0x9e37_79b9_7f4a_7c15), cost, ms * 1_000_000)
+        self.limiter
+            .decide(Request::hashed(key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).cost(cost).at(ms * 1_000_000))
     }
 
     fn newcomer(&mut self, cost: u32, ms: u64) -> u64 {
@@ -115,7 +116,7 @@ fn a_check_of_no_cost_sees_what_is_shared_as_a_peek_does() {
             limiter.stats_at(0).shared > 0
         };
         let key = (0..).find(shared).expect("the table is full at last").to_le_bytes();
-        let peeked = limiter.peek_at(key, 0);
+        let peeked = limiter.check_at(key, 0, 0);
         assert_eq!(peeked.remaining(), 1, "{policy}");
         assert_eq!(limiter.check_at(key, 0, 0), peeked, "{policy}");
     }

@@ -14,7 +14,7 @@ type Row = (u64, u32, bool);
 type Reservation = (u64, u32, Option<u64>);
 
 fn limiter(policy: &str) -> DirectLimiter {
-    DirectLimiter::new(policy.parse().expect(policy)).expect(policy)
+    DirectLimiter::new(policy.parse().expect(policy))
 }
 
 /// x/time/rate's `TestLimiterBurst1` and `TestLimiterBurst3`: 10 a second.

@@ -2,7 +2,7 @@
 
 use ratecell::{
     BuildError, Claim, Decision, Limiter, LimiterBuilder, Memory, Outcome, Policy, RegionError, RegionField,
-    WhenFull,
+    Request, WhenFull,
 };
 
 const WORDS: [&str; 7] = [
@@ -64,7 +64,7 @@ fn a_copy_at_another_address_goes_on_alike() {
     let copied = builder("10/s").max_keys(1_000).open(&path).expect("a file");
     assert!(copied.check_at("key", 1, 0).is_allowed());
     let again = builder("10/s").open(&path).expect("the same file, mapped elsewhere");
-    assert_eq!(again.peek_at("key", 0).remaining(), 9);
+    assert_eq!(again.check_at("key", 0, 0).remaining(), 9);
     std::fs::remove_file(&path).expect("removed");
     let there = builder("10/s").attach(&memory).expect("attached");
     for key in 0..700_u32 {
@@ -79,10 +79,10 @@ fn a_rate_may_change_over_the_same_words() {
     assert_eq!(new.policy().to_string(), "5/s burst=5");
     assert!(old.check_at("key", 4, 0).is_allowed());
     // 400 ms are spent: of 5/s that is 2 units.
-    assert_eq!(new.peek_at("key", 0).remaining(), 3);
+    assert_eq!(new.check_at("key", 0, 0).remaining(), 3);
     assert!(new.check_at("key", 3, 0).is_allowed());
     assert!(!new.check_at("key", 1, 0).is_allowed());
-    assert_eq!(old.peek_at("key", 0).remaining(), 10);
+    assert_eq!(old.check_at("key", 0, 0).remaining(), 10);
     let other =
         old.with_policy("leaky_queue 10/s queue=19".parse().expect("a policy")).expect("the same words");
     assert_eq!(other.check_at("key", 10, 0).delay_ns(), 1_900_000_000);
@@ -100,7 +100,7 @@ fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
         let second = builder(second).attach(&memory).expect("attached");
         let allowed =
             |limiter: &Limiter| (0..).take_while(|_| limiter.check_at("key", 1, 0).is_allowed()).count();
-        let capacity = first.peek_at("key", 0).limit() as usize;
+        let capacity = first.check_at("key", 0, 0).limit() as usize;
         assert_eq!((allowed(&first), allowed(&second), allowed(&first)), (capacity, 0, 0));
         assert!(first.with_policy(second.policy().clone()).is_ok());
     }
@@ -166,7 +166,7 @@ fn a_limit_may_grow_as_far_as_the_horizon_lets_it() {
         let high = builder(raised).attach(&memory).expect(raised);
         assert!(!low.check_at("key", 1, 0).is_allowed(), "{policy}");
         assert!(high.check_at("key", 5, 0).is_allowed(), "{raised}");
-        assert_eq!(low.peek_at("key", 0).remaining(), 0);
+        assert_eq!(low.check_at("key", 0, 0).remaining(), 0);
         if !too_far.is_empty() {
             let error = refusal(builder(too_far).attach(&memory));
             assert!(error.to_string().contains("does not fit the counts"), "{too_far}: {error}");
@@ -232,17 +232,20 @@ fn memory_holds_as_many_keys_as_it_says() {
 fn what_is_charged_afterwards_fills_and_never_overflows() {
     for policy in WORDS {
         let limiter = builder(policy).build().expect("a limiter");
-        assert_eq!(limiter.charge_at("key", 3, 0).remaining(), 7, "{policy}");
-        assert_eq!(limiter.charge_at("key", 30, 0).remaining(), 0, "{policy}");
-        let full = limiter.peek_at("key", 0);
-        assert_eq!(limiter.charge_at("key", 1, 0), full, "{policy}");
+        assert_eq!(limiter.decide(Request::new("key").cost(3).at(0).charge()).remaining(), 7, "{policy}");
+        assert_eq!(limiter.decide(Request::new("key").cost(30).at(0).charge()).remaining(), 0, "{policy}");
+        let full = limiter.check_at("key", 0, 0);
+        assert_eq!(limiter.decide(Request::new("key").cost(1).at(0).charge()), full, "{policy}");
         assert!(!limiter.check_at("key", 1, 0).is_allowed());
         assert!(limiter.check_at("key", 1, 3_000_000_000).is_allowed(), "{policy}");
     }
     // What was half free is full again: who keeps asking is kept waiting.
     let limiter = builder("10/s burst=1").build().expect("a limiter");
     assert!(limiter.check_at("key", 1, 0).is_allowed());
-    assert_eq!(limiter.charge_at("key", 1, 50_000_000).reset_after_ns(), 100_000_000);
+    assert_eq!(
+        limiter.decide(Request::new("key").cost(1).at(50_000_000).charge()).reset_after_ns(),
+        100_000_000
+    );
     assert!(!limiter.check_at("key", 1, 149_999_999).is_allowed());
     assert!(limiter.check_at("key", 1, 150_000_000).is_allowed());
 }
@@ -252,21 +255,21 @@ fn several_limiters_are_charged_together_or_not_at_all() {
     let [wide, narrow] = ["100/s", "2/s & 3/m"].map(|policy| builder(policy).build().expect("a limiter"));
     let ask = |cost| {
         let claims = [
-            Claim { limiter: &wide, key: b"a", cost: 1, now_ns: 0 },
-            Claim { limiter: &narrow, key: b"b", cost, now_ns: 5 },
+            Claim { limiter: &wide, request: Request::new("a").at(0) },
+            Claim { limiter: &narrow, request: Request::new("b").cost(cost).at(5) },
         ];
         let mut decisions = [Decision::default(); 2];
-        let outcome = Limiter::check_all(&claims, &mut decisions);
+        let outcome = Limiter::decide_all(&claims, &mut decisions);
         (outcome, decisions.map(|decision| (decision.outcome(), decision.remaining())))
     };
     assert_eq!(ask(2), (Outcome::Allowed, [(Outcome::Allowed, 99), (Outcome::Allowed, 0)]));
     assert_eq!(ask(1), (Outcome::Denied, [(Outcome::Allowed, 99), (Outcome::Denied, 0)]));
     assert_eq!(ask(9), (Outcome::Never, [(Outcome::Allowed, 99), (Outcome::Never, 0)]));
-    assert_eq!(wide.peek_at("a", 0).remaining(), 99);
-    assert_eq!(Limiter::check_all(&[], &mut []), Outcome::Allowed);
+    assert_eq!(wide.check_at("a", 0, 0).remaining(), 99);
+    assert_eq!(Limiter::decide_all(&[], &mut []), Outcome::Allowed);
     // One limiter and key twice: the second claim finds the first's charge.
-    let twice = [Claim { limiter: &wide, key: b"c", cost: 60, now_ns: 0 }; 2];
+    let twice = [Claim { limiter: &wide, request: Request::new("c").cost(60).at(0) }; 2];
     let mut decisions = [Decision::default(); 2];
-    assert_eq!(Limiter::check_all(&twice, &mut decisions), Outcome::Denied);
-    assert_eq!(wide.peek_at("c", 0).remaining(), 100);
+    assert_eq!(Limiter::decide_all(&twice, &mut decisions), Outcome::Denied);
+    assert_eq!(wide.check_at("c", 0, 0).remaining(), 100);
 }

@@ -134,14 +134,11 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     /// admits it earlier delays it by the less then.
     fn delay_when_admitted(&self) -> u64 {
         let plain = Request::default().cost(self.request.units());
-        let peeked = self.peek(&plain);
-        match peeked.outcome() {
-            Outcome::Allowed => peeked.delay_ns(),
-            Outcome::Denied => {
-                self.peek_at(self.now.saturating_add(peeked.retry_after_ns()), &plain).delay_ns()
-            }
-            _ => 0,
+        let mut peeked = self.peek(&plain);
+        if peeked.outcome() == Outcome::Denied {
+            peeked = self.peek_at(self.now.saturating_add(peeked.retry_after_ns()), &plain);
         }
+        if peeked.is_allowed() { peeked.delay_ns() } else { 0 }
     }
 
     /// `decision`, which also says what is next, if the request asks for it: the wait for one unit more than remains.

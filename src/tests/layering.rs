@@ -16,12 +16,12 @@ const HOUSES: [House; 2] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
+            "request",
             "error",
             "decision",
             "algorithm",
             "policy",
             "structured",
-            "headers",
             "client_key",
             "waiting",
             "fields",

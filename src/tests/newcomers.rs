@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::kernels::kernel;
 use ratecell_core::algorithm::{Algorithm, Kernel};
-use ratecell_core::with_kernel;
+use ratecell_core::{Request, with_kernel};
 
 /// Small enough that floors, edges and full words are all near. Instants are in microseconds.
 const POLICIES: [&str; 9] = [
@@ -45,7 +45,9 @@ fn assert_no_better<A: Algorithm>(
     cost: u32,
     judged_at_now: bool,
 ) -> Result<(), TestCaseError> {
-    let Some(after) = algorithm.newcomer(own, floor, now, cost).1 else { return Ok(()) };
+    let Some(after) = algorithm.newcomer(own, floor, now, &Request::default().cost(cost)).1 else {
+        return Ok(());
+    };
     // The word that was lost may have been any that is fresh at the floor. A TAT is the most that there can be; of the
     // others the request is judged as if it came then.
     let lost = if judged_at_now { algorithm.carried(0, floor) } else { 0 };

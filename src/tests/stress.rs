@@ -15,7 +15,7 @@ use crate::limiter::Limiter;
 use crate::table::{Extent, Sought, Stats, Table, WhenFull};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Algorithm;
-use ratecell_core::with_kernel;
+use ratecell_core::{Request, with_kernel};
 
 mod rounds;
 
@@ -52,8 +52,8 @@ fn race<A: Algorithm + Sync>(
                     let requests = requests(thread);
                     start.wait();
                     let ask = |(key, now)| {
-                        let verdict = table.charge(algorithm, key, now, 1, Sought::NotYet);
-                        let decision = table.report(algorithm, &verdict, now, 1);
+                        let verdict = table.charge(algorithm, key, now, &Request::default(), Sought::NotYet);
+                        let decision = table.report(algorithm, &verdict, now, &Request::default());
                         decision.is_allowed().then(|| Admission { key, now, words: verdict.words() })
                     };
                     requests.into_iter().filter_map(ask).collect::<Vec<_>>()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use ratecell::{Decision, Limiter, Mode, Stats, WhenFull};
+use ratecell::{Decision, Limiter, Mode, Request, Stats, WhenFull};
 
 use crate::cases;
 use crate::laws::layer_bound;
@@ -54,7 +54,7 @@ fn course(accepted: &Accepted, when_full: WhenFull, traffic: Traffic) -> Course 
         let cost = request.ask.cost(accepted.capacity());
         let uncharged = limiter.stats_at(now).allowed_full;
         let hash = u64::from(request.key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        last = limiter.check_hash_at(hash, cost, now);
+        last = limiter.decide(Request::hashed(hash).cost(cost).at(now));
         if cost > 0 && last.is_allowed() && limiter.stats_at(now).allowed_full == uncharged {
             charged.push(Charged { key: request.key.into(), step, cost });
         }

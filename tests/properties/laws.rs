@@ -1,7 +1,7 @@
 //! The five laws that every algorithm obeys.
 
 use proptest::prelude::*;
-use ratecell::{Decision, DirectLimiter, Mode, Outcome};
+use ratecell::{Decision, DirectLimiter, Mode, Outcome, Request};
 
 use crate::policies::{Accepted, Algorithm, Heal, Layer, policies};
 use crate::traffic::{Clock, Steps, traffic};
@@ -31,7 +31,7 @@ proptest! {
             }
         }
         let now = clock.now;
-        prop_assert_eq!(limiter.peek_at("allowed", now), limiter.peek_at("all", now));
+        prop_assert_eq!(limiter.check_at("allowed", 0, now), limiter.check_at("all", 0, now));
     }
 
     /// Law 2. The clock follows each `retry_after`. Of several layers, one that heals may admit now what
@@ -64,7 +64,35 @@ proptest! {
                     prop_assert!(last.is_allowed(), "due at {}, then {:?}", due, last);
                     clock.now = due;
                 }
-                Outcome::ClockRange => prop_assert!(false, "the clock stops before {}", now),
+                _ => prop_assert!(false, "the clock stops before {}", now),
+            }
+        }
+    }
+
+    /// One unit more than what remains is allowed when the decision says so, and 1 ns earlier it is denied.
+    #[test]
+    fn next_is_when_one_unit_more_is_allowed(
+        accepted in policies(Heal::Never),
+        traffic in traffic(Steps::Both, 20),
+    ) {
+        let limiter = limiter(&accepted.policy);
+        let mut clock = Clock::new(&accepted, traffic.origin);
+        let mut last = Decision::default();
+        for request in traffic.requests {
+            let now = clock.tick(request.tick, &last);
+            let cost = request.ask.cost(accepted.capacity());
+            last = limiter.decide(Request::new("k").cost(cost).at(now).with_next());
+            let Ok(more) = u32::try_from(last.remaining() + 1) else { break };
+            let Some(next) = last.next_after() else {
+                prop_assert_eq!(limiter.check_at("k", more, now).retry_after(), None);
+                continue;
+            };
+            let Some(due) = accepted.after(now, next.as_nanos() as u64) else { break };
+            prop_assert_eq!(limiter.check_at("k", more, due - 1).outcome(), Outcome::Denied);
+            if request.ask.cost(2) > 0 {
+                last = limiter.check_at("k", more, due);
+                prop_assert!(last.is_allowed(), "due at {}, then {:?}", due, last);
+                clock.now = due;
             }
         }
     }
@@ -84,11 +112,11 @@ proptest! {
             let now = clock.tick(request.tick, &last);
             last = limiter.check_at("used", request.ask.cost(accepted.capacity()), now);
         }
-        let wait = limiter.peek_at("used", clock.now).reset_after_ns();
+        let wait = limiter.check_at("used", 0, clock.now).reset_after_ns();
         let Some(reset) = accepted.after(clock.now, wait) else { return Ok(()) };
         if wait > 0 {
-            prop_assert_eq!(limiter.peek_at("used", reset - 1).reset_after_ns(), 1);
-            prop_assert_eq!(limiter.peek_at("fresh", reset - 1).reset_after_ns(), 0);
+            prop_assert_eq!(limiter.check_at("used", 0, reset - 1).reset_after_ns(), 1);
+            prop_assert_eq!(limiter.check_at("fresh", 0, reset - 1).reset_after_ns(), 0);
         }
         clock.now = reset;
         for request in after.requests {
@@ -106,8 +134,8 @@ proptest! {
         accepted in policies(Heal::Sometimes),
         traffic in traffic(Steps::Both, 20),
     ) {
-        let whole = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
-        let singly = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
+        let whole = DirectLimiter::new(accepted.policy.clone());
+        let singly = DirectLimiter::new(accepted.policy.clone());
         let mut clock = Clock::new(&accepted, traffic.origin);
         let mut last = Decision::default();
         for request in traffic.requests {
@@ -231,7 +259,7 @@ proptest! {
         start in 0..1_u64 << 53,
         units in 1..100_u128,
     ) {
-        let limiter = DirectLimiter::new(accepted.policy.clone()).expect("a limiter of no table");
+        let limiter = DirectLimiter::new(accepted.policy.clone());
         let start = start.min(accepted.policy.max_now_ns());
         prop_assert!(limiter.check_at(accepted.capacity(), start).is_allowed());
         for unit in 1..=units {

@@ -1,7 +1,7 @@
 //! A region decides as a limiter alone; what is charged afterwards, and what is claimed together, as a check.
 
 use proptest::prelude::*;
-use ratecell::{Claim, Decision, Limiter, Memory, Policy};
+use ratecell::{Claim, Decision, Limiter, Memory, Policy, Request};
 
 use crate::policies::{Heal, policies};
 use crate::traffic::{Clock, Steps, traffic};
@@ -51,9 +51,9 @@ proptest! {
         for request in traffic.requests {
             let now = clock.tick(request.tick, &last);
             let cost = request.ask.cost(accepted.capacity());
-            let before = charged.peek_at("k", now);
-            last = charged.charge_at("k", cost, now);
-            prop_assert_eq!(charged.peek_at("k", now), last);
+            let before = charged.check_at("k", 0, now);
+            last = charged.decide(Request::new("k").cost(cost).at(now).charge());
+            prop_assert_eq!(charged.check_at("k", 0, now), last);
             prop_assert!(last.remaining() <= before.remaining() && last.reset_after() >= before.reset_after());
             if one_layer {
                 let left = before.remaining().saturating_sub(cost.into());
@@ -67,9 +67,9 @@ proptest! {
                 let room = before.remaining().min(cost.into());
                 let _ = checked.check_at("k", u32::try_from(room).expect("no more than the cost"), now);
             } else if !checked.check_at("k", cost, now).is_allowed() {
-                let _ = checked.charge_at("k", cost, now);
+                let _ = checked.decide(Request::new("k").cost(cost).at(now).charge());
             }
-            prop_assert_eq!(last, checked.peek_at("k", now));
+            prop_assert_eq!(last, checked.check_at("k", 0, now));
         }
     }
 
@@ -86,8 +86,8 @@ proptest! {
             let cost = request.ask.cost(accepted.capacity());
             last = checked.check_at("k", cost, now_ns);
             let mut decisions = [Decision::default()];
-            let claim = Claim { limiter: &claimed, key: b"k", cost, now_ns };
-            let outcome = Limiter::check_all(&[claim], &mut decisions);
+            let claim = Claim { limiter: &claimed, request: Request::new("k").cost(cost).at(now_ns) };
+            let outcome = Limiter::decide_all(&[claim], &mut decisions);
             prop_assert_eq!((outcome, decisions), (last.outcome(), [last]));
         }
     }

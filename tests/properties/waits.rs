@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use proptest::prelude::*;
-use ratecell::{Decision, Outcome, Policy};
+use ratecell::{Decision, Outcome, Policy, Request};
 
 use crate::policies::{Heal, policies};
 use crate::traffic::{Clock, Steps, traffic};
@@ -13,7 +13,7 @@ use crate::{cases, limiter};
 fn assert_consistent(decision: &Decision) -> Result<(), TestCaseError> {
     let can_go = match decision.outcome() {
         Outcome::Allowed | Outcome::Denied => true,
-        Outcome::Never | Outcome::ClockRange => false,
+        _ => false,
     };
     prop_assert_eq!(decision.retry_after_ns() != Decision::NEVER, can_go, "{:?}", decision);
     prop_assert_eq!(decision.retry_after().is_some(), can_go, "{:?}", decision);
@@ -35,9 +35,9 @@ fn assert_longest(policy: &Policy, late: u64) -> Result<(), TestCaseError> {
         for decision in [
             limiter.check_at("k", capacity, now),
             limiter.check_at("k", 1, now),
-            limiter.check_within_at("k", capacity, Duration::ZERO, now),
-            limiter.charge_at("k", 1, now),
-            limiter.peek_at("k", now),
+            limiter.decide(Request::new("k").cost(capacity).at(now).within(Duration::ZERO)),
+            limiter.decide(Request::new("k").cost(1).at(now).charge()),
+            limiter.check_at("k", 0, now),
             limiter.check_at("k", capacity.saturating_add(1), now),
         ] {
             assert_consistent(&decision)?;

@@ -215,7 +215,7 @@ impl Filling {
             Store::Ratecell => {
                 let build = || (ratecell::limiter(limit, keys), CallerHasher::default());
                 self.insert_all(make, build, |(limiter, hasher), key| {
-                    limiter.check_hash_at(hasher.hash_one(key), 1, now).is_allowed()
+                    limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(now)).is_allowed()
                 })
             }
             Store::Governor => {

@@ -30,7 +30,7 @@ fn by_key(answer: Answer) -> Limiter {
 fn by_hash(answer: Answer, hasher: &CallerHasher, max_keys: u32) -> Limiter {
     let limiter = limiter(answer, max_keys);
     for key in (0..KEYS).map(key) {
-        let _ = limiter.check_hash_at(hasher.hash_one(key), 1, FIRST);
+        let _ = limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(FIRST));
     }
     limiter
 }
@@ -43,21 +43,21 @@ fn own_hash(answer: Answer, requests: &Requests) -> usize {
 fn callers_hash(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
-    each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
 }
 
 /// With room for as many again.
 fn half_full(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, 2 * KEYS);
-    each(&requests.known, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
 }
 
 /// Of the decision all is kept, not the answer alone: a compiler leaves out what nobody reads.
 fn whole_decision(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
-    each(&requests.known, |key| black_box(limiter.check_hash_at(hasher.hash_one(key), 1, NOW)).is_allowed())
+    each(&requests.known, |key| black_box(limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW))).is_allowed())
 }
 
 /// Asks for [`BATCH`] keys a call.
@@ -90,11 +90,11 @@ fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
 fn insertion(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(Answer::Allowed, &hasher, 4 * KEYS);
-    each(&requests.unseen, |key| limiter.check_hash_at(hasher.hash_one(key), 1, NOW).is_allowed())
+    each(&requests.unseen, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
 }
 
 fn direct(answer: Answer, requests: &Requests) -> usize {
-    let limiter = DirectLimiter::new(policy(answer)).expect("a direct limiter takes no memory");
+    let limiter = DirectLimiter::new(policy(answer));
     let _ = limiter.check_at(1, FIRST);
     each(&requests.known, |_| limiter.check_at(1, black_box(NOW)).is_allowed())
 }

@@ -25,7 +25,7 @@ fn row(request: u32, decision: Decision) -> [String; 7] {
         Outcome::Allowed => "allowed",
         Outcome::Denied => "denied",
         Outcome::Never => "never: the cost exceeds the limit",
-        Outcome::ClockRange => "clock_range: the time is past what the policy serves",
+        _ => "clock_range: the time is past what the policy serves",
     };
     let duration = |duration: Duration| format!("{duration:?}");
     [

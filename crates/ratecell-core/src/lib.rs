@@ -6,7 +6,7 @@
 //! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
 //!
 //! ```text
-//! request · error · decision → algorithm → policy → structured → headers · client_key · waiting · fields
+//! request · error · decision → algorithm → policy → structured → client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -23,7 +23,6 @@ mod decision;
 pub mod algorithm;
 mod policy;
 mod structured;
-pub mod headers;
 pub mod client_key;
 pub mod waiting;
 pub mod fields;

@@ -60,8 +60,8 @@ impl Decides for Layers {
         let peeked = self.step(key, now_ns, cost, false);
         match peeked.outcome() {
             Outcome::Allowed => self.step(key, now_ns, cost, true),
-            Outcome::Denied | Outcome::Never => self.step(key, now_ns, 0, false).refused_by(&peeked),
             Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
+            _ => self.step(key, now_ns, 0, false).refused_by(&peeked),
         }
     }
 }

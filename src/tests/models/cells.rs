@@ -6,7 +6,7 @@ use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use crate::cell::Cell;
-use ratecell_core::with_kernel;
+use ratecell_core::{Request, with_kernel};
 
 /// Threads that ask for one unit each time, all at one instant, of a cell that has room for three.
 fn exactly_three(name: &str, policy: &'static str, threads: usize, asks: usize, bound: Bound) {
@@ -16,7 +16,7 @@ fn exactly_three(name: &str, policy: &'static str, threads: usize, asks: usize, 
             let cell = Arc::clone(&cell);
             thread::spawn(move || {
                 let ask = |_: &usize| {
-                    with_kernel!(kernel(policy), algorithm => cell.charge(&algorithm, 5, 1, || true))
+                    with_kernel!(kernel(policy), algorithm => cell.charge(&algorithm, 5, &Request::default(), || true))
                         .is_some_and(|charge| charge.after != charge.before)
                 };
                 (0..asks).filter(ask).count()

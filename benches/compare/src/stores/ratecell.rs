@@ -51,7 +51,7 @@ pub(crate) fn by_key(limit: Limit, max_keys: u32, keys: u32) -> Limiter {
 pub(crate) fn by_hash(policy: Policy, hasher: &CallerHasher, max_keys: u32, keys: u32) -> Limiter {
     let limiter = limiter_of(policy, max_keys);
     for key in (0..keys).map(key) {
-        let _ = limiter.check_hash(caller_hash(hasher, &key), 1);
+        let _ = limiter.decide(Request::hashed(caller_hash(hasher, &key)).cost(1));
     }
     limiter
 }
@@ -86,7 +86,7 @@ pub(crate) fn ahead<'s>(
     Case::lone(
         name,
         move || limiter.now_ns() + ahead,
-        |key, now| limiter.check_hash_at(caller_hash(hasher, key), 1, now).is_allowed(),
+        |key, now| limiter.decide(Request::hashed(caller_hash(hasher, key)).cost(1).at(now)).is_allowed(),
     )
 }
 
@@ -180,7 +180,7 @@ pub(crate) struct Direct(DirectLimiter);
 
 impl Direct {
     pub(crate) fn charged(limit: Limit) -> Self {
-        let limiter = DirectLimiter::new(policy(limit)).expect("a direct limiter takes no memory");
+        let limiter = DirectLimiter::new(policy(limit));
         let _ = limiter.check();
         Self(limiter)
     }

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use super::tally::{Request, Tally};
+use super::tally::{Logged, Tally};
 
 /// Requests that change hands at once.
 const BATCH_LEN: usize = 1024;
@@ -22,7 +22,7 @@ pub(crate) type Keys = IndexSet<Key, RandomState>;
 type Key = SmallVec<[u8; 16]>;
 
 /// A request and its time.
-type Timed = (u64, Request);
+type Timed = (u64, Logged);
 
 /// Numbers keys, and hands requests over to be decided.
 pub(crate) struct Pipeline {
@@ -49,7 +49,7 @@ impl Pipeline {
     /// The next request of the log.
     pub(crate) fn decide(&mut self, time_ns: u64, key: &[u8], cost: u32, digits: u8) {
         let key = self.keys.get_index_of(key).unwrap_or_else(|| self.keys.insert_full(key.into()).0);
-        self.batch.push((time_ns, Request { key, cost, digits }));
+        self.batch.push((time_ns, Logged { key, cost, digits }));
         if self.batch.len() == BATCH_LEN {
             self.hand_over(BATCH_LEN);
         }

@@ -1,7 +1,7 @@
 //! What each policy did to each key. Memory grows with the distinct keys, and with the records of one window.
 
 use anyhow::{Context, Result, bail};
-use ratecell::{Limiter, Policy};
+use ratecell::{Limiter, Policy, Request};
 use ratecell_logs::{Group, Spread, Window, resolution_ns};
 
 use super::assumptions::Assumptions;
@@ -38,7 +38,7 @@ pub(crate) struct PolicyTally {
 
 /// A request of a log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct Logged {
     /// The number of its key.
     pub(crate) key: usize,
     pub(crate) cost: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Request {
 /// A request that was decided at once, and waits for its time.
 #[derive(Debug)]
 struct Waiting {
-    request: Request,
+    request: Logged,
     /// A bit for each policy that allowed it.
     allowed: u64,
 }
@@ -128,7 +128,7 @@ impl Tally {
     }
 
     /// Decides the next request of the log by each policy, once at once and once when its time has come.
-    pub(crate) fn decide(&mut self, time_ns: u64, request: Request) {
+    pub(crate) fn decide(&mut self, time_ns: u64, request: Logged) {
         self.records += 1;
         let period = self.period.get_or_insert_with(|| Period::from(time_ns));
         period.first_ns = period.first_ns.min(time_ns);
@@ -140,7 +140,8 @@ impl Tally {
             if policy.by_key.len() <= request.key {
                 policy.by_key.resize(request.key + 1, Counts::default());
             }
-            let is_allowed = policy.at_once.check_hash_at(hash, request.cost, now_ns).is_allowed();
+            let is_allowed =
+                policy.at_once.decide(Request::hashed(hash).cost(request.cost).at(now_ns)).is_allowed();
             allowed |= u64::from(is_allowed) << place;
         }
         let waiting = Waiting { request, allowed };
@@ -179,7 +180,8 @@ impl Tally {
         let now_ns = period.now_ns(time_ns);
         for policy in &mut self.policies {
             if let (Some(together), Some(denied)) = (&policy.together, &mut policy.together_denied) {
-                let decision = together.check_hash_at(hash(request.key), request.cost, now_ns);
+                let decision =
+                    together.decide(Request::hashed(hash(request.key)).cost(request.cost).at(now_ns));
                 *denied += u64::from(!decision.is_allowed());
             }
         }
@@ -207,7 +209,7 @@ fn settle(policies: &mut [PolicyTally], main_is_ordered: bool, now_ns: u64, wait
     let hash = hash(request.key);
     for (place, policy) in policies.iter_mut().enumerate() {
         let at_once = allowed >> place & 1 == 1;
-        let ordered = policy.ordered.check_hash_at(hash, request.cost, now_ns).is_allowed();
+        let ordered = policy.ordered.decide(Request::hashed(hash).cost(request.cost).at(now_ns)).is_allowed();
         let (main, other) = if main_is_ordered { (ordered, at_once) } else { (at_once, ordered) };
         let counts = &mut policy.by_key[request.key];
         *(if main { &mut counts.allowed } else { &mut counts.denied }) += 1;

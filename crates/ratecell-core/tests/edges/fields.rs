@@ -11,7 +11,7 @@ use sfv::{BareItem, FieldType as _, ListEntry, Parser};
 fn several_styles_in_one_response() {
     let policy: Policy = "10/m".parse().expect("a policy");
     let denied = Decision::new(Outcome::Denied, 10, 0, 6_000_000_000, 60_000_000_000, 0, 0);
-    let answers = [Answer::new(&policy, Label::new(), denied, None)];
+    let answers = [Answer::new(&policy, Label::new(), denied)];
     let styles = Styles::from(Style::Draft11).and(Style::X).expect("no field in common");
     let names: Vec<_> = Fields::new(styles, &answers, 0).iter().map(|(name, _)| name).collect();
     let numbers = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
@@ -76,7 +76,7 @@ fn what_is_not_known_is_not_written() {
     let other = Decision::new(Outcome::Allowed, 10, 5, 0, 30_000_000_000, 0, 7);
     for style in Style::ALL {
         assert_eq!(Fields::new(style, &[], 0).to_string(), "");
-        let answers = [Answer::new(&policy, Label::new(), other, None)];
+        let answers = [Answer::new(&policy, Label::new(), other)];
         let fields = Fields::new(style, &answers, 0).to_string();
         assert!(fields.is_empty() || fields.starts_with("RateLimit-Policy: ") && fields.lines().count() == 1);
     }
@@ -126,7 +126,7 @@ proptest! {
         }
         let layer = layer % u32::try_from(layers.len()).expect("few");
         let decision = Decision::new(outcome, 1, remaining, retry_ns, reset_ns, 0, layer);
-        let answers = [Answer::new(&*layers, label, decision, next_ns)];
+        let answers = [Answer::new(&*layers, label, decision.with_next(next_ns.unwrap_or(0)))];
         let called = |number: usize| match &name {
             Some(name) if layers.len() == 1 => name.clone(),
             Some(name) => format!("{name}-{}", number + 1),
@@ -160,7 +160,7 @@ proptest! {
     ) {
         let policy: Policy = "10/m".parse().expect("a policy");
         let decision = Decision::new(Outcome::Denied, 10, remaining, retry_ns, reset_ns, 0, 0);
-        let answers = [Answer::new(&policy, Label::new(), decision, next_ns)];
+        let answers = [Answer::new(&policy, Label::new(), decision.with_next(next_ns.unwrap_or(0)))];
         let fields: Vec<_> = Fields::new(Style::Draft11, &answers, 0).iter().collect();
         let text: Vec<_> = fields.iter().map(|(_, value)| value.to_string()).collect();
         let window = text[1].split_once(";t=").map(|(_, seconds)| seconds.parse::<u64>().expect("seconds"));

@@ -59,6 +59,6 @@ fn a_decision_as_an_answer() {
     assert_eq!(Answer::of(&unknown.with_notes(Decision::NO_PLACE), None), Answer::NoPlace { retry_ns: None });
     let alone = decision(Outcome::Never, Decision::NEVER, 30);
     assert_eq!(Answer::of(&alone, Some(20)), Answer::Denied { retry_ns: 0, delay_ns: 30 });
-    assert_eq!(Answer::of(&decision(Outcome::Never, Decision::NEVER, 0), None, false), Answer::Never);
-    assert_eq!(Answer::of(&Decision::clock_range(5), None, false), Answer::ClockRange);
+    assert_eq!(Answer::of(&decision(Outcome::Never, Decision::NEVER, 0), None), Answer::Never);
+    assert_eq!(Answer::of(&Decision::clock_range(5), None), Answer::ClockRange);
 }

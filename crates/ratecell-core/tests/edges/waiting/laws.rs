@@ -51,7 +51,7 @@ impl Words {
                 Answer::Denied { retry_ns, delay_ns }
             }
             Outcome::Never => Answer::Never,
-            Outcome::ClockRange => Answer::ClockRange,
+            _ => Answer::ClockRange,
         }
     }
 
