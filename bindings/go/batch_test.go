@@ -105,6 +105,14 @@ func TestBatchOfTwoClocks(t *testing.T) {
 	if decisions[0].Allowed || !decisions[n-1].Allowed || !decisions[1].Allowed {
 		t.Errorf("%+v, %+v, %+v", decisions[0], decisions[1], decisions[n-1])
 	}
+	// By the limiter's clock, which began days ago or hours: at its zero all this would have drained long since.
+	slow := newTest(t, "1/m burst=200")
+	if err := slow.DecideBatch(requests(make([]string, n)...), decisions); err != nil {
+		t.Fatal(err)
+	}
+	if d := slow.Peek(""); d.Remaining > n/2 {
+		t.Errorf("%+v after a batch of %d", d, n)
+	}
 }
 
 func TestBatchOfWrongLengths(t *testing.T) {
