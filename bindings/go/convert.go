@@ -26,8 +26,11 @@ func (d *Decision) set(status C.int32_t, c *C.ratecell_decision) {
 	d.ResetAfter = duration(c.reset_after_ns)
 	d.Delay = duration(c.delay_ns)
 	d.Layer = int(c.layer)
+	d.Next = duration(c.next_ns)
+	d.NoPlace = c.notes&C.RATECELL_NO_PLACE != 0
 }
 
+// toC is the decision for C; its notes are nothing that is written of.
 func (d *Decision) toC() C.ratecell_decision {
 	return C.ratecell_decision{
 		limit:          C.uint64_t(d.Limit),
@@ -37,18 +40,19 @@ func (d *Decision) toC() C.ratecell_decision {
 		delay_ns:       nanoseconds(d.Delay),
 		outcome:        C.int32_t(d.Outcome - Allowed),
 		layer:          C.uint32_t(d.Layer),
+		next_ns:        nanoseconds(d.Next),
 	}
 }
 
-// duration tells what never comes as InfDuration, and no other time.
+// duration is InfDuration for what never comes, and for no other time.
 func duration(ns C.uint64_t) time.Duration {
+	if ns < math.MaxInt64 {
+		return time.Duration(ns)
+	}
 	if ns == math.MaxUint64 {
 		return InfDuration
 	}
-	if ns >= math.MaxInt64 {
-		return InfDuration - 1
-	}
-	return time.Duration(ns)
+	return InfDuration - 1
 }
 
 func nanoseconds(d time.Duration) C.uint64_t {

@@ -51,6 +51,8 @@ func (o Outcome) String() string {
 type Decision struct {
 	// Allowed is whether the request may go: Outcome == Allowed.
 	Allowed bool
+	// NoPlace is whether a full table denied, which had no place for the key under [FullDeny], and not the policy.
+	NoPlace bool
 	// Outcome is the kind of the answer.
 	Outcome Outcome
 	// Limit is the most units that can pass at one instant; of several layers, that of Layer.
@@ -62,7 +64,12 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until the key is as good as never used.
 	ResetAfter time.Duration
-	// Delay is how long to hold the allowed request before it goes on: 0 except for a leaky_queue.
+	// Next is the time until Remaining + 1 units would be allowed, with no other traffic on the key. 0 where there is
+	// no such time, and of a request without [Request.WithNext].
+	Next time.Duration
+	// Delay is how long to hold the allowed request before it goes on: 0 except for a leaky_queue. Of a refusal of a
+	// request with [Request.Within], the Delay that it would be given at the first instant at which the policy alone
+	// allows it; above 0 where the Outcome is Never, its own units alone are delayed for longer.
 	Delay time.Duration
 	// Layer is which of the policy's layers has the least remaining, from 0: the one to name to who was
 	// refused.

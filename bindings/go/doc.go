@@ -1,6 +1,5 @@
-// Package ratecell decides "may this key do this now?" inside the process that asks: exactly, without a
-// lock, in memory that never grows, alone or together with every other process that opens the same file,
-// in whatever language it is written.
+// Package ratecell is a rate limiter that runs inside the process. Its decisions are exact, take no lock, and use a
+// fixed amount of memory. Processes that open the same file limit together, in whatever language they are written.
 //
 //	limiter, err := ratecell.New("100/s burst=200", ratecell.MaxKeys(1_000_000))
 //	if err != nil { … }
@@ -15,7 +14,7 @@
 //	100/s                                     GCRA, 100 at once
 //	10/s burst=50                             GCRA, 50 at once
 //	token_bucket 5/10s capacity=10 mode=interval
-//	leaky_queue 10/s queue=20                 tells the admitted how long to wait
+//	leaky_queue 10/s queue=20                 says how long an allowed request waits
 //	sliding_window 1000/1m                    two weighted windows; strict=true for the estimate itself
 //	sliding_log 5/1h                          exact, 8 bytes a unit
 //	fixed_window 5000/1h                      aligned to UTC; offset=30m, or start=first
@@ -27,17 +26,19 @@
 //
 // # Decisions
 //
-// A refusal is an answer and not an error: every [Decision] tells the limit, what remains, and when the same
-// request passes, exact to the nanosecond. Every request that is decided has a twin that takes the time, such
-// as [Limiter.CheckAt], for tests, replays and cached clocks; that time is nanoseconds since any instant, as
-// long as all who share the limiter mean the same one. The limiter's own is [Limiter.Now], since
-// [Limiter.Epoch].
+// A refusal is an answer and not an error: every [Decision] has the limit, the units that remain, and the time until the
+// same request is allowed, exact to the nanosecond. [Limiter.Check] decides one unit of a key, now. A [Request] says
+// more: a cost, an instant, the longest delay, or that the units have been spent already. [Limiter.Decide] decides one,
+// [Limiter.DecideBatch] many, and [DecideAll] those of several limiters, all or none.
+//
+// An instant is for tests, replays and cached clocks: nanoseconds since any instant, as long as all that share the
+// limiter mean the same. The limiter's own is [Limiter.Now], since [Limiter.Epoch].
 //
 // # Keys
 //
-// A key is any bytes, and no bytes are a key like any other. Keys are read during the call and not kept: the table
-// holds a keyed hash of each, of which nobody outside can make two collide. One key is read where it is; those of a
-// batch are copied first, since C may be given no memory of Go's that has pointers in it, as a slice of strings has.
+// A key is any bytes. The empty key is valid. Keys are read during the call and not kept: the table holds a keyed hash
+// of each, of which nobody outside can make two collide. The key of one request is read where it is; those of a batch
+// are copied first, since C may be given no memory of Go's that has pointers in it, as a slice of strings has.
 //
 // # Memory
 //

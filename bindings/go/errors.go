@@ -42,17 +42,21 @@ func statusError(status C.int32_t) *Error {
 	return &Error{Status: Status(status), Text: Status(status).String()}
 }
 
-// explained is the error of a status; explain writes a sentence that says more, if there is more to say.
-func explained(status C.int32_t, explain func(buffer *C.char, len C.size_t) C.int32_t) *Error {
-	length := explain(nil, 0)
-	if length <= 0 {
-		return statusError(status)
+// sentence is room for what C has to say about a call with these texts, each of which it may quote more than once.
+func sentence(texts ...string) []byte {
+	room := 1024
+	for _, text := range texts {
+		room += 4 * len(text)
 	}
-	buffer := make([]byte, length+1)
-	if explain((*C.char)(bytesOf(stringOf(buffer))), C.size_t(len(buffer))) != length {
-		return statusError(status)
+	return make([]byte, room)
+}
+
+// explained is the error of a status; why is the sentence that C wrote about it and a NUL, or empty.
+func explained(status C.int32_t, why []byte) *Error {
+	if sentence, _, _ := strings.Cut(stringOf(why), "\x00"); sentence != "" {
+		return &Error{Status: Status(status), Text: sentence}
 	}
-	return &Error{Status: Status(status), Text: string(buffer[:length])}
+	return statusError(status)
 }
 
 // openError is the system's error that explains why the C library cannot open a file; nil if the system has refused

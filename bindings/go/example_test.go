@@ -52,7 +52,7 @@ func ExampleOpen() {
 		return
 	}
 	defer other.Close()
-	fmt.Println(one.AllowN("user:42", 7), other.Check("user:42", 4).Remaining)
+	fmt.Println(one.AllowN("user:42", 7), other.CheckN("user:42", 4).Remaining)
 	// Output:
 	// true 3
 }
@@ -73,12 +73,33 @@ func ExampleLimiter_CheckAt() {
 	// true
 }
 
-func ExampleLimiter_CheckBatch() {
+func ExampleLimiter_Decide() {
+	queue, _ := ratecell.New("leaky_queue 1/s queue=10")
+	defer queue.Close()
+	now := uint64(time.Hour)
+	request := ratecell.NewRequest("user:42").At(now)
+	fmt.Println(queue.Decide(request).Delay, queue.Decide(request).Delay)
+	// A caller who cannot wait is not queued.
+	d := queue.Decide(request.Within(0))
+	fmt.Println(d.Outcome, d.RetryAfter)
+	// What has been spent already is charged, whatever the policy says.
+	fmt.Println(queue.Decide(request.Cost(100).Charge()).Remaining)
+	// Output:
+	// 0s 1s
+	// denied 2s
+	// 0
+}
+
+func ExampleLimiter_DecideBatch() {
 	limiter, _ := ratecell.New("2/1h")
 	defer limiter.Close()
 	keys := []string{"red", "blue", "red", "red"}
+	requests := make([]ratecell.Request, len(keys))
+	for i, key := range keys {
+		requests[i] = ratecell.NewRequest(key)
+	}
 	decisions := make([]ratecell.Decision, len(keys))
-	if err := limiter.CheckBatch(keys, decisions); err != nil {
+	if err := limiter.DecideBatch(requests, decisions); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -90,6 +111,45 @@ func ExampleLimiter_CheckBatch() {
 	// blue allowed
 	// red allowed
 	// red denied
+}
+
+func ExampleDecideAll() {
+	tenants, _ := ratecell.New("100/1h")
+	defer tenants.Close()
+	users, _ := ratecell.New("2/1h")
+	defer users.Close()
+	claims := []ratecell.Claim{
+		{Limiter: tenants, Request: ratecell.NewRequest("tenant:7")},
+		{Limiter: users, Request: ratecell.NewRequest("user:42")},
+	}
+	for i := 0; i < 3; i++ {
+		outcome, err := ratecell.DecideAll(claims, nil)
+		fmt.Println(outcome, err)
+	}
+	// The third was charged to nobody.
+	fmt.Println(tenants.Peek("tenant:7").Remaining)
+	// Output:
+	// allowed <nil>
+	// allowed <nil>
+	// denied <nil>
+	// 98
+}
+
+func ExampleAddFields() {
+	limiter, _ := ratecell.New("10/1m")
+	defer limiter.Close()
+	d := limiter.Decide(ratecell.NewRequest("user:42").Cost(10).WithNext())
+	h := http.Header{}
+	answer := ratecell.Answer{Limiter: limiter, Decision: d, Name: "api"}
+	if err := ratecell.AddFields(h, ratecell.StyleDraft11|ratecell.StyleX, time.Now(), answer); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(h.Get("RateLimit-Policy"), h.Get("RateLimit"))
+	fmt.Println(h.Get("X-RateLimit-Limit"), h.Get("X-RateLimit-Remaining"), h.Get("X-RateLimit-Reset"))
+	// Output:
+	// "api";q=10;w=60 "api";r=0;t=6
+	// 10 0 60
 }
 
 func ExampleLimiter_Wait() {

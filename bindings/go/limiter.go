@@ -1,8 +1,40 @@
 package ratecell
 
 /*
-#include "library.h"
-#include <stdlib.h>
+#include "calls.h"
+
+// A config holds a pointer, so C makes it.
+static ratecell_config config_of(uint64_t max_keys, uint64_t when_full, char *why, size_t why_len) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    config.max_keys = max_keys;
+    config.when_full = when_full;
+    config.why = why;
+    config.why_len = why_len;
+    return config;
+}
+
+// Writes the bytes of the table, too: 0 of a sliding_log, whose memory grows with its use.
+static int32_t go_new(const char *policy, uint64_t max_keys, uint64_t when_full, char *why, size_t why_len,
+                      ratecell_limiter **limiter, size_t *bytes) {
+    ratecell_config config = config_of(max_keys, when_full, why, why_len);
+    int32_t status = ratecell_limiter_new(policy, &config, limiter);
+    if (status >= 0) {
+        *bytes = ratecell_region_size(policy, &config);
+    }
+    return status;
+}
+
+static int32_t go_open(const char *path, const char *policy, uint64_t max_keys, uint64_t when_full, char *why,
+                       size_t why_len, ratecell_limiter **limiter) {
+    ratecell_config config = config_of(max_keys, when_full, why, why_len);
+    return ratecell_limiter_open(path, policy, &config, limiter);
+}
+
+static int32_t go_with_policy(const ratecell_limiter *first, const char *policy, char *why, size_t why_len,
+                              ratecell_limiter **limiter) {
+    ratecell_config config = config_of(0, 0, why, why_len);
+    return ratecell_limiter_with_policy(first, policy, &config, limiter);
+}
 */
 import "C"
 
@@ -33,16 +65,15 @@ func New(policy string, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	cPolicy := C.CString(policy)
-	defer C.free(unsafe.Pointer(cPolicy))
 	var limiter *C.ratecell_limiter
-	if status := C.ratecell_limiter_new(cPolicy, &config, &limiter); status < 0 {
-		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
-			return C.ratecell_policy_explain(cPolicy, buffer, len)
-		})
+	var bytes C.size_t
+	why := sentence(policy)
+	status := C.go_new(bytesOf(policy+"\x00"), C.uint64_t(config.maxKeys), C.uint64_t(config.full),
+		bytesOf(stringOf(why)), C.size_t(len(why)), &limiter, &bytes)
+	if status < 0 {
+		return nil, explained(status, why)
 	}
-	// 0 of a sliding_log, whose memory grows with its use.
-	return newLimiter(limiter, &table{bytes: uint64(C.ratecell_region_size(cPolicy, &config))}), nil
+	return newLimiter(limiter, &table{bytes: uint64(bytes)}), nil
 }
 
 // Open makes a limiter whose keys are in a file, which it makes if there is none. All that open the same file
@@ -66,17 +97,12 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	cPath, cPolicy := C.CString(path), C.CString(policy)
-	defer C.free(unsafe.Pointer(cPath))
-	defer C.free(unsafe.Pointer(cPolicy))
 	var limiter *C.ratecell_limiter
-	if status := C.ratecell_limiter_open(cPath, cPolicy, &config, &limiter); status < 0 {
-		refused := explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
-			if explanation := C.ratecell_policy_explain(cPolicy, buffer, len); explanation != 0 {
-				return explanation
-			}
-			return C.ratecell_file_explain(cPath, cPolicy, &config, buffer, len)
-		})
+	why := sentence(path, policy)
+	status := C.go_open(bytesOf(path+"\x00"), bytesOf(policy+"\x00"), C.uint64_t(config.maxKeys), C.uint64_t(config.full),
+		bytesOf(stringOf(why)), C.size_t(len(why)), &limiter)
+	if status < 0 {
+		refused := explained(status, why)
 		if refused.Status == StatusFile {
 			refused.Err = openError(path, refused.Text)
 		}
@@ -100,15 +126,12 @@ func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 	if n == nil {
 		return nil, ErrClosed
 	}
-	cPolicy := C.CString(policy)
-	defer C.free(unsafe.Pointer(cPolicy))
 	var other *C.ratecell_limiter
-	status := C.ratecell_limiter_with_policy(n.limiter, cPolicy, &other)
+	why := sentence(policy, l.policy)
+	status := C.go_with_policy(n.limiter, bytesOf(policy+"\x00"), bytesOf(stringOf(why)), C.size_t(len(why)), &other)
 	runtime.KeepAlive(n)
 	if status < 0 {
-		return nil, explained(status, func(buffer *C.char, len C.size_t) C.int32_t {
-			return C.ratecell_policy_explain(cPolicy, buffer, len)
-		})
+		return nil, explained(status, why)
 	}
 	return newLimiter(other, l.table), nil
 }
@@ -124,13 +147,13 @@ func newLimiter(limiter *C.ratecell_limiter, table *table) *Limiter {
 }
 
 // Policy is the policy's text, with one space between its words, the shortest periods and its options in one
-// order. It is told of a closed limiter too.
+// order. A closed limiter has it, too.
 func (l *Limiter) Policy() string {
 	return l.policy
 }
 
-// Now is the limiter's own time, in nanoseconds since its epoch, by CLOCK_MONOTONIC: what CheckAt and its like
-// take. 0 of a closed limiter.
+// Now is the limiter's own time, in nanoseconds since its epoch, by CLOCK_MONOTONIC: what [Limiter.CheckAt] and
+// [Request.At] take. 0 of a closed limiter.
 func (l *Limiter) Now() uint64 {
 	n := l.native.Load()
 	if n == nil {

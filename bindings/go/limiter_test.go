@@ -50,7 +50,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"empty":          {func() (*Limiter, error) { return New("") }, []string{"expected"}},
 		"NUL":            {func() (*Limiter, error) { return New("1/s\x00") }, []string{"NUL at byte 3"}},
 		"max keys":       {func() (*Limiter, error) { return New("1/s", MaxKeys(0)) }, []string{"MaxKeys(0)", "1 or more"}},
-		"too many keys":  {func() (*Limiter, error) { return New("1/s", MaxKeys(1<<62)) }, []string{"ENOMEM"}},
+		"too many keys":  {func() (*Limiter, error) { return New("1/s", MaxKeys(1<<62)) }, []string{"cannot be allocated", "max_keys"}},
 		"when full":      {func() (*Limiter, error) { return New("1/s", WhenFull(7)) }, []string{"WhenFull(7)", "FullDeny"}},
 		"nil option":     {func() (*Limiter, error) { return New("1/s", MaxKeys(8), nil) }, []string{"option 2 of 2 is nil", "expected"}},
 		"path NUL":       {func() (*Limiter, error) { return Open("a\x00b", "1/s") }, []string{"path", "NUL"}},
@@ -58,8 +58,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a folder":       {func() (*Limiter, error) { return Open(dir, "1/s") }, []string{"Is a directory"}},
 		"bad policy":     {func() (*Limiter, error) { return Open(filepath.Join(dir, "a"), "1/") }, []string{"expected"}},
 		"not to share":   {func() (*Limiter, error) { return Open(filepath.Join(dir, "b"), "sliding_log 5/h") }, []string{"sliding_log"}},
-		"other layers":   {func() (*Limiter, error) { return newTest(t, "1/s").WithPolicy("1/s & 2/m") }, []string{"LAYERS"}},
-		"other window":   {func() (*Limiter, error) { return newTest(t, "fixed_window 1/s").WithPolicy("fixed_window 1/m") }, []string{"WORDS"}},
+		"other layers":   {func() (*Limiter, error) { return newTest(t, "1/s").WithPolicy("1/s & 2/m") }, []string{"number of layers", "expected 2"}},
+		"other window":   {func() (*Limiter, error) { return newTest(t, "fixed_window 1/s").WithPolicy("fixed_window 1/m") }, []string{"words", "expected fixed of 1m"}},
 		"worse policy":   {func() (*Limiter, error) { return newTest(t, "1/s").WithPolicy("x") }, []string{"expected"}},
 		"nul, other one": {func() (*Limiter, error) { return newTest(t, "1/s").WithPolicy("\x00") }, []string{"NUL at byte 0"}},
 	} {
@@ -161,9 +161,8 @@ func TestClosed(t *testing.T) {
 	}
 	for name, limiter := range map[string]*Limiter{"closed": closed, "zero": {}} {
 		for _, d := range []Decision{
-			limiter.Check("k", 1), limiter.CheckAt("k", 1, 0), limiter.CheckBytes(nil, 1), limiter.Peek("k"),
-			limiter.CheckWithin("k", 1, 0), limiter.CheckWithinAt("k", 1, 0, 0),
-			limiter.PeekAt("k", 0), limiter.Charge("k", 1), limiter.ChargeAt("k", 1, 0),
+			limiter.Check("k"), limiter.CheckN("k", 0), limiter.CheckAt("k", 1, 0), limiter.Peek("k"),
+			limiter.Decide(NewRequest("k")), limiter.Decide(NewRequest("k").Charge()),
 		} {
 			if d.Allowed || d.Outcome != Closed || !errors.Is(d.Err(), ErrClosed) || d.RetryAfter != InfDuration {
 				t.Errorf("%s: %+v", name, d)
@@ -197,14 +196,14 @@ func TestCloseBesideCalls(t *testing.T) {
 				defer all.Done()
 				decisions := make([]Decision, 2)
 				for {
-					d := limiter.Check("k", 1)
+					d := limiter.Check("k")
 					if d.Outcome == Closed {
 						break
 					}
 					if d.Allowed {
 						admitted.Add(1)
 					}
-					_ = limiter.CheckBatch([]string{"a", "b"}, decisions)
+					_ = limiter.DecideBatch(requests("a", "b"), decisions)
 					limiter.Forget("a")
 					_, _ = limiter.Stats()
 				}

@@ -11,17 +11,21 @@ import (
 // MiddlewareOption is one setting of [Middleware].
 type MiddlewareOption func(*middleware)
 
-// PolicyName sets the name by which clients know the policy in the fields RateLimit and RateLimit-Policy, as
-// [Limiter.SetHeaders] has it. Without it each layer is named by its own text. Middleware panics if it is not
-// printable ASCII.
+// PolicyName sets the name by which clients know the policy, as [Answer] has it. Without it each layer is named by its
+// own text. Middleware panics if it is none.
 func PolicyName(name string) MiddlewareOption {
-	return func(m *middleware) {
-		field, err := newFieldName(name)
-		if err != nil {
-			panic(err)
-		}
-		m.name = field
-	}
+	return func(m *middleware) { m.name = name }
+}
+
+// PolicyUnit sets what is counted, as [Answer] has it, where [CostFunc] counts other things than requests. Middleware
+// panics if it is no unit.
+func PolicyUnit(unit string) MiddlewareOption {
+	return func(m *middleware) { m.unit = unit }
+}
+
+// Styles sets which fields responses have, [StyleDraft11] without it. Middleware panics if they cannot be sent together.
+func Styles(styles Style) MiddlewareOption {
+	return func(m *middleware) { m.styles = styles }
 }
 
 // CostFunc sets what a request costs, 1 without it. A cost of 0 is let through and charges nothing. CostFunc panics
@@ -34,8 +38,14 @@ func CostFunc(cost func(*http.Request) uint32) MiddlewareOption {
 }
 
 // OnRefused sets what answers a request that is refused. The fields are already in the response's header, its
-// status is still to be written. Without it the answer is 429 Too Many Requests, or 503 Service Unavailable
-// where the decision is not about the client: Closed, ClockRange. OnRefused panics if the function is nil.
+// status is still to be written. Without it the answer is
+//
+//   - 429 Too Many Requests where the Outcome is Denied,
+//   - 400 Bad Request where it is Never, or 413 Request Entity Too Large where the unit is content-bytes: the same
+//     request will not be allowed later, and clients repeat what was answered 429,
+//   - 503 Service Unavailable where the decision is not about the client: ClockRange, Closed.
+//
+// OnRefused panics if the function is nil.
 func OnRefused(refused func(http.ResponseWriter, *http.Request, Decision)) MiddlewareOption {
 	if refused == nil {
 		panic("ratecell: OnRefused(nil): expected a function that answers a refused request")
@@ -46,19 +56,22 @@ func OnRefused(refused func(http.ResponseWriter, *http.Request, Decision)) Middl
 type middleware struct {
 	limiter *Limiter
 	key     KeyFunc
-	name    fieldName
-	policy  string // the value of RateLimit-Policy
+	name    string
+	unit    string
+	styles  Style
 	cost    func(*http.Request) uint32
 	refused func(http.ResponseWriter, *http.Request, Decision)
 }
 
 // Middleware limits the requests that a handler gets: those that the limiter allows go on, with the fields
-// RateLimit and RateLimit-Policy in their responses; the others are answered 429, with Retry-After beside them.
+// RateLimit and RateLimit-Policy in their responses, or those of other [Styles]; the others are answered 429, with
+// Retry-After beside them, or as [OnRefused] has it.
 //
 //	http.Handle("/", ratecell.Middleware(limiter, ratecell.ByClient())(handler))
 //
-// The key function says who is limited. A request whose key is empty is not limited, and has no fields: it skips
-// the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile.
+// The key function says which client is limited. A request whose key is empty is not limited, and has no fields: it skips
+// the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile. The fields
+// are one client's: a handler whose responses are cached for others says so in Cache-Control.
 //
 // Middleware panics, as http.Handle does, if the limiter, the key function or an option is nil, or a setting is
 // wrong; what it returns panics if the handler is nil.
@@ -73,16 +86,19 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 		limiter: limiter,
 		key:     key,
 		cost:    func(*http.Request) uint32 { return 1 },
-		refused: refused,
+		styles:  StyleDraft11,
 	}
+	m.refused = m.refuse
 	for i, option := range options {
 		if option == nil {
 			panic(fmt.Sprintf("ratecell: Middleware: option %d of %d is nil", i+1, len(options)))
 		}
 		option(m)
 	}
-	// Of a closed limiter there is none, and no request will need one.
-	m.policy, _ = limiter.policyField(m.name)
+	// A name, a unit and styles are wrong of every decision or of none. A closed limiter has no fields.
+	if err := m.addFields(http.Header{}, limiter.Peek("")); err != nil && err != ErrClosed {
+		panic(err)
+	}
 	return func(next http.Handler) http.Handler {
 		if next == nil {
 			panic("ratecell: Middleware: the handler is nil")
@@ -97,9 +113,9 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
-	d := m.limiter.Check(key, m.cost(r))
+	d := m.limiter.Decide(NewRequest(key).Cost(m.cost(r)).WithNext())
 	// The fields are help for the client: a limiter closed since has none, and its decision stands.
-	_ = m.limiter.setHeaders(w.Header(), m.name, m.policy, d)
+	_ = m.addFields(w.Header(), d)
 	if !d.Allowed {
 		m.refused(w, r, d)
 		return
@@ -110,7 +126,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	next.ServeHTTP(w, r)
 }
 
-// hold sleeps, and tells whether the client is still there.
+// hold sleeps, and reports whether the client is still there.
 func hold(r *http.Request, delay time.Duration) bool {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
@@ -122,10 +138,19 @@ func hold(r *http.Request, delay time.Duration) bool {
 	}
 }
 
-func refused(w http.ResponseWriter, _ *http.Request, d Decision) {
-	status := http.StatusTooManyRequests
-	if d.Outcome == Closed || d.Outcome == ClockRange {
-		status = http.StatusServiceUnavailable
+func (m *middleware) addFields(h http.Header, d Decision) error {
+	return AddFields(h, m.styles, time.Now(), Answer{Limiter: m.limiter, Decision: d, Name: m.name, Unit: m.unit})
+}
+
+func (m *middleware) refuse(w http.ResponseWriter, _ *http.Request, d Decision) {
+	status := http.StatusServiceUnavailable
+	switch {
+	case d.Outcome == Denied:
+		status = http.StatusTooManyRequests
+	case d.Outcome == Never && m.unit == "content-bytes":
+		status = http.StatusRequestEntityTooLarge
+	case d.Outcome == Never:
+		status = http.StatusBadRequest
 	}
 	http.Error(w, http.StatusText(status), status)
 }

@@ -126,49 +126,75 @@ func TestMiddlewareHoldsTheQueued(t *testing.T) {
 	}
 }
 
-func TestSetHeaders(t *testing.T) {
-	limiter := newTest(t, "100/s burst=200")
-	h := http.Header{}
-	if err := limiter.SetHeaders(h, "", limiter.CheckAt("k", 150, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if h.Get("RateLimit-Policy") != `"100/s burst=200";q=100;w=1;ratecell-burst=200` || h.Get("RateLimit") != `"100/s burst=200";r=50;t=2` {
-		t.Errorf("%v", h)
-	}
-	if err := limiter.SetHeaders(h, "api", limiter.CheckAt("k", 51, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if h.Values("RateLimit")[1] != `"api";r=50;t=1` || h.Get("Retry-After") != "1" {
-		t.Errorf("%v", h)
-	}
-	long := strings.Repeat(`a "name" `, 100)
-	if err := limiter.SetHeaders(h, long, limiter.CheckAt("k", 51, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := h.Values("RateLimit")[2], `"`+strings.ReplaceAll(long, `"`, `\"`)+`";r=50;t=1`; got != want {
-		t.Errorf("%s, expected %s", got, want)
-	}
-	for name, d := range map[string]Decision{"ключ": limiter.Peek("k"), "new\nline": limiter.Peek("k"), "layer": {Outcome: Allowed, Layer: 1}, "closed": {}} {
-		h := http.Header{}
-		if err := limiter.SetHeaders(h, name, d); err == nil || len(h) > 0 {
-			t.Errorf("%q: %v, %v", name, err, h)
+// The status says whether the same request may be sent again.
+func TestMiddlewareAnswersByOutcome(t *testing.T) {
+	limiter := newTest(t, "5/1h")
+	cost := uint32(5)
+	costs := CostFunc(func(*http.Request) uint32 { return cost })
+	requests := Middleware(limiter, ByClient(), costs)(ok)
+	bytes := Middleware(limiter, ByClient(), costs, PolicyName("up"), PolicyUnit("content-bytes"))(ok)
+	expectFields(t, get(requests, "192.0.2.1:1"), 204, map[string]string{"RateLimit": `"5/h";r=0;t=T`})
+	expectFields(t, get(requests, "192.0.2.1:1"), 429, map[string]string{"Retry-After": "T"})
+	cost = 6
+	for handler, status := range map[*http.Handler]int{&requests: 400, &bytes: 413} {
+		w := get(*handler, "192.0.2.1:1")
+		expectFields(t, w, status, map[string]string{"Retry-After": ""})
+		if body := w.Body.String(); body != http.StatusText(status)+"\n" {
+			t.Errorf("the body is %q", body)
 		}
+	}
+	expectFields(t, get(bytes, "192.0.2.1:1"), 413, map[string]string{"RateLimit-Policy": `"up";q=5;qu="content-bytes";w=3600`})
+	past := Decision{Outcome: ClockRange}
+	w := httptest.NewRecorder()
+	(&middleware{}).refuse(w, nil, past)
+	if w.Code != 503 {
+		t.Errorf("the clock's range: %d", w.Code)
+	}
+}
+
+// The middleware asks for the time to one more unit, which no field of a sliding window has otherwise.
+func TestMiddlewareAsksForNext(t *testing.T) {
+	limiter := newTest(t, "1/h & fixed_window 10/365d")
+	handler := Middleware(limiter, ByClient(), PolicyName("p"))(ok)
+	w := get(handler, "192.0.2.1:1")
+	if field := w.Header().Get("RateLimit"); field != `"p-1";r=0;t=3600` {
+		t.Errorf("%s: expected the hour of the first layer, not the year of the second", field)
+	}
+}
+
+func TestMiddlewareStyles(t *testing.T) {
+	limiter := newTest(t, "2/1h")
+	handler := Middleware(limiter, ByClient(), Styles(StyleX|StyleDraft11))(ok)
+	h := get(handler, "192.0.2.1:1").Header()
+	if h.Get("RateLimit-Policy") != `"2/h";q=2;w=3600` || h.Get("X-RateLimit-Limit") != "2" || h.Get("X-RateLimit-Remaining") != "1" {
+		t.Errorf("%v", h)
+	}
+	handler = Middleware(limiter, ByClient(), Styles(StyleGitHub))(ok)
+	h = get(handler, "192.0.2.1:1").Header()
+	if h.Get("RateLimit-Policy") != "" || h.Get("X-RateLimit-Used") != "2" {
+		t.Errorf("%v", h)
+	}
+	if at, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err != nil || at <= 1_700_000_000 {
+		t.Errorf("reset at %d, %v: expected seconds since 1970", at, err)
 	}
 }
 
 func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 	limiter := newTest(t, "1/s")
 	for name, call := range map[string]func(){
-		"limiter":        func() { Middleware(nil, ByClient()) },
-		"key function":   func() { Middleware(limiter, nil) },
-		"ASCII":          func() { Middleware(limiter, ByClient(), PolicyName("ü")) },
-		"CostFunc(nil)":  func() { CostFunc(nil) },
-		"OnRefused(nil)": func() { OnRefused(nil) },
-		"option 2 of 2":  func() { Middleware(limiter, ByClient(), PolicyName("p"), nil) },
-		"the handler":    func() { Middleware(limiter, ByClient())(nil) },
-		"bad_trust":      func() { ByClient(TrustedHops(1), ClientField("X", ListField), TrustedNetworks("::1")) },
-		"option 1 of 1":  func() { ByClient(nil) },
-		"name of a fiel": func() { ByHeader("") },
+		"limiter":         func() { Middleware(nil, ByClient()) },
+		"key function":    func() { Middleware(limiter, nil) },
+		"ASCII":           func() { Middleware(limiter, ByClient(), PolicyName("ü")) },
+		"CostFunc(nil)":   func() { CostFunc(nil) },
+		"OnRefused(nil)":  func() { OnRefused(nil) },
+		"no unit":         func() { Middleware(limiter, ByClient(), PolicyUnit("no unit")) },
+		"draft11|draft07": func() { Middleware(limiter, ByClient(), Styles(StyleDraft11|StyleDraft07)) },
+		"Style(0)":        func() { Middleware(limiter, ByClient(), Styles(0)) },
+		"option 2 of 2":   func() { Middleware(limiter, ByClient(), PolicyName("p"), nil) },
+		"the handler":     func() { Middleware(limiter, ByClient())(nil) },
+		"bad_trust":       func() { ByClient(TrustedHops(1), ClientField("X", ListField), TrustedNetworks("::1")) },
+		"option 1 of 1":   func() { ByClient(nil) },
+		"name of a fiel":  func() { ByHeader("") },
 	} {
 		func() {
 			defer func() {

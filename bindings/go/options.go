@@ -5,10 +5,7 @@ package ratecell
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 // Option is one setting of [New] and [Open].
 type Option func(*config) error
@@ -60,19 +57,15 @@ func WhenFull(full Full) Option {
 	}
 }
 
-func configured(options []Option) (C.ratecell_config, error) {
+func configured(options []Option) (config, error) {
 	var c config
 	for i, option := range options {
 		if option == nil {
-			return C.ratecell_config{}, fmt.Errorf("ratecell: option %d of %d is nil: expected one such as MaxKeys(1000)", i+1, len(options))
+			return config{}, fmt.Errorf("ratecell: option %d of %d is nil: expected one such as MaxKeys(1000)", i+1, len(options))
 		}
 		if err := option(&c); err != nil {
-			return C.ratecell_config{}, err
+			return config{}, err
 		}
 	}
-	return C.ratecell_config{
-		size:      C.size_t(unsafe.Sizeof(C.ratecell_config{})),
-		max_keys:  C.uint64_t(c.maxKeys),
-		when_full: C.uint64_t(c.full),
-	}, nil
+	return c, nil
 }

@@ -64,6 +64,8 @@ const (
 	StatusInvalid Status = C.RATECELL_EINVAL
 	// StatusConfig: a setting has a value that cannot be. Of NewClients.
 	StatusConfig Status = C.RATECELL_ECONFIG
+	// StatusName: a name for fields, a unit or a partition is none.
+	StatusName Status = C.RATECELL_ENAME
 	// StatusNoMemory: the system did not give the memory.
 	StatusNoMemory Status = C.RATECELL_ENOMEM
 	// StatusNoRandom: the system did not give random bytes for the secret of the key hash.

@@ -245,9 +245,9 @@ func resolvedSo(limiter *Limiter, said *vectorLine) bool {
 			last = layer.MaxNowNs
 		}
 	}
-	d := limiter.PeekAt("resolved", last)
+	d := limiter.CheckAt("resolved", 0, last)
 	return d.Allowed && d.Remaining == capacity &&
-		(last+1 == 0 || limiter.PeekAt("resolved", last+1).Outcome == ClockRange)
+		(last+1 == 0 || limiter.CheckAt("resolved", 0, last+1).Outcome == ClockRange)
 }
 
 // policyText is a policy in JSON as text, by its fields' names: `algorithm LIMIT/PERIODns option=value`.

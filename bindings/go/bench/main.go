@@ -69,15 +69,15 @@ func contenders(keys int) []contender {
 	return []contender{
 		{"x/time/rate, map, mutex", each(peer.allow)},
 		{"ratecell Allow", each(limiter.Allow)},
-		{"ratecell CheckBatch of 32", func(keys []string, from, count int) int {
-			var batch [batchWidth]string
+		{"ratecell DecideBatch of 32", func(keys []string, from, count int) int {
+			var batch [batchWidth]ratecell.Request
 			var decisions [batchWidth]ratecell.Decision
 			admitted := 0
 			for done := 0; done < count; done += batchWidth {
 				for i := range batch {
-					batch[i] = keys[(from+done+i)%len(keys)]
+					batch[i] = ratecell.NewRequest(keys[(from+done+i)%len(keys)])
 				}
-				if err := limiter.CheckBatch(batch[:], decisions[:]); err != nil {
+				if err := limiter.DecideBatch(batch[:], decisions[:]); err != nil {
 					log.Fatal(err)
 				}
 				for i := range decisions {

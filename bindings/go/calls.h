@@ -1,0 +1,35 @@
+/* What the calls from Go into C share. */
+
+#include "library.h"
+
+// Of a pointer to void, or to a struct that the header does not show, cgo checks at each call what else is in the
+// memory that it points to. So keys are of char here, and a limiter, which is C's own memory, is a number.
+typedef uintptr_t go_limiter;
+
+static inline const ratecell_limiter *limiter_of(go_limiter limiter) {
+    return (const ratecell_limiter *)limiter;
+}
+
+// A request without its pointers. Go's memory that C is given may hold no pointers of Go, and a request holds one to
+// its key: so C is given the keys beside this, and makes the request.
+typedef struct go_asked {
+    size_t key_len;
+    uint64_t hash;
+    uint64_t now_ns;
+    uint64_t max_delay_ns;
+    uint32_t cost;
+    uint32_t flags;
+} go_asked;
+
+static inline ratecell_request request_of(const char *key, const go_asked *asked) {
+    ratecell_request request = {
+        .key = key,
+        .key_len = asked->key_len,
+        .hash = asked->hash,
+        .now_ns = asked->now_ns,
+        .max_delay_ns = asked->max_delay_ns,
+        .cost = asked->cost,
+        .flags = asked->flags,
+    };
+    return request;
+}
