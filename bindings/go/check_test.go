@@ -1,7 +1,6 @@
 package ratecell
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -247,7 +246,6 @@ func TestNothingIsAllocated(t *testing.T) {
 	claims := []Claim{{limiter, asked[0]}, {limiter, asked[1]}}
 	decisions := make([]Decision, len(keys))
 	number := byte(0)
-	background := context.Background()
 	for name, call := range map[string]func(){
 		"Allow":   func() { limiter.Allow(keys[0]) },
 		"Check":   func() { decisions[0] = limiter.Check(keys[1]) },
@@ -263,7 +261,6 @@ func TestNothingIsAllocated(t *testing.T) {
 			limiter.Check(string(key[:]))
 		},
 		"Decide":      func() { limiter.Decide(NewRequest(keys[0]).Cost(2).At(1).Within(0).WithNext()) },
-		"Wait":        func() { _ = limiter.Wait(background, keys[2], 0) },
 		"Peek":        func() { limiter.Peek(keys[0]) },
 		"Charge":      func() { limiter.Decide(NewRequest(keys[0]).Charge()) },
 		"Hash":        func() { limiter.Decide(NewHashRequest(7)) },
