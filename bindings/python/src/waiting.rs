@@ -11,7 +11,7 @@ use ratecell::waiting::{
 };
 use ratecell::{Decision as Told, Outcome};
 
-use crate::arguments::{Cost, Key, Now};
+use crate::arguments::{At, Cost, Key};
 use crate::decision::Decision;
 use crate::forks::Fork;
 use crate::limiter::Limiter;
@@ -78,13 +78,13 @@ pub(crate) fn arrive(
     limiter: PyRef<'_, Limiter>,
     key: Key<'_>,
     cost: Cost,
-    now_ns: Now,
-    deadline_ns: Option<Now>,
+    now_ns: At,
+    deadline_ns: Option<At>,
     wake: Py<PyAny>,
 ) -> PyResult<u64> {
     let py = limiter.py();
     let core = limiter.here(py)?;
-    let deadline = deadline_ns.map(|Now(ns)| ns);
+    let deadline = deadline_ns.map(|At(ns)| ns);
     let (id, _) = limiter.waits.with(py, core, |awaited| {
         let id = awaited.line.arrive(now_ns.0, key.0, cost.0, deadline);
         // An id is given once, so no other waker is dropped here.
@@ -103,7 +103,7 @@ pub(crate) fn turn<'py>(
     limiter: PyRef<'py, Limiter>,
     waiter: u64,
     key: Key<'_>,
-    now_ns: Now,
+    now_ns: At,
 ) -> PyResult<(Option<Ended<'py>>, Option<u64>)> {
     let py = limiter.py();
     let core = limiter.here(py)?;
@@ -124,7 +124,7 @@ pub(crate) fn turn<'py>(
 
 /// A waiter gives up, wherever it is.
 #[pyfunction]
-pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: u64, now_ns: Now) {
+pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: u64, now_ns: At) {
     let py = limiter.py();
     let Some(core) = limiter.at_home() else { return };
     let (waker, _) = limiter.waits.with(py, core, |awaited| {
@@ -169,7 +169,8 @@ type PaceParts = Option<(u64, u64)>;
 
 fn pace(parts: PaceParts) -> PyResult<Option<Pace>> {
     let pace = |(num, den)| {
-        Pace::new(num, den).ok_or_else(|| PyValueError::new_err("pace has a denominator of 0: expected 1 or more"))
+        Pace::new(num, den)
+            .ok_or_else(|| PyValueError::new_err("pace has a denominator of 0: expected 1 or more"))
     };
     parts.map(pace).transpose()
 }
@@ -212,7 +213,8 @@ impl Waiting {
         let key: Bound<'py, PyAny>;
         let event = match name {
             "arrive" => {
-                let (id, text, cost, deadline) = arguments.extract::<(u64, Bound<'py, PyAny>, u32, Option<u64>)>()?;
+                let (id, text, cost, deadline) =
+                    arguments.extract::<(u64, Bound<'py, PyAny>, u32, Option<u64>)>()?;
                 key = text;
                 Event::Arrive { id, key: key.as_borrowed().extract::<Key<'_>>()?.0, cost, deadline }
             }
@@ -231,9 +233,12 @@ impl Waiting {
                 Event::Policy { capacity, pace: pace(parts)? }
             }
             "close" => Event::Close,
-            _ => return Err(PyValueError::new_err(format!("name is '{name}': expected an event of waiting"))),
+            _ => {
+                return Err(PyValueError::new_err(format!("name is '{name}': expected an event of waiting")));
+            }
         };
-        let actions = self.0.event(now_ns, event).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let actions =
+            self.0.event(now_ns, event).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let actions = actions.map(|action| match action {
             Action::Ask { id, by } => ("ask", id, by).into_pyobject(py),
             Action::Finish { id, outcome, at } => ("finish", id, outcome.name(), at).into_pyobject(py),
@@ -251,6 +256,8 @@ fn answer(code: u64, retry_ns: Option<u64>, delay_ns: u64) -> PyResult<Answer> {
         (2, _) => Answer::Never,
         (3, _) => Answer::ClockRange,
         (4, retry_ns) => Answer::NoPlace { retry_ns },
-        _ => return Err(PyValueError::new_err(format!("code is {code}: expected 0 with a retry, or 1 to 4"))),
+        _ => {
+            return Err(PyValueError::new_err(format!("code is {code}: expected 0 with a retry, or 1 to 4")));
+        }
     })
 }

@@ -48,12 +48,11 @@ class Replay:
         _, first = next(lines)
         header = json.loads(first)
         kind = header["kind"]
-        judges: dict[str, Callable[[Any], str | None]] = {
-            "grammar": grammar,
-            "fields_construct": fields_construct,
-            "waiting": self.trace,
-        }
-        judge = judges.get(kind, self.fields if kind.startswith("fields") else self.line)
+        judge: Callable[[Any], str | None] = self.line
+        if kind.startswith("fields"):
+            judge = fields_construct if kind == "fields_construct" else self.fields
+        elif kind in ("grammar", "waiting"):
+            judge = grammar if kind == "grammar" else self.trace
         if header["ratecell_vectors"] != (version := 1 if judge == self.line else 3):
             raise ValueError(f"{path}: expected vectors of version {version}")
         for number, line in lines:
@@ -108,6 +107,7 @@ class Replay:
             self.by_policy += 1
         stated = [(name, text) for name, text in value["fields"]]
         return "" if all(each == stated for each in got) else repr(got)
+
     def trace(self, value: Any) -> str | None:
         """`line` of an event of waiting."""
         if isinstance(value, dict):
@@ -177,6 +177,8 @@ def fields_construct(line: dict[str, Any]) -> str:
         code = str(refused).partition(":")[0]
         return "" if code == line["error"] else str(refused)
     return f"a label of {line['policy']}" if line["error"] else ""
+
+
 def pace(pair: list[int] | None) -> tuple[int, int] | None:
     return None if pair is None else (pair[0], pair[1])
 

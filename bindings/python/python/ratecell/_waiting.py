@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from ratecell import _native
-from ratecell._native import Decision
 from ratecell._exceeded import TooManyWaiting
+from ratecell._native import Decision
 
 if TYPE_CHECKING:
     from ratecell._limiter import Limiter
