@@ -127,10 +127,11 @@ static int32_t make(json_object *object, ratecell_limiter **limiter) {
 static int resolved_so(const ratecell_limiter *limiter, json_object *resolved) {
     uint64_t last = json_object_get_uint64(field(resolved, "max_now_ns"));
     ratecell_decision decision;
-    int so = ratecell_limiter_peek_at(limiter, "resolved", 8, last, &decision) == RATECELL_ALLOWED;
+    int so = ratecell_limiter_check_at(limiter, "resolved", 8, 0, last, &decision) == RATECELL_ALLOWED;
     so = so && decision.remaining == json_object_get_uint64(field(resolved, "capacity"));
     return so && (last == UINT64_MAX ||
-                  ratecell_limiter_peek_at(limiter, "resolved", 8, last + 1, NULL) == RATECELL_CLOCK_RANGE);
+                  ratecell_limiter_check_at(limiter, "resolved", 8, 0, last + 1,
+                                            NULL) == RATECELL_CLOCK_RANGE);
 }
 
 static int32_t status_of(const char *error) {

@@ -63,9 +63,13 @@ pub(super) unsafe fn make(
 ) -> i32 {
     guarded(|| {
         // SAFETY: the caller's word.
-        let (config, out) = unsafe { (ratecell_config::read(config)?, pointer::output(limiter)?) };
+        let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: the caller's word.
-        let made = unsafe { explained(&config, |config| construct(&config.with_flags(flags)?)) }?;
+        let (out, made) = unsafe {
+            explained(&config, |config| {
+                Ok((pointer::output(limiter)?, construct(&config.with_flags(flags)?)?))
+            })
+        }?;
         out.write(Box::into_raw(Box::new(ratecell_limiter { limiter: made })));
         Ok(())
     })
