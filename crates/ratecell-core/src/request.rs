@@ -161,6 +161,14 @@ impl<'k> Request<'k> {
     pub fn is_plain(&self) -> bool {
         self.flags & (WITHIN | CHARGE | NEXT) == 0
     }
+
+    /// Whether one [`step`](crate::algorithm::Algorithm::step) decides it: as [`is_plain`](Self::is_plain), whatever is
+    /// asked of what comes next.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn is_step(&self) -> bool {
+        self.flags & (WITHIN | CHARGE) == 0
+    }
 }
 
 /// Whose units are asked for.
