@@ -192,7 +192,9 @@ impl Limiter {
     #[inline(always)]
     fn decide_at(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         if !request.is_plain() {
-            return self.layers.decide_apart(h, now, request);
+            // By a copy, so that a plain request need not be in memory.
+            let apart = *request;
+            return self.layers.decide_apart(h, now, &apart);
         }
         // A known key under the commonest policy by far is decided in the caller. There is one call beside
         // it: of two, the compiler would have both write to the memory of the answer.
