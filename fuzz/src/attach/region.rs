@@ -95,7 +95,7 @@ impl Change {
 /// The bytes of a region of that many layers and buckets, of which each has room for 6 keys.
 fn size(layers: usize, buckets: u64) -> usize {
     let policy = CString::new(vec!["1/s"; layers].join(" & ")).expect("no NUL");
-    let config = ratecell_config { size: size_of::<ratecell_config>(), max_keys: buckets * 6, when_full: 0 };
+    let config = ratecell_config { max_keys: buckets * 6, ..ratecell_config::default() };
     // SAFETY: a text with its NUL, and a config.
     unsafe { ratecell_region_size(policy.as_ptr(), ptr::from_ref(&config)) }
 }
