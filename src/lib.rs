@@ -39,7 +39,7 @@ pub use error::{BuildError, RegionError, RegionField};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, builder, headers,
+    Resolved, Start, builder, fields, headers,
 };
 pub use table::{Memory, Stats, WhenFull};
 

@@ -53,7 +53,7 @@ static void of_a_policy_and_a_config(void) {
     says(ratecell_limiter_new(POLICY, &config, &limiter), RATECELL_ECONFIG, "RATECELL_ECONFIG");
     config = asking();
     config.max_keys = UINT64_C(1) << 55;
-    says(ratecell_limiter_new(POLICY, &config, &limiter), RATECELL_ENOMEM, "memory");
+    says(ratecell_limiter_new(POLICY, &config, &limiter), RATECELL_ENOMEM, "expected a smaller max_keys");
     CHECK_UNTOUCHED(limiter);
     config = asking();
     check_case("nowhere to write the limiter");

@@ -137,8 +137,7 @@ impl Asker {
             return Some(RATECELL_ENAME);
         }
         let layers = self.policy.resolved().count();
-        let is_one =
-            decision.outcome <= RATECELL_CLOCK_RANGE as i32 && (decision.layer as usize) < layers;
+        let is_one = decision.outcome <= RATECELL_CLOCK_RANGE as i32 && (decision.layer as usize) < layers;
         (!is_one).then_some(RATECELL_EINVAL)
     }
 
@@ -276,10 +275,7 @@ fn retry_after(decision: &ratecell_decision) -> Option<u64> {
 
 /// A text of digits alone.
 fn digits(text: &str) -> Option<u64> {
-    assert!(
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
-        "{text:?}: expected digits"
-    );
+    assert!(!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()), "{text:?}: expected digits");
     Some(text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}")))
 }
 

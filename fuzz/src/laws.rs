@@ -1,9 +1,9 @@
 //! What holds of every decision, whatever was asked.
 
-use ratecell::ffi::{RATECELL_NO_PLACE, ratecell_decision};
 use ratecell::ffi::ratecell_status::{
     RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER,
 };
+use ratecell::ffi::{RATECELL_NO_PLACE, ratecell_decision};
 use ratecell::{Decision, Policy, Stats, WhenFull};
 
 /// A decision of Rust's as C has it.
@@ -18,7 +18,7 @@ pub(crate) fn in_c(decision: Decision) -> ratecell_decision {
         layer: u32::try_from(decision.layer()).expect("a layer's number"),
         next_ns: decision.next_after().map_or(0, |next| u64::try_from(next.as_nanos()).unwrap_or(u64::MAX)),
         given_back: 0,
-        notes: if decision.no_place() { RATECELL_NO_PLACE } else { 0 },
+        notes: if decision.is_without_place() { RATECELL_NO_PLACE } else { 0 },
     }
 }
 

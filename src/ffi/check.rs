@@ -56,9 +56,7 @@ pub unsafe extern "C" fn ratecell_limiter_check(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe {
-        answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision)
-    }
+    unsafe { answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
 }
 
 /// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter

@@ -46,8 +46,7 @@ impl World {
         let policy: Policy = text.to_str().ok()?.parse().ok()?;
         let number = when_full % 4;
         let (max_keys, when_full) = (max_keys.few(), WHEN_FULL[usize::from(number)]);
-        let config =
-            ratecell_config { max_keys, when_full: number.into(), ..ratecell_config::default() };
+        let config = ratecell_config { max_keys, when_full: number.into(), ..ratecell_config::default() };
         let limiter = CLimiter::new(&text, Some(&config)).expect("a limiter of a policy");
         let twin = Limiter::builder(policy).max_keys(max_keys as usize).when_full(when_full).build();
         let twin = twin.expect("a limiter of a policy");
@@ -101,9 +100,7 @@ impl World {
         let policy = self.twin.policy();
         let twin = laws::in_c(match check.by {
             By::Bytes => self.twin.check_at(check.key.bytes(), cost, self.now),
-            By::Hash => {
-                self.twin.decide(Request::hashed(check.key.0.into()).cost(cost).at(self.now))
-            },
+            By::Hash => self.twin.decide(Request::hashed(check.key.0.into()).cost(cost).at(self.now)),
             By::Peek => self.twin.check_at(check.key.bytes(), 0, self.now),
         });
         laws::assert_lawful(policy, cost, self.now, &twin);

@@ -24,8 +24,11 @@ const EARLIER: usize = 3;
 impl Manner {
     /// In C.
     fn mark(self, request: &mut ratecell_request) {
-        let flags =
-            [(self.charge, RATECELL_CHARGE), (self.within.is_some(), RATECELL_WITHIN), (self.next, RATECELL_NEXT)];
+        let flags = [
+            (self.charge, RATECELL_CHARGE),
+            (self.within.is_some(), RATECELL_WITHIN),
+            (self.next, RATECELL_NEXT),
+        ];
         request.flags |= flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum::<u32>();
         request.max_delay_ns = self.within.map_or(u64::MAX, |within| within.get());
     }
@@ -75,7 +78,8 @@ impl World {
         }
         // SAFETY: a limiter, a request with a key of so many bytes, room for a decision or NULL; or what must be refused.
         let status = unsafe { ratecell_limiter_decide(limiter, fault.input(&raw const given), output) };
-        let meaningless = (manner.is_meaningless() && !fault.is_of_a_pointer()).then_some(RATECELL_EINVAL as i32);
+        let meaningless =
+            (manner.is_meaningless() && !fault.is_of_a_pointer()).then_some(RATECELL_EINVAL as i32);
         if let Some(expected) = meaningless.or(fault.status()) {
             assert_eq!(status, expected, "{manner:?}, {check:?} with {fault:?}");
             place.assert_untouched("ratecell_limiter_decide");
@@ -96,7 +100,11 @@ impl World {
         assert!(manner.next || twin.next_ns == 0, "{twin:?}: expected nothing of what is next");
         if check.told {
             let decision: ratecell_decision = place.value(0);
-            assert_eq!(decision, twin, "{manner:?}, {check:?} at {}: expected the decision of Rust", self.now);
+            assert_eq!(
+                decision, twin,
+                "{manner:?}, {check:?} at {}: expected the decision of Rust",
+                self.now
+            );
         }
         self.last = Some(twin);
     }
@@ -111,11 +119,12 @@ impl World {
         let (limiter, input) = (fault.limiter(self.limiter.get()), fault.input(text.as_ptr()));
         let made = CLimiter::made(|limiter_place| {
             // SAFETY: a limiter, a text with its NUL, a place for a limiter; or what must be refused.
-            let status =
-                unsafe { {
+            let status = unsafe {
+                {
                     let output = fault.output(place.pointer());
                     ratecell_limiter_with_policy(limiter, input, ptr::null(), output)
-                } };
+                }
+            };
             if status == 0 {
                 // SAFETY: a place for a limiter, as `made` has it.
                 unsafe { limiter_place.write(place.value(0)) };
