@@ -151,7 +151,9 @@ static void one_refusal_is_all_s(size_t n) {
     };
     for (size_t at = 0; at < n; at += n > 8 && at < n - 2 ? 7 : 1) {
         for (size_t how = 0; how < CHECK_COUNT(refusals); how++) {
-            ratecell_limiter *many = LIMITER("100/w"), *few = LIMITER("10/w");
+            /* Room for all of the keys, wherever they fall. */
+            ratecell_config roomy = { .size = sizeof roomy, .max_keys = 10000 };
+            ratecell_limiter *many = LIMITER_WITH("100/w", &roomy), *few = LIMITER("10/w");
             ratecell_claim claims[MOST];
             ratecell_decision decisions[MOST];
             char names[MOST][2];
