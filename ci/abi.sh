@@ -79,8 +79,10 @@ changed() {
     [ -n "$changes" ] || { echo "not seen: $1" >&2; exit 1; }
     compare_for_old "$work/changed.so"
 }
-changed 's/^  uint64_t reserved\[2\];/  uint64_t reserved[3];/'
+changed 's/^} ratecell_decision;/  uint64_t more;\n&/'
 [ -n "$changes" ] || { echo "a longer decision passed" >&2; exit 1; }
+changed 's/^} ratecell_request;/  uint64_t more;\n&/'
+[ -n "$changes" ] || { echo "a longer request passed" >&2; exit 1; }
 changed 's/^uint32_t ratecell_version_number(void);/& uint32_t ratecell_more(void);/'
 [ -z "$changes" ] || { echo "an added function counts as a break" >&2; exit 1; }
 changed 's/^} ratecell_config;/  uint64_t more;\n&/'
@@ -88,4 +90,4 @@ changed 's/^} ratecell_config;/  uint64_t more;\n&/'
 changed 's/^  uint64_t max_keys;/  uint64_t more;\n&/'
 [ -n "$changes" ] || { echo "a field inside the config passed" >&2; exit 1; }
 names="$(wc -l <"$recorded/symbols.txt")"
-echo "$names names, $soname, as recorded; four changed headers told apart"
+echo "$names names, $soname, as recorded; five changed headers told apart"

@@ -38,11 +38,8 @@ reached() {
 }
 
 objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
-deciding=(
-    check check_at check_within check_within_at check_hash check_hash_at check_batch charge charge_at peek peek_at forget
-    now stats
-)
-for function in check_all "${deciding[@]/#/limiter_}"; do
+deciding=(check check_at decide decide_batch forget now stats)
+for function in decide_all "${deciding[@]/#/limiter_}"; do
     names="$(reached "ratecell_$function")"
     # std's mutex calls the kernel through a register, where it has to wait.
     if grep -Ev "$harmless|^indirect-call-in:.*Mutex.*lock_contended" <<<"$names" |

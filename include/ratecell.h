@@ -1,36 +1,42 @@
 /* ratecell.h
  *
- * ratecell decides "may this key do this now?" inside the process that asks: exactly, lock-free, in
- * memory that never grows.
+ * ratecell is a rate limiter that runs inside your process. Its decisions are exact, cost about one
+ * cache-line fetch, and use a fixed amount of memory.
  *
  * What holds for every function here:
  *
  * - Names. Functions and types begin with ratecell_, constants with RATECELL_. Times are whole
  *   nanoseconds and end in _ns. Keys are bytes with a length; they are read during the call and not kept.
  * - Status. A negative int32_t is an error, listed in ratecell_status: nothing was charged and no output
- *   was written. 0 is success, or allowed; a positive status is an answer that is not yes. Lengths of text
- *   are returned as positive numbers. New statuses may be added, none changes its meaning.
- * - NULL. Every pointer is checked. One that must not be NULL and is gives RATECELL_EINVAL; one that is
- *   not aligned for its type, RATECELL_EALIGN. What may be NULL says so. That memory is there, as long as
- *   its length says, nobody can check: it is the caller's to see to.
+ *   was written, except a config's why. 0 is success, or allowed; a positive status is any other outcome.
+ *   Lengths of text are returned as positive numbers. New statuses may be added; none changes its meaning.
+ * - NULL. Every pointer is checked. A NULL where none is allowed returns RATECELL_EINVAL, and a pointer that
+ *   is not aligned for its type RATECELL_EALIGN. Each function says what may be NULL. The library cannot
+ *   verify that memory is valid for its length; that is the caller's responsibility.
+ * - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
+ *   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
+ *   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
  * - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
- * - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
- *   A limiter is one process's: after fork() parent and child each limit on their own. Those of
+ * - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
+ *   parent and child each limit on their own with a limiter of ratecell_limiter_new. Limiters of
  *   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
- *   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
- * - Regions. Memory that processes share holds tables and a header that says what they are, and no
- *   pointers: it may stand at any address. A process that stops or dies, at any instruction of a check, blocks
- *   nobody and leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows,
- *   number of layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
- * - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
- *   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
- *   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
- *   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
- * - Versions. A program works with every later library of the same soname. ratecell_request and
- *   ratecell_decision never change. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
- *   each minor version has a soname of its own.
+ *   processes share: parent and child both go on with the same tables, each with its own copy of the limiter.
+ * - Regions. Memory that processes share holds tables and a header that describes them, and no pointers: it
+ *   may be mapped at any address. A process that stops or dies, at any instruction of a check, blocks no
+ *   other process and leaves nothing to repair. The region fixes what the words of its tables mean
+ *   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
+ *   each limiter.
+ * - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
+ *   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are two
+ *   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
+ *   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
+ *   as Rust programs do.
+ * - Versions. A program works with every later library of the same soname. ratecell_request,
+ *   ratecell_decision, ratecell_claim and ratecell_answer never change. ratecell_config and ratecell_stats
+ *   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
+ *   its own.
  *
  * Generated from src/ffi; MIT or Apache-2.0.
  */
@@ -65,42 +71,42 @@
 
 
 /**
- * At now_ns, instead of now by the limiter's clock. Of a ratecell_request and of ratecell_limiter_stats.
+ * In a ratecell_request and for ratecell_limiter_stats: at now_ns, instead of now by the limiter's clock.
  */
 #define RATECELL_AT 1
 
 /**
- * Of ratecell_limiter_stats: every key is counted.
+ * For ratecell_limiter_stats: count every key.
  */
 #define RATECELL_EXACT 2
 
 /**
- * Of a ratecell_request: of the key with this hash, which the caller computed.
+ * In a ratecell_request: the key is given by its hash, which the caller computed.
  */
 #define RATECELL_HASHED 4
 
 /**
- * Of a ratecell_request: allowed only with a delay_ns of at most max_delay_ns.
+ * In a ratecell_request: allow it only with a delay_ns of at most max_delay_ns.
  */
 #define RATECELL_WITHIN 8
 
 /**
- * Of a ratecell_request: its units have been spent already, and are charged as far as there is room for them.
+ * In a ratecell_request: the units have been spent already. Charge as many as there is room for.
  */
 #define RATECELL_CHARGE 16
 
 /**
- * Of a ratecell_request: the decision's next_ns is asked for.
+ * In a ratecell_request: compute the decision's next_ns.
  */
 #define RATECELL_NEXT 32
 
 /**
- * Of a ratecell_config, for ratecell_region_init: the memory is all zeros, and is not written but for its header.
+ * In a ratecell_config, for ratecell_region_init: the memory is all zeros, so only its header is written.
  */
 #define RATECELL_ZEROED 64
 
 /**
- * A note of a decision: a full table denied, which had no place for the key, and not the policy.
+ * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
  */
 #define RATECELL_NO_PLACE 1
 
@@ -110,7 +116,7 @@
 #define RATECELL_CLIENT_KEY_SIZE 44
 
 /**
- * What a function answers. Negative: an error; nothing was charged, nothing was written.
+ * What a function returns. Negative: an error; nothing was charged, nothing was written.
  */
 enum ratecell_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -118,7 +124,7 @@ enum ratecell_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The request may go; its cost was charged. Of what does not decide: success.
+   * The request may go; its cost was charged. For a function that does not decide: success.
    */
   RATECELL_ALLOWED = 0,
   /**
@@ -130,11 +136,12 @@ enum ratecell_status
    */
   RATECELL_NEVER = 2,
   /**
-   * now_ns is past what the policy's state can tell. Nothing was charged.
+   * now_ns is past the last instant that the policy's state can hold. Nothing was charged.
    */
   RATECELL_CLOCK_RANGE = 3,
   /**
-   * A pointer is NULL that must not be, a number selects nothing, or a reserved field is not 0.
+   * A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
+   * is not 0.
    */
   RATECELL_EINVAL = -1,
   /**
@@ -146,8 +153,8 @@ enum ratecell_status
    */
   RATECELL_ESIZE = -3,
   /**
-   * A config is longer than this library knows, and not all zero there: it asks for something newer. Or it
-   * is longer than any will be.
+   * A config is longer than this library knows and not all zero there, so it asks for something newer; or it is
+   * longer than 4096.
    */
   RATECELL_E2BIG = -4,
   /**
@@ -274,7 +281,7 @@ typedef int32_t ratecell_status;
 #endif // __cplusplus
 
 /**
- * What becomes of a new key when all places for it are in use, by keys that still have something to
+ * What happens to a new key when all places for it are in use, by keys that still have something to
  * remember.
  */
 enum ratecell_when_full
@@ -283,8 +290,8 @@ enum ratecell_when_full
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. The
-   * only answer by which more may pass than the policy allows, and no more than that count.
+   * The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. Only
+   * here may more pass than the policy allows, and no more than that count.
    */
   RATECELL_FULL_EVICT = 0,
   /**
@@ -293,7 +300,7 @@ enum ratecell_when_full
    */
   RATECELL_FULL_SHARE = 1,
   /**
-   * The newcomer is denied, until a place may come free: of several layers, in the first without one.
+   * The newcomer is denied, until a place may come free: with several layers, in the first without one.
    * If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
    */
   RATECELL_FULL_DENY = 2,
@@ -311,7 +318,7 @@ typedef int32_t ratecell_when_full;
 #endif // __cplusplus
 
 /**
- * The fields that tell a client its limits: a bit each, so that several can be asked for at once.
+ * The HTTP fields that tell a client its limits: a bit each, so that several can be written at once.
  */
 enum ratecell_style
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -556,13 +563,13 @@ typedef struct ratecell_config {
   size_t size;
   /**
    * Keys that have room at once; at exactly this many, about 2 in 100,000 find none. The memory is about 25
-   * bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; in
-   * memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
+   * bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; for
+   * ratecell_region_init, as many as the memory holds; for an existing region, as many as it has.
    */
   uint64_t max_keys;
   /**
-   * What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
-   * there, 0 is what it has.
+   * What happens to a new key for which there is no room: one of ratecell_when_full. For an
+   * existing region, 0 is what it has.
    */
   uint64_t when_full;
   /**
@@ -571,8 +578,9 @@ typedef struct ratecell_config {
    */
   uint64_t flags;
   /**
-   * Where the call writes in a sentence what was wrong and what was expected, and a NUL: an empty text where it makes
-   * what it was asked for. What does not fit is cut off. NULL, with a why_len of 0, for no sentence.
+   * Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
+   * text. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
+   * itself cannot be read.
    */
   char *why;
   /**
@@ -586,7 +594,7 @@ typedef struct ratecell_config {
  */
 typedef struct ratecell_decision {
   /**
-   * The most units that can pass at one instant; of several layers, that of the layer below.
+   * The most units that can pass at one instant; with several layers, the limit of the field layer's.
    */
   uint64_t limit;
   /**
@@ -595,8 +603,8 @@ typedef struct ratecell_decision {
   uint64_t remaining;
   /**
    * Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
-   * clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be: what is longer than
-   * UINT64_MAX - 1 is that long.
+   * clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be. A longer time than
+   * UINT64_MAX - 1 is returned as that.
    */
   uint64_t retry_after_ns;
   /**
@@ -604,7 +612,7 @@ typedef struct ratecell_decision {
    */
   uint64_t reset_after_ns;
   /**
-   * How long to hold the allowed request before it goes on: 0 except for a leaky_queue. Of a refusal with
+   * How long to hold the allowed request before it goes on: 0 except for a leaky_queue. In a refusal with
    * RATECELL_WITHIN, the delay that the request would be given at the first instant at which the policy admits it.
    */
   uint64_t delay_ns;
@@ -613,16 +621,16 @@ typedef struct ratecell_decision {
    */
   int32_t outcome;
   /**
-   * Which of the policy's layers has the least remaining, from 0: the one to name to who was refused.
+   * The layer with the least remaining, counted from 0: the one to name in a refusal.
    */
   uint32_t layer;
   /**
-   * With RATECELL_NEXT: until remaining + 1 units would be allowed, with no other traffic on the key. 0 where there
-   * is no such time, and without the flag.
+   * With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key. 0 where
+   * there is no such time, and without the flag.
    */
   uint64_t next_ns;
   /**
-   * Units that a release gave back; 0 for all that is not a release.
+   * Units that a release gave back; otherwise 0.
    */
   uint32_t given_back;
   /**
@@ -632,8 +640,8 @@ typedef struct ratecell_decision {
 } ratecell_decision;
 
 /**
- * What is asked of a limiter: 64 bytes on 64-bit machines, the same in every version. All zeros but key, key_len
- * and cost are a plain check by the limiter's clock.
+ * A request: 64 bytes on 64-bit machines, the same in every version. With only key, key_len and cost set, and all
+ * else 0, it is a plain check by the limiter's clock.
  */
 typedef struct ratecell_request {
   /**
@@ -641,7 +649,7 @@ typedef struct ratecell_request {
    */
   const void *key;
   /**
-   * How many.
+   * The bytes at key.
    */
   size_t key_len;
   /**
@@ -664,11 +672,11 @@ typedef struct ratecell_request {
    */
   uint64_t max_delay_ns;
   /**
-   * Units: all of them or none. 0 is a peek: it charges nothing, and the decision's remaining is the answer.
+   * Units, all or none. 0 is a peek: it charges nothing, and the decision's remaining is the answer.
    *
    * With RATECELL_CHARGE, units that have been spent already, whether or not they would be allowed: as many as there is
-   * room for are charged, so that the key is at most full; of several layers, each is filled by itself. The decision is
-   * what a peek sees afterwards. A new key for which a full table has no room is not charged under
+   * room for are charged, so that the key is at most full; each of several layers is filled on its own. The decision is
+   * that of a peek afterwards. A new key for which a full table has no room is not charged under
    * RATECELL_FULL_DENY and RATECELL_FULL_ALLOW; under RATECELL_FULL_DENY the decision says so, and no peek does.
    */
   uint32_t cost;
@@ -678,17 +686,17 @@ typedef struct ratecell_request {
    */
   uint32_t flags;
   /**
-   * NULL.
+   * Must be NULL.
    */
   const struct ratecell_zone *zone;
   /**
-   * NULL.
+   * Must be NULL.
    */
   struct ratecell_reservation *reservation;
 } ratecell_request;
 
 /**
- * One of several requests that are to be allowed together or not at all.
+ * One of several requests that are allowed together or not at all.
  */
 typedef struct ratecell_claim {
   /**
@@ -696,7 +704,7 @@ typedef struct ratecell_claim {
    */
   const struct ratecell_limiter *limiter;
   /**
-   * What it is asked.
+   * Its request.
    */
   struct ratecell_request request;
 } ratecell_claim;
@@ -986,7 +994,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Tell the version of the library that runs, as RATECELL_VERSION_NUMBER tells that of the header.
+ * Return the version of the library that runs; RATECELL_VERSION_NUMBER is that of the header.
  *
  * Returns major * 1000000 + minor * 1000 + patch.
  * Errors: none.
@@ -1010,9 +1018,9 @@ const char *ratecell_strerror(int32_t status);
 /**
  * Make a limiter of a policy, with all its memory.
  *
- * The policy is text, such as "100/s burst=200".
+ * The policy is text, such as "100/s burst=200"; ratecell_policy_format has its grammar.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free.
+ * Returns 0; free *limiter with ratecell_limiter_free.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
  * (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
  * RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
@@ -1026,9 +1034,9 @@ int32_t ratecell_limiter_new(const char *policy,
                              struct ratecell_limiter **limiter);
 
 /**
- * End a limiter and give its memory back.
+ * Free a limiter and its memory.
  *
- * It must come from this library, not be ended yet, and no call on it be under way.
+ * It must come from this library and not be freed yet, and no call on it may be under way.
  *
  * Returns nothing.
  * Errors: none.
@@ -1055,7 +1063,7 @@ int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
  * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
  * that clock, and is never ahead of it.
  *
- * Returns 0 and writes *now_ns, which the calls that end in _at take.
+ * Returns 0 and writes *now_ns, a time for ratecell_limiter_check_at and for requests with RATECELL_AT.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
  * NULL: neither.
  * Threads: any.
@@ -1065,8 +1073,8 @@ int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter,
                              uint64_t *now_ns);
 
 /**
- * Tell the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which the windows of
- * aligned policies keep.
+ * Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which aligned windows
+ * are aligned.
  *
  * Returns 0 and writes *unix_ns, nanoseconds since 1970.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).
@@ -1167,10 +1175,10 @@ int32_t ratecell_limiter_decide_batch(const struct ratecell_limiter *limiter,
  * Decide n claims as one request: all are charged, or none is. Their policies have at most 64 layers in all, for
  * which 64 KB of stack are enough.
  *
- * There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
- * where another refuses, what it has still. No number of callers can have any limiter allow more than its
- * policy; a claim that another caller overtakes is refused. What was charged for it is then taken back, unless
- * another charge of the same key came after it: such a charge stays.
+ * There is one decision for each claim: that of its limiter alone. Where a claim would be allowed and another is
+ * refused, its decision is that of a peek. No number of callers can make any limiter allow more than its policy: a claim
+ * that another caller overtakes is refused. The charges made for it are then taken back, except those that another
+ * charge of the same key has followed: they stay.
  *
  * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
  * RATECELL_CLOCK_RANGE; and writes all decisions.
@@ -1186,7 +1194,7 @@ int32_t ratecell_decide_all(const struct ratecell_claim *claims,
                             struct ratecell_decision *decisions);
 
 /**
- * Tell how many bytes of memory a region of a policy takes for the config's max_keys.
+ * Return how many bytes of memory a region of a policy takes for the config's max_keys.
  *
  * Returns the bytes, or 0 where ratecell_region_init would not make one: for a bad policy or config, a
  * sliding_log, or more keys than memory holds. The config's why says which.
@@ -1200,17 +1208,17 @@ size_t ratecell_region_size(const char *policy,
                             const struct ratecell_config *config);
 
 /**
- * Make a region of memory, and the limiter that is first in it.
+ * Make a region of memory, and the first limiter in it.
  *
- * The memory is at a multiple of 64 bytes and stays, with all of its len bytes, until every limiter in it has
- * ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
- * keys as it holds, which the slots of ratecell_limiter_stats are 4/3 of.
+ * The memory starts at a multiple of 64 bytes. All of its len bytes must stay until every limiter in it is freed, in
+ * this process. Its content is lost: nobody may be using it. With max_keys 0 there is room for as many keys as it
+ * holds: three quarters of the slots that ratecell_limiter_stats reports.
  *
- * With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for what
- * stands before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
+ * RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
+ * tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were
  * never checked.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
+ * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
  * (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
  * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says
@@ -1227,13 +1235,13 @@ int32_t ratecell_region_init(void *memory,
                              struct ratecell_limiter **limiter);
 
 /**
- * Make a limiter in a region that is there, made by any process, at any address.
+ * Make a limiter in an existing region, made by any process, at any address.
  *
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
  * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
  * limiter follows the one that the region was made with.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
+ * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: as ratecell_region_init, and RATECELL_EREGION_....
  * NULL: policy may be, for the region's; config, for what the region has.
  * Threads: any. Not from a signal handler.
@@ -1247,15 +1255,15 @@ int32_t ratecell_region_attach(void *memory,
                                struct ratecell_limiter **limiter);
 
 /**
- * Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty
- * or all zeros. Without a policy no region is made: the limiter follows the policy of the one that is there.
+ * Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
+ * max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
  *
  * A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
  * the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
  * another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
  * then gives RATECELL_EFILE.
  *
- * Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
+ * Returns 0; free *limiter with ratecell_limiter_free, which leaves the file as it is.
  * Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; the config's why says more.
  * NULL: policy may be, for the file's; config, for the defaults, or for what the file has.
  * Threads: any. Not from a signal handler.
@@ -1268,10 +1276,10 @@ int32_t ratecell_limiter_open(const char *path,
                               struct ratecell_limiter **limiter);
 
 /**
- * Make another limiter on the keys and in the memory of one that is there, with another policy: a tier, a
+ * Make another limiter on the keys and in the memory of an existing one, with another policy: a tier, a
  * location, a new rate. The policy is as for ratecell_region_attach.
  *
- * Returns 0; *other is then to be ended by ratecell_limiter_free, before or after limiter.
+ * Returns 0; free *other with ratecell_limiter_free, before or after limiter.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG
  * (config's size), RATECELL_ECONFIG (max_keys and when_full are the limiter's: expected 0), RATECELL_EPOLICY_...,
  * RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as
@@ -1287,7 +1295,7 @@ int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
                                      struct ratecell_limiter **other);
 
 /**
- * Tell what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
+ * Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
  * otherwise.
  *
  * Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
@@ -1313,9 +1321,28 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * Check a policy and write it in its canonical form, and a NUL: one space between its words, the shortest
  * periods, and its options in one order. "100 per minute" is written as "100/m".
  *
- * The grammar is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as "10/s burst=20". LIMIT may
- * have underscores, and a point if it is a rate; PERIOD is a unit (ns us ms s m h d w, or its English name)
- * with an optional whole number before it; `per` may stand for the slash. vectors/README.md defines it.
+ * The grammar, in which [x] is x or nothing, such as "10/s burst=20 & fixed_window 1000/d":
+ *
+ *     policy    1 to 8 layers, joined by &; a request is charged to all of them or to none
+ *     layer     [algorithm] LIMIT/PERIOD [option=value]...
+ *     LIMIT     a whole number, which may have underscores; in gcra, the leaky ones and a continuous token_bucket
+ *               also a decimal: 0.5/s is 1/2s. "10 per s" and "10r/s" are 10/s
+ *     PERIOD    [whole number] unit; a duration is a whole number and a unit
+ *     unit      ns us ms s m h d w, or an English name such as sec, minutes, hour or days
+ *
+ *     algorithm            options, with their defaults
+ *     gcra, or none        burst=LIMIT: units at one instant
+ *     token_bucket         capacity=LIMIT mode=continuous, or interval (refilled at multiples of PERIOD),
+ *                          or interval_first (refilled at PERIODs after the request that found it full)
+ *     leaky_meter          capacity=N, which is needed
+ *     leaky_queue          queue=N, which is needed; burst=1: units without a delay
+ *     sliding_window       strict=false: two weighted windows; true: the estimate never above LIMIT
+ *     sliding_log          no options: every unit is kept
+ *     fixed_window         start=aligned, to the epoch, or first: opened by a request; offset=0s, below PERIOD
+ *     all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
+ *                          horizon=DURATION: how long after the epoch the state must serve; nine years by default
+ *
+ * Options may stand in any order, each once. Ranges and errors are in vectors/README.md.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
  * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.

@@ -1,18 +1,18 @@
 // ratecell.hpp
 //
-// ratecell.h for C++17 and later: a Limiter that ends itself, keys as std::string_view, times as
-// std::chrono. The contract is that of ratecell.h, function by function. What is added here:
+// The rate limiter of ratecell.h for C++17 and later: a Limiter that frees itself, keys as std::string_view, times as
+// std::chrono. The contract is that of ratecell.h, function by function. This header adds:
 //
-// - Errors are values: a Decision, a Status or a Result, to be asked. Nothing throws but the constructor
-//   Limiter(policy, config), which is there where exceptions are, and std::string for want of memory.
-//   Without exceptions and without RTTI the rest is the same.
+// - Errors are values: a Decision, a Status, a Failure or a Result. Only the constructor Limiter(policy, config)
+//   throws an Error, where exceptions are enabled, and std::string throws where it finds no memory. Without exceptions
+//   and without RTTI the rest is the same.
 // - The check path is noexcept, allocates nothing and is inlined to the C call.
-// - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. What C tells beyond is told as
-//   that; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL. A longer one, such as
-//   std::chrono::hours::max(), overflows as the standard library converts it, before it is seen here.
+// - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. A longer time from C is returned as that
+//   one; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL. A longer one, such as
+//   std::chrono::hours::max(), overflows when the standard library converts it, before this header sees it.
 // - A limiter that was moved from, or made without a policy, is empty. Its answers are errors.
-// - Memory for a region is the caller's, as void * and a length, and must outlive the limiters in it.
-// - Threads: const member functions from any number at once, on one limiter too. Any other member function,
+// - The caller owns the memory of a region and passes it as void * and a length. It must outlive the limiters in it.
+// - Threads: any number may call const member functions at once, on one limiter too. Any other member function,
 //   and the destructor, needs the limiter for itself.
 //
 // MIT or Apache-2.0.
@@ -40,7 +40,7 @@
 
 namespace ratecell {
 
-/// What a call answers that does not decide: one of ratecell_status.
+/// The result of a call that does not decide: one of ratecell_status.
 class Status {
 public:
     constexpr Status(std::int32_t code) noexcept : code_(code) {}
@@ -58,17 +58,31 @@ private:
     std::int32_t code_;
 };
 
-/// A value, or why there is none. In the manner of C++23's std::expected, but total: after an error the
-/// value is a T(), such as an empty limiter or an empty text.
-template <class T>
+/// Why there is no limiter: a status, with a sentence about what was wrong and what was expected.
+class Failure : public Status {
+public:
+    Failure(Status status = RATECELL_ALLOWED) noexcept : Status(status) {}
+    Failure(std::int32_t code) noexcept : Status(code) {}
+    Failure(Status status, std::string why) noexcept : Status(status), why_(std::move(why)) {}
+
+    /// The sentence; empty where there is none beyond message().
+    [[nodiscard]] const std::string &why() const noexcept { return why_; }
+
+private:
+    std::string why_;
+};
+
+/// A value, or the error in place of one. Like C++23's std::expected, but total: after an error the value is a T(),
+/// such as an empty limiter or an empty text.
+template <class T, class E = Status>
 class [[nodiscard]] Result {
 public:
     Result(T value) noexcept : value_(std::move(value)) {}
-    Result(Status error) noexcept : error_(error) {}
+    Result(E error) noexcept : error_(std::move(error)) {}
 
     [[nodiscard]] explicit operator bool() const noexcept { return error_.ok(); }
     /// ok() where there is a value.
-    [[nodiscard]] Status error() const noexcept { return error_; }
+    [[nodiscard]] const E &error() const noexcept { return error_; }
 
     [[nodiscard]] T &operator*() & noexcept { return value_; }
     [[nodiscard]] const T &operator*() const & noexcept { return value_; }
@@ -78,7 +92,7 @@ public:
 
 private:
     T value_{};
-    Status error_ = RATECELL_ALLOWED;
+    E error_{RATECELL_ALLOWED};
 };
 
 /// How a request was decided. A later library may have another answer: only Allowed may go.
@@ -100,11 +114,11 @@ constexpr nanoseconds clamped(std::uint64_t ns) noexcept {
     return ns < static_cast<std::uint64_t>(longest.count()) ? nanoseconds(ns) : longest;
 }
 
-/// Has write(buffer, len) tell a length, then fill a text of that length.
+/// Asks write(buffer, len) for a length, then for a text of that length.
 template <class Write>
 Result<std::string> text(Write write) {
     std::string text;
-    // What a text tells of, such as a file, may change between the calls: then it is asked for again.
+    // The text may grow between the two calls, as that of a wall clock may: then both are repeated.
     for (;;) {
         std::int32_t length = write(nullptr, std::size_t{0});
         if (length < 0) {
@@ -158,30 +172,94 @@ public:
     [[nodiscard]] constexpr std::chrono::nanoseconds reset_after() const noexcept {
         return detail::clamped(raw_.reset_after_ns);
     }
-    /// How long to hold the allowed request before it goes on: zero except for a leaky_queue.
+    /// How long to hold the allowed request before it goes on: zero except for a leaky_queue. In a refusal of a request
+    /// within a delay, the one that it would be given at the first instant at which the policy admits it.
     [[nodiscard]] constexpr std::chrono::nanoseconds delay() const noexcept {
         return detail::clamped(raw_.delay_ns);
     }
     /// Which of the policy's layers has the least remaining, from 0.
     [[nodiscard]] constexpr std::uint32_t layer() const noexcept { return raw_.layer; }
+    /// For a request with_next: the time until remaining() + 1 units would be allowed. nullopt where there is no such
+    /// time, and for any other request.
+    [[nodiscard]] constexpr std::optional<std::chrono::nanoseconds> next_after() const noexcept {
+        if (raw_.next_ns == 0) {
+            return std::nullopt;
+        }
+        return detail::clamped(raw_.next_ns);
+    }
+    /// Whether it was a full table that denied, which had no place for the key, and not the policy.
+    [[nodiscard]] constexpr bool no_place() const noexcept { return (raw_.notes & RATECELL_NO_PLACE) != 0; }
     [[nodiscard]] constexpr const ratecell_decision &raw() const noexcept { return raw_; }
 
 private:
     friend class Limiter;
 
-    ratecell_decision raw_{0, 0, UINT64_MAX, 0, 0, RATECELL_EINVAL, 0, {0, 0}};
+    ratecell_decision raw_{0, 0, UINT64_MAX, 0, 0, RATECELL_EINVAL, 0, 0, 0, 0};
 };
 
-/// One request of a batch. Its key is not copied: it must live until the batch is decided.
+/// What is asked of a limiter. Its key is not copied: it must live until the request is decided.
+///
+/// Request("user:42").cost(5).within(0ns) asks for five units, and only without a delay.
 class Request {
 public:
-    constexpr Request(std::string_view key, std::uint32_t cost = 1) noexcept
-        : raw_{key.data(), key.size(), cost, 0} {}
+    /// cost units of a key, now. A cost of 0 is a peek: it charges nothing, and the decision's remaining() is the answer.
+    constexpr Request(std::string_view key, std::uint32_t cost = 1) noexcept {
+        raw_.key = key.data();
+        raw_.key_len = key.size();
+        raw_.cost = cost;
+    }
+
+    /// One unit of the key with this hash, now. It is not the key by its bytes. Where others choose the keys, the hash
+    /// must be one that they cannot predict.
+    [[nodiscard]] static constexpr Request hashed(std::uint64_t hash) noexcept {
+        Request request{std::string_view()};
+        request.raw_.hash = hash;
+        request.raw_.flags = RATECELL_HASHED;
+        return request;
+    }
+
+    /// So many units: all of them or none.
+    [[nodiscard]] constexpr Request cost(std::uint32_t cost) const noexcept {
+        Request request = *this;
+        request.raw_.cost = cost;
+        return request;
+    }
+
+    /// At a time since any instant, as long as all users of the limiter mean the same.
+    [[nodiscard]] constexpr Request at(std::chrono::nanoseconds now) const noexcept {
+        Request request = with(now.count() < 0 ? refused : RATECELL_AT);
+        request.raw_.now_ns = static_cast<std::uint64_t>(now.count());
+        return request;
+    }
+
+    /// Allowed only with a delay() of at most max_delay; otherwise denied, and not charged. See
+    /// ratecell_request.max_delay_ns.
+    [[nodiscard]] constexpr Request within(std::chrono::nanoseconds max_delay) const noexcept {
+        Request request = with(max_delay.count() < 0 ? refused : RATECELL_WITHIN);
+        request.raw_.max_delay_ns = static_cast<std::uint64_t>(max_delay.count());
+        return request;
+    }
+
+    /// Charges units that have been spent already: as many as there is room for. The decision is that of a peek
+    /// afterwards. Together with within, RATECELL_EINVAL.
+    [[nodiscard]] constexpr Request charge() const noexcept { return with(RATECELL_CHARGE); }
+
+    /// Asks for the decision's next_after(), too.
+    [[nodiscard]] constexpr Request with_next() const noexcept { return with(RATECELL_NEXT); }
 
     [[nodiscard]] constexpr const ratecell_request &raw() const noexcept { return raw_; }
 
 private:
-    ratecell_request raw_;
+    /// Flags that mean nothing together: C refuses the request by RATECELL_EINVAL.
+    static constexpr std::uint32_t refused = RATECELL_CHARGE | RATECELL_WITHIN;
+
+    [[nodiscard]] constexpr Request with(std::uint32_t flags) const noexcept {
+        Request request = *this;
+        request.raw_.flags |= flags;
+        return request;
+    }
+
+    ratecell_request raw_{};
 };
 
 // An array of either is handed to C as an array of what it wraps.
@@ -209,8 +287,10 @@ struct Config {
     /// Keys that have room at once. 0 is 100,000; in memory that a region is made of, as many as it holds; and
     /// of a region that is there, as many as it has.
     std::uint64_t max_keys = 0;
-    /// Of a region that is there, Evict is what it has.
+    /// In a region that is there, Evict is what the region has.
     WhenFull when_full = WhenFull::Evict;
+    /// For Limiter::init alone: the memory is all zeros, as fresh pages are, and only its header is written.
+    bool zeroed = false;
 };
 
 namespace detail {
@@ -219,31 +299,33 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     ratecell_config raw = RATECELL_CONFIG_INIT;
     raw.max_keys = config.max_keys;
     raw.when_full = static_cast<std::uint64_t>(config.when_full);
+    raw.flags = config.zeroed ? RATECELL_ZEROED : 0;
     return raw;
 }
 
 } // namespace detail
 
-/// An HTTP field about a limit: see ratecell_header.
-enum class Field : std::int32_t {
-    RateLimit = RATECELL_HEADER_RATELIMIT,
-    RateLimitPolicy = RATECELL_HEADER_RATELIMIT_POLICY,
-    RetryAfter = RATECELL_HEADER_RETRY_AFTER,
-    XRateLimitLimit = RATECELL_HEADER_X_RATELIMIT_LIMIT,
-    XRateLimitRemaining = RATECELL_HEADER_X_RATELIMIT_REMAINING,
-    XRateLimitReset = RATECELL_HEADER_X_RATELIMIT_RESET,
-    XRateLimitResetUnix = RATECELL_HEADER_X_RATELIMIT_RESET_UNIX,
+/// Which HTTP fields tell a client its limits: see ratecell_style. Several are joined by |.
+enum class Style : std::uint32_t {
+    Draft11 = RATECELL_STYLE_DRAFT11,
+    Draft07 = RATECELL_STYLE_DRAFT07,
+    Draft06 = RATECELL_STYLE_DRAFT06,
+    Draft03 = RATECELL_STYLE_DRAFT03,
+    X = RATECELL_STYLE_X,
+    XUnix = RATECELL_STYLE_X_UNIX,
+    GitHub = RATECELL_STYLE_GITHUB,
+    Twitter = RATECELL_STYLE_TWITTER,
+    Kong = RATECELL_STYLE_KONG,
 };
+
+[[nodiscard]] constexpr Style operator|(Style a, Style b) noexcept {
+    return static_cast<Style>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
 
 using Stats = ratecell_stats;
 
-/// The version of the library that runs: static text.
-[[nodiscard]] inline const char *version() noexcept { return ratecell_version_string(); }
-
-/// A field's name, as it is sent: static text, or nullptr for a number that is no field.
-[[nodiscard]] inline const char *name(Field field) noexcept {
-    return ratecell_header_name(static_cast<std::int32_t>(field));
-}
+/// The version of the library that runs: major * 1000000 + minor * 1000 + patch.
+[[nodiscard]] inline std::uint32_t version() noexcept { return ratecell_version_number(); }
 
 /// A policy as ratecell_policy_format writes it, or which RATECELL_EPOLICY_... it is.
 inline Result<std::string> format(const char *policy) {
@@ -257,59 +339,33 @@ inline Result<std::string> explain(const char *policy) {
         [=](char *buffer, std::size_t len) { return ratecell_policy_explain(policy, buffer, len); });
 }
 
-/// The bytes of memory that a region of a policy takes for the config's max_keys; 0 where Limiter::init would make
-/// none.
+/// The bytes of memory that a region of a policy takes for the config's max_keys; 0 where Limiter::init would not make
+/// one.
 [[nodiscard]] inline std::size_t region_size(const char *policy, const Config &config = {}) noexcept {
     const ratecell_config raw = detail::raw(config);
     return ratecell_region_size(policy, &raw);
 }
 
-/// The most keys that have room in a region of len bytes of a policy; 0 where none has.
-[[nodiscard]] inline std::uint64_t region_max_keys(std::size_t len, const char *policy) noexcept {
-    return ratecell_region_max_keys(len, policy);
-}
-
-/// Why Limiter::attach would not make a limiter in this memory: a sentence, empty if it would.
-inline Result<std::string> region_explain(void *memory, std::size_t len, const char *policy,
-                                          const Config &config = {}) {
-    const ratecell_config raw = detail::raw(config);
-    return detail::text([&](char *buffer, std::size_t buffer_len) {
-        return ratecell_region_explain(memory, len, policy, &raw, buffer, buffer_len);
-    });
-}
-
-/// Why Limiter::open would not make a limiter in this file: a sentence, empty if nothing is wrong with the region
-/// in it. The file is not changed, and none is made.
-inline Result<std::string> file_explain(const char *path, const char *policy, const Config &config = {}) {
-    const ratecell_config raw = detail::raw(config);
-    return detail::text([&](char *buffer, std::size_t len) {
-        return ratecell_file_explain(path, policy, &raw, buffer, len);
-    });
-}
-
 #if defined(__cpp_exceptions)
-/// Why a limiter could not be made. what() begins with the status's name; of a policy that is wrong, it ends
-/// with explain(policy).
+/// Why a limiter could not be made. what() begins with the status's name and ends with the Failure's why().
 class Error : public std::runtime_error {
 public:
-    Error(Status status, const char *policy)
-        : std::runtime_error(describe(status, policy)), code_(status.code()) {}
+    explicit Error(const Failure &failure) : std::runtime_error(describe(failure)), code_(failure.code()) {}
 
     /// One of ratecell_status, negative.
     [[nodiscard]] std::int32_t code() const noexcept { return code_; }
 
 private:
-    static std::string describe(Status status, const char *policy) {
-        const Result<std::string> explanation = explain(policy);
-        return explanation->empty() ? status.message() : status.message() + (": " + *explanation);
+    static std::string describe(const Failure &failure) {
+        return failure.why().empty() ? failure.message() : failure.message() + (": " + failure.why());
     }
 
     std::int32_t code_;
 };
 #endif
 
-/// A policy, a table of keys for each of its layers, a clock. Moved, not copied. It is one process's, but that
-/// the tables of init, attach and open are in memory that processes share.
+/// A rate limiter: a policy, a table of keys for each of its layers, a clock. Moved, not copied. It belongs to one
+/// process, except that init, attach and open have their tables in memory that processes share.
 class Limiter {
 public:
     /// An empty limiter.
@@ -321,54 +377,42 @@ public:
 #if defined(__cpp_exceptions)
     /// make, or an Error thrown.
     explicit Limiter(const char *policy, const Config &config = {}) {
-        const Status status = make_handle(policy, config);
-        if (!status.ok()) {
-            throw Error(status, policy);
+        Result<Limiter, Failure> made = make(policy, config);
+        if (!made) {
+            throw Error(made.error());
         }
+        *this = *std::move(made);
     }
 #endif
 
     /// Makes a limiter of a policy, such as "100/s burst=200", with all its memory. Errors: those of
     /// ratecell_limiter_new.
-    static Result<Limiter> make(const char *policy, const Config &config = {}) noexcept {
-        Limiter limiter;
-        const Status status = limiter.make_handle(policy, config);
-        if (!status.ok()) {
-            return status;
-        }
-        return limiter;
+    static Result<Limiter, Failure> make(const char *policy, const Config &config = {}) {
+        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_limiter_new(policy, raw, out);
+        });
     }
 
-    /// Makes a region of memory at a multiple of 64 bytes, and the limiter that is first in it. What was there is
-    /// gone, and nobody may be using it. Errors: those of ratecell_region_init.
-    static Result<Limiter> init(void *memory, std::size_t len, const char *policy,
-                                const Config &config = {}) noexcept {
+    /// Makes a region of memory at a multiple of 64 bytes, and the first limiter in it. The memory's content is lost,
+    /// and nobody may be using it. Errors: those of ratecell_region_init.
+    static Result<Limiter, Failure> init(void *memory, std::size_t len, const char *policy, const Config &config = {}) {
         return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_init(memory, len, policy, raw, out);
         });
     }
 
-    /// init of memory that is all zeros, as fresh pages are: its pages come into being as keys do. Errors: those of
-    /// ratecell_region_init_zeroed.
-    static Result<Limiter> init_zeroed(void *memory, std::size_t len, const char *policy,
-                                       const Config &config = {}) noexcept {
-        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
-            return ratecell_region_init_zeroed(memory, len, policy, raw, out);
-        });
-    }
-
     /// Makes a limiter in a region that is there, made by any process, at any address. Errors: those of
-    /// ratecell_region_attach, of which region_explain says more.
-    static Result<Limiter> attach(void *memory, std::size_t len, const char *policy,
-                                  const Config &config = {}) noexcept {
+    /// ratecell_region_attach.
+    static Result<Limiter, Failure> attach(void *memory, std::size_t len, const char *policy,
+                                           const Config &config = {}) {
         return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_attach(memory, len, policy, raw, out);
         });
     }
 
-    /// Makes a limiter in the region that is in a file; made for the config's max_keys, if the file is absent,
-    /// empty or all zeros. Errors: those of ratecell_limiter_open, of which file_explain says more.
-    static Result<Limiter> open(const char *path, const char *policy, const Config &config = {}) noexcept {
+    /// Makes a limiter in the region that is in a file; if the file is absent, empty or all zeros, makes the region for
+    /// the config's max_keys. Errors: those of ratecell_limiter_open.
+    static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) {
         return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_open(path, policy, raw, out);
         });
@@ -376,9 +420,9 @@ public:
 
     /// Another limiter on the same keys in the same memory, with another policy of the same words: a tier, a new
     /// rate. Either may end first. Errors: those of ratecell_limiter_with_policy.
-    Result<Limiter> with_policy(const char *policy) const noexcept {
-        return made({}, [&](const ratecell_config *, ratecell_limiter **out) {
-            return ratecell_limiter_with_policy(get(), policy, out);
+    Result<Limiter, Failure> with_policy(const char *policy) const {
+        return made({}, [&](const ratecell_config *raw, ratecell_limiter **out) {
+            return ratecell_limiter_with_policy(get(), policy, raw, out);
         });
     }
 
@@ -388,83 +432,44 @@ public:
     /// For the functions of ratecell.h; still this limiter's to end.
     [[nodiscard]] const ratecell_limiter *get() const noexcept { return handle_.get(); }
 
-    /// Decides cost units of a key now, all of them or none, and charges them if they are allowed. A cost
-    /// of 0 asks and charges nothing.
+    /// Decides cost units of a key now, all of them or none, and charges them if they are allowed. A cost of 0 is a
+    /// peek: it charges nothing.
     Decision check(std::string_view key, std::uint32_t cost = 1) const noexcept {
-        return decide([&](ratecell_decision *out) {
+        return decided([&](ratecell_decision *out) {
             return ratecell_limiter_check(get(), key.data(), key.size(), cost, out);
         });
     }
 
-    /// check at a time since any instant, as long as all who share the limiter mean the same.
+    /// check at a time since any instant, as long as all users of the limiter mean the same.
     Decision check_at(std::string_view key, std::uint32_t cost, std::chrono::nanoseconds now) const noexcept {
-        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
-            return ratecell_limiter_check_at(get(), key.data(), key.size(), cost, now_ns, out);
-        });
-    }
-
-    /// check of the key with this hash. It is not the key by its bytes; where others choose the keys, the
-    /// hash must be one they cannot predict.
-    Decision check_hash(std::uint64_t hash, std::uint32_t cost = 1) const noexcept {
-        return decide(
-            [&](ratecell_decision *out) { return ratecell_limiter_check_hash(get(), hash, cost, out); });
-    }
-
-    /// check, but what would be delayed by more than max_delay is denied, and charges nothing: its retry_after() is
-    /// when the delay is no longer.
-    Decision check_within(std::string_view key, std::uint32_t cost,
-                          std::chrono::nanoseconds max_delay) const noexcept {
-        return decide_at(max_delay, [&](std::uint64_t max_delay_ns, ratecell_decision *out) {
-            return ratecell_limiter_check_within(get(), key.data(), key.size(), cost, max_delay_ns, out);
-        });
-    }
-
-    /// check_within at a time, as check_at.
-    Decision check_within_at(std::string_view key, std::uint32_t cost, std::chrono::nanoseconds max_delay,
-                             std::chrono::nanoseconds now) const noexcept {
-        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
-            return at(max_delay, [&](std::uint64_t max_delay_ns) {
-                return ratecell_limiter_check_within_at(get(), key.data(), key.size(), cost, max_delay_ns, now_ns,
-                                                        out);
+        return decided([&](ratecell_decision *out) {
+            return at(now, [&](std::uint64_t now_ns) {
+                return ratecell_limiter_check_at(get(), key.data(), key.size(), cost, now_ns, out);
             });
         });
     }
 
-    /// check_hash at a time, as check_at.
-    Decision check_hash_at(std::uint64_t hash, std::uint32_t cost,
-                           std::chrono::nanoseconds now) const noexcept {
-        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
-            return ratecell_limiter_check_hash_at(get(), hash, cost, now_ns, out);
-        });
+    /// Decides a request.
+    Decision decide(const Request &request) const noexcept {
+        return decided(
+            [&](ratecell_decision *out) { return ratecell_limiter_decide(get(), &request.raw(), out); });
     }
 
-    /// What a check of a key would see now; writes nothing to the table. Its remaining() is the answer.
-    Decision peek(std::string_view key) const noexcept {
-        return decide([&](ratecell_decision *out) {
-            return ratecell_limiter_peek(get(), key.data(), key.size(), out);
-        });
+    /// Decides n requests in their order; the clock is read once for all that have no time. Errors: those of
+    /// ratecell_limiter_decide_batch; then nothing was charged and no decision written.
+    [[nodiscard]] Status decide_batch(const Request *requests, std::size_t n, Decision *decisions) const noexcept {
+        return ratecell_limiter_decide_batch(get(), reinterpret_cast<const ratecell_request *>(requests), n,
+                                             reinterpret_cast<ratecell_decision *>(decisions));
     }
 
-    /// peek at a time, as check_at.
-    Decision peek_at(std::string_view key, std::chrono::nanoseconds now) const noexcept {
-        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
-            return ratecell_limiter_peek_at(get(), key.data(), key.size(), now_ns, out);
-        });
-    }
-
-    /// Charges cost units of a key now that were spent already: as many as there is room for. The answer is what a
-    /// peek would see afterwards.
-    Decision charge(std::string_view key, std::uint32_t cost = 1) const noexcept {
-        return decide([&](ratecell_decision *out) {
-            return ratecell_limiter_charge(get(), key.data(), key.size(), cost, out);
-        });
-    }
-
-    /// charge at a time, as check_at.
-    Decision charge_at(std::string_view key, std::uint32_t cost, std::chrono::nanoseconds now) const noexcept {
-        return decide_at(now, [&](std::uint64_t now_ns, ratecell_decision *out) {
-            return ratecell_limiter_charge_at(get(), key.data(), key.size(), cost, now_ns, out);
-        });
+    /// decide_batch of anything that std::data and std::size take. RATECELL_ESIZE if there is not one decision for each
+    /// request.
+    template <class Requests, class Decisions>
+    [[nodiscard]] Status decide_batch(const Requests &requests, Decisions &&decisions) const noexcept {
+        if (std::size(requests) != std::size(decisions)) {
+            return RATECELL_ESIZE;
+        }
+        return decide_batch(std::data(requests), std::size(requests), std::data(decisions));
     }
 
     /// Makes a key as if it had never been seen. code() is 0, or 1 if there was nothing to forget.
@@ -472,53 +477,16 @@ public:
         return ratecell_limiter_forget(get(), key.data(), key.size());
     }
 
-    /// Decides n requests now, in their order. Errors: those of ratecell_limiter_check_batch; then nothing
-    /// was charged and no decision written.
-    [[nodiscard]] Status check_batch(const Request *requests, std::size_t n,
-                                     Decision *decisions) const noexcept {
-        const Result<std::chrono::nanoseconds> read = now();
-        return read ? check_batch_at(requests, n, *read, decisions) : read.error();
-    }
-
-    /// check_batch at a time, as check_at.
-    [[nodiscard]] Status check_batch_at(const Request *requests, std::size_t n, std::chrono::nanoseconds now,
-                                        Decision *decisions) const noexcept {
-        return at(now, [&](std::uint64_t now_ns) {
-            return ratecell_limiter_check_batch(get(), reinterpret_cast<const ratecell_request *>(requests),
-                                                n, now_ns, reinterpret_cast<ratecell_decision *>(decisions));
-        });
-    }
-
-    /// check_batch of anything that std::data and std::size take. RATECELL_ESIZE if there is not one
-    /// decision for each request.
-    template <class Requests, class Decisions>
-    [[nodiscard]] Status check_batch(const Requests &requests, Decisions &&decisions) const noexcept {
-        if (std::size(requests) != std::size(decisions)) {
-            return RATECELL_ESIZE;
-        }
-        return check_batch(std::data(requests), std::size(requests), std::data(decisions));
-    }
-
-    /// check_batch_at of anything that std::data and std::size take.
-    template <class Requests, class Decisions>
-    [[nodiscard]] Status check_batch_at(const Requests &requests, std::chrono::nanoseconds now,
-                                        Decisions &&decisions) const noexcept {
-        if (std::size(requests) != std::size(decisions)) {
-            return RATECELL_ESIZE;
-        }
-        return check_batch_at(std::data(requests), std::size(requests), now, std::data(decisions));
-    }
-
-    /// What it holds now and what has happened to it. Of many keys the live ones are estimated, within live_error;
+    /// What it holds now and what has happened to it. Among many keys the live ones are estimated, within live_error;
     /// with RATECELL_EXACT they are counted, which reads the whole table.
     Result<Stats> stats(std::uint32_t flags = 0) const noexcept {
-        return tell<Stats>(
+        return told<Stats>(
             [&](Stats *out) { return ratecell_limiter_stats(get(), flags, 0, out, sizeof *out); });
     }
 
     /// stats at a time, as check_at.
     Result<Stats> stats_at(std::chrono::nanoseconds now, std::uint32_t flags = 0) const noexcept {
-        return tell<Stats>([&](Stats *out) {
+        return told<Stats>([&](Stats *out) {
             return at(now, [&](std::uint64_t now_ns) {
                 return ratecell_limiter_stats(get(), flags | RATECELL_AT, now_ns, out, sizeof *out);
             });
@@ -546,69 +514,36 @@ public:
             [this](char *buffer, std::size_t len) { return ratecell_limiter_policy(get(), buffer, len); });
     }
 
-    /// The value of an HTTP field about one of this limiter's decisions; empty if the field is not to be
-    /// sent with it. name, printable ASCII, is the policy's; without one each layer is named by its text.
-    Result<std::string> header(Field field, const Decision &decision, const char *name = nullptr) const {
-        return detail::text([&](char *buffer, std::size_t len) {
-            return write_header(field, decision, name, buffer, len);
-        });
-    }
-
-    /// header into a buffer with room for the value and a NUL, without allocation.
-    Result<std::string_view> header(Field field, const Decision &decision, const char *name, char *buffer,
-                                    std::size_t len) const noexcept {
-        const std::int32_t length = write_header(field, decision, name, buffer, len);
-        if (length < 0) {
-            return Status(length);
-        }
-        // With len 0, C tells the length and writes nothing.
-        if (len == 0) {
-            return Status(RATECELL_ENOSPC);
-        }
-        return std::string_view(buffer, static_cast<std::size_t>(length));
-    }
-
 private:
     struct Free {
         void operator()(ratecell_limiter *handle) const noexcept { ratecell_limiter_free(handle); }
     };
 
-    /// What call(&config, &handle) makes.
+    /// What call(&config, &handle) makes, or why it does not.
     template <class Call>
-    static Result<Limiter> made(const Config &config, Call call) noexcept {
-        const ratecell_config raw = detail::raw(config);
+    static Result<Limiter, Failure> made(const Config &config, Call call) {
+        char why[1024] = "";
+        ratecell_config raw = detail::raw(config);
+        raw.why = why;
+        raw.why_len = sizeof why;
         ratecell_limiter *handle = nullptr;
         const Status status = call(&raw, &handle);
-        if (!status.ok()) {
-            return status;
+        if (status.ok()) {
+            return Limiter(handle);
         }
-        return Limiter(handle);
-    }
-
-    Status make_handle(const char *policy, const Config &config) noexcept {
-        const ratecell_config raw = detail::raw(config);
-        ratecell_limiter *handle = nullptr;
-        const Status status = ratecell_limiter_new(policy, &raw, &handle);
-        handle_.reset(handle);
-        return status;
+        // Where there is no more to say, C says the status.
+        return Failure(status, std::string_view(why) == status.message() ? std::string() : std::string(why));
     }
 
     template <class Call>
-    static Decision decide(Call call) noexcept {
+    static Decision decided(Call call) noexcept {
         Decision decision;
         const std::int32_t status = call(&decision.raw_);
-        // C wrote nothing: the rest is as of no answer.
+        // C wrote nothing: the rest is as without an answer.
         if (status < 0) {
             decision.raw_.outcome = status;
         }
         return decision;
-    }
-
-    template <class Call>
-    static Decision decide_at(std::chrono::nanoseconds now, Call call) noexcept {
-        return decide([&](ratecell_decision *out) {
-            return at(now, [&](std::uint64_t now_ns) { return call(now_ns, out); });
-        });
     }
 
     /// Calls with a time as C has it.
@@ -617,9 +552,9 @@ private:
         return now.count() < 0 ? RATECELL_EINVAL : call(static_cast<std::uint64_t>(now.count()));
     }
 
-    /// What call(&value) tells.
+    /// What call(&value) writes.
     template <class T, class Call>
-    static Result<T> tell(Call call) noexcept {
+    static Result<T> told(Call call) noexcept {
         T value{};
         const Status status = call(&value);
         if (!status.ok()) {
@@ -630,17 +565,11 @@ private:
 
     template <class Call>
     static Result<std::chrono::nanoseconds> time(Call call) noexcept {
-        const Result<std::uint64_t> ns = tell<std::uint64_t>(call);
+        const Result<std::uint64_t> ns = told<std::uint64_t>(call);
         if (!ns) {
             return ns.error();
         }
         return detail::clamped(*ns);
-    }
-
-    std::int32_t write_header(Field field, const Decision &decision, const char *name, char *buffer,
-                              std::size_t len) const noexcept {
-        return ratecell_limiter_header(get(), static_cast<std::int32_t>(field), name, &decision.raw_, buffer,
-                                       len);
     }
 
     std::unique_ptr<ratecell_limiter, Free> handle_{};
@@ -649,22 +578,17 @@ private:
 static_assert(sizeof(Limiter) == sizeof(ratecell_limiter *), "a limiter is its handle");
 static_assert(std::is_nothrow_move_constructible_v<Limiter> && !std::is_copy_constructible_v<Limiter>);
 
-/// One of several requests that are to be allowed together or not at all: a ratecell_claim. Its key is not copied,
-/// and its limiter stays where it is: both must live until the claim is decided.
+/// One of several requests that are allowed together or not at all: a ratecell_claim. Its key is not copied, and its
+/// limiter stays where it is: both must live until the claim is decided.
 class Claim {
 public:
-    /// At the limiter's own time, which is read here.
+    Claim(const Limiter &limiter, const Request &request) noexcept : raw_{limiter.get(), request.raw()} {}
+
+    /// cost units of a key, now.
     Claim(const Limiter &limiter, std::string_view key, std::uint32_t cost = 1) noexcept
-        : Claim(limiter, key, cost, *limiter.now()) {}
+        : Claim(limiter, Request(key, cost)) {}
 
-    /// At a time, as check_at.
-    Claim(const Limiter &limiter, std::string_view key, std::uint32_t cost,
-          std::chrono::nanoseconds now) noexcept
-        // Of a time below zero, a claim that C refuses by RATECELL_EINVAL.
-        : raw_{limiter.get(), key.data(), key.size(), static_cast<std::uint64_t>(now.count()), cost,
-               now.count() < 0 ? 1u : 0u} {}
-
-    /// Of a limiter that is gone before it decides.
+    /// A temporary limiter would be gone before it decides.
     template <class... Rest>
     Claim(const Limiter &&, Rest &&...) = delete;
 
@@ -677,7 +601,7 @@ private:
 static_assert(std::is_standard_layout_v<Claim> && std::is_trivially_copyable_v<Claim>);
 static_assert(sizeof(Claim) == sizeof(ratecell_claim) && alignof(Claim) == alignof(ratecell_claim));
 
-/// What came of claims: the gravest of their outcomes, or the error of a call that did not decide.
+/// The outcome of claims: the gravest of theirs, or the error of a call that did not decide.
 class [[nodiscard]] Verdict {
 public:
     explicit constexpr Verdict(std::int32_t code) noexcept : code_(code) {}
@@ -695,30 +619,114 @@ private:
 };
 
 /// Decides n claims, at most 64, of any limiters, as one request: all are charged, or none is. decisions has room
-/// for one of each, or is nullptr. Errors: those of ratecell_check_all.
-inline Verdict check_all(const Claim *claims, std::size_t n, Decision *decisions) noexcept {
-    return Verdict(ratecell_check_all(reinterpret_cast<const ratecell_claim *>(claims), n,
+/// for one of each, or is nullptr. Errors: those of ratecell_decide_all.
+inline Verdict decide_all(const Claim *claims, std::size_t n, Decision *decisions) noexcept {
+    return Verdict(ratecell_decide_all(reinterpret_cast<const ratecell_claim *>(claims), n,
                                       reinterpret_cast<ratecell_decision *>(decisions)));
 }
 
-/// check_all of anything that std::data and std::size take.
+/// decide_all of anything that std::data and std::size take.
 template <class Claims>
-Verdict check_all(const Claims &claims) noexcept {
-    return check_all(std::data(claims), std::size(claims), nullptr);
+Verdict decide_all(const Claims &claims) noexcept {
+    return decide_all(std::data(claims), std::size(claims), nullptr);
 }
 
-/// check_all with a decision of each claim. RATECELL_ESIZE if there are more or fewer.
+/// decide_all with a decision of each claim. RATECELL_ESIZE if there are more or fewer.
 template <class Claims, class Decisions>
-Verdict check_all(const Claims &claims, Decisions &&decisions) noexcept {
+Verdict decide_all(const Claims &claims, Decisions &&decisions) noexcept {
     if (std::size(claims) != std::size(decisions)) {
         return Verdict(RATECELL_ESIZE);
     }
-    return check_all(std::data(claims), std::size(claims), std::data(decisions));
+    return decide_all(std::data(claims), std::size(claims), std::data(decisions));
 }
 
-/// check_all({{limiter, key}, {other, key}}).
-inline Verdict check_all(std::initializer_list<Claim> claims) noexcept {
-    return check_all(claims.begin(), claims.size(), nullptr);
+/// decide_all({{limiter, key}, {other, key}}).
+inline Verdict decide_all(std::initializer_list<Claim> claims) noexcept {
+    return decide_all(claims.begin(), claims.size(), nullptr);
+}
+
+/// A limiter's decision for fields: a ratecell_answer. The limiter, the decision and all texts must live until the
+/// fields are written.
+class Answer {
+public:
+    Answer(const Limiter &limiter, const Decision &decision) noexcept {
+        raw_.limiter = limiter.get();
+        raw_.decision = &decision.raw();
+    }
+
+    /// The policy's name, 1 to 256 characters of printable ASCII; without one each layer is named by its text.
+    [[nodiscard]] Answer named(const char *name) const noexcept {
+        Answer answer = *this;
+        answer.raw_.name = name;
+        return answer;
+    }
+
+    /// The unit that is counted: requests, content-bytes or concurrent-requests.
+    [[nodiscard]] Answer unit(const char *unit) const noexcept {
+        Answer answer = *this;
+        answer.raw_.unit = unit;
+        return answer;
+    }
+
+    /// The partition of the clients that the limit is for, at most 256 bytes: every client that asks reads it.
+    [[nodiscard]] Answer partition(std::string_view partition) const noexcept {
+        Answer answer = *this;
+        answer.raw_.partition = partition.data() == nullptr ? "" : partition.data();
+        answer.raw_.partition_len = partition.size();
+        return answer;
+    }
+
+    [[nodiscard]] const ratecell_answer &raw() const noexcept { return raw_; }
+
+private:
+    ratecell_answer raw_{};
+};
+
+static_assert(std::is_standard_layout_v<Answer> && std::is_trivially_copyable_v<Answer>);
+static_assert(sizeof(Answer) == sizeof(ratecell_answer) && alignof(Answer) == alignof(ratecell_answer));
+
+namespace detail {
+
+inline std::int32_t write_fields(Style styles, const Answer *answers, std::size_t n,
+                                 std::chrono::system_clock::time_point now, char *buffer, std::size_t len) noexcept {
+    const auto unix_ns = std::chrono::duration_cast<nanoseconds>(now.time_since_epoch()).count();
+    return unix_ns < 0 ? RATECELL_EINVAL
+                       : ratecell_fields(static_cast<std::uint32_t>(styles),
+                                         reinterpret_cast<const ratecell_answer *>(answers), n,
+                                         static_cast<std::uint64_t>(unix_ns), buffer, len);
+}
+
+} // namespace detail
+
+/// The HTTP fields of a response about n answers: for each field a line `Name: value` and a line feed. Errors: those of
+/// ratecell_fields.
+inline Result<std::string>
+fields(Style styles, const Answer *answers, std::size_t n,
+       std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) {
+    return detail::text([&](char *buffer, std::size_t len) {
+        return detail::write_fields(styles, answers, n, now, buffer, len);
+    });
+}
+
+/// fields of one answer.
+inline Result<std::string> fields(Style styles, const Answer &answer,
+                                  std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) {
+    return fields(styles, &answer, 1, now);
+}
+
+/// fields into a buffer with room for the lines and a NUL, without allocation.
+inline Result<std::string_view> fields(Style styles, const Answer *answers, std::size_t n,
+                                       std::chrono::system_clock::time_point now, char *buffer,
+                                       std::size_t len) noexcept {
+    const std::int32_t length = detail::write_fields(styles, answers, n, now, buffer, len);
+    if (length < 0) {
+        return Status(length);
+    }
+    // With len 0, C returns the length and writes nothing.
+    if (len == 0) {
+        return Status(RATECELL_ENOSPC);
+    }
+    return std::string_view(buffer, static_cast<std::size_t>(length));
 }
 
 /// How a field names addresses.

@@ -1,34 +1,40 @@
-//! ratecell decides "may this key do this now?" inside the process that asks: exactly, lock-free, in
-//! memory that never grows.
+//! ratecell is a rate limiter that runs inside your process. Its decisions are exact, cost about one
+//! cache-line fetch, and use a fixed amount of memory.
 //!
 //! What holds for every function here:
 //!
 //! - Names. Functions and types begin with ratecell_, constants with RATECELL_. Times are whole
 //!   nanoseconds and end in _ns. Keys are bytes with a length; they are read during the call and not kept.
 //! - Status. A negative int32_t is an error, listed in ratecell_status: nothing was charged and no output
-//!   was written. 0 is success, or allowed; a positive status is an answer that is not yes. Lengths of text
-//!   are returned as positive numbers. New statuses may be added, none changes its meaning.
-//! - NULL. Every pointer is checked. One that must not be NULL and is gives RATECELL_EINVAL; one that is
-//!   not aligned for its type, RATECELL_EALIGN. What may be NULL says so. That memory is there, as long as
-//!   its length says, nobody can check: it is the caller's to see to.
+//!   was written, except a config's why. 0 is success, or allowed; a positive status is any other outcome.
+//!   Lengths of text are returned as positive numbers. New statuses may be added; none changes its meaning.
+//! - NULL. Every pointer is checked. A NULL where none is allowed returns RATECELL_EINVAL, and a pointer that
+//!   is not aligned for its type RATECELL_EALIGN. Each function says what may be NULL. The library cannot
+//!   verify that memory is valid for its length; that is the caller's responsibility.
+//! - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
+//!   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
+//!   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
 //! - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
-//! - Ownership. ratecell_limiter_new makes, ratecell_limiter_free ends, once, when no call is under way.
-//!   A limiter is one process's: after fork() parent and child each limit on their own. Those of
+//! - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
+//!   parent and child each limit on their own with a limiter of ratecell_limiter_new. Limiters of
 //!   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
-//!   processes share: after fork() both go on with the same tables, each by its own copy of the limiter.
-//! - Regions. Memory that processes share holds tables and a header that says what they are, and no
-//!   pointers: it may stand at any address. A process that stops or dies, at any instruction of a check, blocks
-//!   nobody and leaves nothing to repair. What the words of the tables mean is the region's (algorithm, windows,
-//!   number of layers, max_keys, when_full); rate, burst, capacity and limit are each limiter's own.
-//! - Memory. All of a table is taken when it is made, or RATECELL_ENOMEM says that it cannot be. A check
-//!   allocates nothing, blocks nowhere and makes no system call but to read the clock. Two things are
-//!   otherwise: a sliding_log policy allocates a key's log and locks briefly (no call from a signal handler
-//!   there), and where the few hundred bytes beside a table cannot be had, the process ends, as Rust does.
-//! - Versions. A program works with every later library of the same soname. ratecell_request and
-//!   ratecell_decision never change. ratecell_config and ratecell_stats may grow at their ends, which their sizes tell. Before 1.0
-//!   each minor version has a soname of its own.
+//!   processes share: parent and child both go on with the same tables, each with its own copy of the limiter.
+//! - Regions. Memory that processes share holds tables and a header that describes them, and no pointers: it
+//!   may be mapped at any address. A process that stops or dies, at any instruction of a check, blocks no
+//!   other process and leaves nothing to repair. The region fixes what the words of its tables mean
+//!   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
+//!   each limiter.
+//! - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
+//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are two
+//!   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
+//!   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
+//!   as Rust programs do.
+//! - Versions. A program works with every later library of the same soname. ratecell_request,
+//!   ratecell_decision, ratecell_claim and ratecell_answer never change. ratecell_config and ratecell_stats
+//!   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
+//!   its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
 #![expect(

@@ -16,10 +16,13 @@
 #define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
 #define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
 
-SIZE(ratecell_config, 24, 8);
+SIZE(ratecell_config, 48, 8);
 FIELD(ratecell_config, size, 0, size_t);
 FIELD(ratecell_config, max_keys, 8, uint64_t);
 FIELD(ratecell_config, when_full, 16, uint64_t);
+FIELD(ratecell_config, flags, 24, uint64_t);
+FIELD(ratecell_config, why, 32, char *);
+FIELD(ratecell_config, why_len, 40, size_t);
 
 SIZE(ratecell_decision, 64, 8);
 FIELD(ratecell_decision, limit, 0, uint64_t);
@@ -29,21 +32,33 @@ FIELD(ratecell_decision, reset_after_ns, 24, uint64_t);
 FIELD(ratecell_decision, delay_ns, 32, uint64_t);
 FIELD(ratecell_decision, outcome, 40, int32_t);
 FIELD(ratecell_decision, layer, 44, uint32_t);
-FIELD(ratecell_decision, reserved, 48, uint64_t *);
+FIELD(ratecell_decision, next_ns, 48, uint64_t);
+FIELD(ratecell_decision, given_back, 56, uint32_t);
+FIELD(ratecell_decision, notes, 60, uint32_t);
 
-SIZE(ratecell_request, 24, 8);
+SIZE(ratecell_request, 64, 8);
 FIELD(ratecell_request, key, 0, const void *);
 FIELD(ratecell_request, key_len, 8, size_t);
-FIELD(ratecell_request, cost, 16, uint32_t);
-FIELD(ratecell_request, reserved, 20, uint32_t);
+FIELD(ratecell_request, hash, 16, uint64_t);
+FIELD(ratecell_request, now_ns, 24, uint64_t);
+FIELD(ratecell_request, max_delay_ns, 32, uint64_t);
+FIELD(ratecell_request, cost, 40, uint32_t);
+FIELD(ratecell_request, flags, 44, uint32_t);
+FIELD(ratecell_request, zone, 48, const ratecell_zone *);
+FIELD(ratecell_request, reservation, 56, ratecell_reservation *);
 
-SIZE(ratecell_claim, 40, 8);
+SIZE(ratecell_claim, 72, 8);
 FIELD(ratecell_claim, limiter, 0, const ratecell_limiter *);
-FIELD(ratecell_claim, key, 8, const void *);
-FIELD(ratecell_claim, key_len, 16, size_t);
-FIELD(ratecell_claim, now_ns, 24, uint64_t);
-FIELD(ratecell_claim, cost, 32, uint32_t);
-FIELD(ratecell_claim, reserved, 36, uint32_t);
+FIELD(ratecell_claim, request, 8, ratecell_request);
+
+SIZE(ratecell_answer, 56, 8);
+FIELD(ratecell_answer, limiter, 0, const ratecell_limiter *);
+FIELD(ratecell_answer, decision, 8, const ratecell_decision *);
+FIELD(ratecell_answer, name, 16, const char *);
+FIELD(ratecell_answer, unit, 24, const char *);
+FIELD(ratecell_answer, partition, 32, const void *);
+FIELD(ratecell_answer, partition_len, 40, size_t);
+FIELD(ratecell_answer, reserved, 48, uint64_t);
 
 SIZE(ratecell_stats, 80, 8);
 FIELD(ratecell_stats, slots, 0, uint64_t);
@@ -108,7 +123,7 @@ FIELD(ratecell_wait_action, at_ns, 24, uint64_t);
 
 SIZE(ratecell_status, 4, 4);
 SIZE(ratecell_when_full, 4, 4);
-SIZE(ratecell_header, 4, 4);
+SIZE(ratecell_style, 4, 4);
 SIZE(ratecell_wait_event_kind, 4, 4);
 SIZE(ratecell_wait_action_kind, 4, 4);
 SIZE(ratecell_wait_outcome, 4, 4);
@@ -155,13 +170,24 @@ VALUE(RATECELL_FULL_SHARE, 1);
 VALUE(RATECELL_FULL_DENY, 2);
 VALUE(RATECELL_FULL_ALLOW, 3);
 
-VALUE(RATECELL_HEADER_RATELIMIT, 0);
-VALUE(RATECELL_HEADER_RATELIMIT_POLICY, 1);
-VALUE(RATECELL_HEADER_RETRY_AFTER, 2);
-VALUE(RATECELL_HEADER_X_RATELIMIT_LIMIT, 3);
-VALUE(RATECELL_HEADER_X_RATELIMIT_REMAINING, 4);
-VALUE(RATECELL_HEADER_X_RATELIMIT_RESET, 5);
-VALUE(RATECELL_HEADER_X_RATELIMIT_RESET_UNIX, 6);
+VALUE(RATECELL_AT, 1);
+VALUE(RATECELL_EXACT, 2);
+VALUE(RATECELL_HASHED, 4);
+VALUE(RATECELL_WITHIN, 8);
+VALUE(RATECELL_CHARGE, 16);
+VALUE(RATECELL_NEXT, 32);
+VALUE(RATECELL_ZEROED, 64);
+VALUE(RATECELL_NO_PLACE, 1);
+
+VALUE(RATECELL_STYLE_DRAFT11, 1);
+VALUE(RATECELL_STYLE_DRAFT07, 2);
+VALUE(RATECELL_STYLE_DRAFT06, 4);
+VALUE(RATECELL_STYLE_DRAFT03, 8);
+VALUE(RATECELL_STYLE_X, 16);
+VALUE(RATECELL_STYLE_X_UNIX, 32);
+VALUE(RATECELL_STYLE_GITHUB, 64);
+VALUE(RATECELL_STYLE_TWITTER, 128);
+VALUE(RATECELL_STYLE_KONG, 256);
 
 VALUE(RATECELL_CLIENT_LIST, 0);
 VALUE(RATECELL_CLIENT_FORWARDED, 1);
@@ -197,7 +223,6 @@ _Static_assert(sizeof (ratecell_waiting_parameters)RATECELL_WAITING_PARAMETERS_I
                "RATECELL_WAITING_PARAMETERS_INIT is no ratecell_waiting_parameters");
 
 FUNCTION(ratecell_version_number, uint32_t (*)(void));
-FUNCTION(ratecell_version_string, const char *(*)(void));
 FUNCTION(ratecell_strerror, const char *(*)(int32_t));
 FUNCTION(ratecell_limiter_new, int32_t (*)(const char *, const ratecell_config *, ratecell_limiter **));
 FUNCTION(ratecell_limiter_free, void (*)(ratecell_limiter *));
@@ -208,49 +233,27 @@ FUNCTION(ratecell_limiter_check,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_check_at,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_check_hash,
-         int32_t (*)(const ratecell_limiter *, uint64_t, uint32_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_check_hash_at,
-         int32_t (*)(const ratecell_limiter *, uint64_t, uint32_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_peek,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_peek_at,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_charge,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_charge_at,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_check_within,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_limiter_check_within_at,
-         int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, uint64_t,
-                     ratecell_decision *));
+FUNCTION(ratecell_limiter_decide,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, ratecell_decision *));
+FUNCTION(ratecell_limiter_decide_batch,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, ratecell_decision *));
+FUNCTION(ratecell_decide_all, int32_t (*)(const ratecell_claim *, size_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_forget, int32_t (*)(const ratecell_limiter *, const void *, size_t));
-FUNCTION(ratecell_limiter_check_batch,
-         int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, uint64_t, ratecell_decision *));
-FUNCTION(ratecell_check_all, int32_t (*)(const ratecell_claim *, size_t, ratecell_decision *));
 FUNCTION(ratecell_region_size, size_t (*)(const char *, const ratecell_config *));
-FUNCTION(ratecell_region_max_keys, uint64_t (*)(size_t, const char *));
 FUNCTION(ratecell_region_init,
-         int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
-FUNCTION(ratecell_region_init_zeroed,
          int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
 FUNCTION(ratecell_region_attach,
          int32_t (*)(void *, size_t, const char *, const ratecell_config *, ratecell_limiter **));
 FUNCTION(ratecell_limiter_open,
          int32_t (*)(const char *, const char *, const ratecell_config *, ratecell_limiter **));
-FUNCTION(ratecell_limiter_with_policy, int32_t (*)(const ratecell_limiter *, const char *, ratecell_limiter **));
-FUNCTION(ratecell_region_explain,
-         int32_t (*)(void *, size_t, const char *, const ratecell_config *, char *, size_t));
-FUNCTION(ratecell_file_explain,
-         int32_t (*)(const char *, const char *, const ratecell_config *, char *, size_t));
+FUNCTION(ratecell_limiter_with_policy,
+         int32_t (*)(const ratecell_limiter *, const char *, const ratecell_config *, ratecell_limiter **));
 FUNCTION(ratecell_limiter_stats,
          int32_t (*)(const ratecell_limiter *, uint32_t, uint64_t, ratecell_stats *, size_t));
 FUNCTION(ratecell_policy_format, int32_t (*)(const char *, char *, size_t));
 FUNCTION(ratecell_policy_explain, int32_t (*)(const char *, char *, size_t));
-FUNCTION(ratecell_header_name, const char *(*)(int32_t));
-FUNCTION(ratecell_limiter_header,
-         int32_t (*)(const ratecell_limiter *, int32_t, const char *, const ratecell_decision *, char *, size_t));
+FUNCTION(ratecell_fields,
+         int32_t (*)(uint32_t, const ratecell_answer *, size_t, uint64_t, char *, size_t));
 FUNCTION(ratecell_clients_new, int32_t (*)(const ratecell_clients_config *, ratecell_clients **));
 FUNCTION(ratecell_client_key,
          int32_t (*)(const ratecell_clients *, const void *, size_t, const ratecell_line *, size_t, char *, size_t));

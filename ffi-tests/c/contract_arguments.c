@@ -36,53 +36,28 @@ static const struct pointer pointers[] = {
     { LIMITER_CHECK_AT, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_CHECK_AT, AT(key), 1, RATECELL_EINVAL },
     { LIMITER_CHECK_AT, AT(decision), 8, 0 },
-    { LIMITER_CHECK_HASH, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_HASH, AT(decision), 8, 0 },
-    { LIMITER_CHECK_HASH_AT, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_HASH_AT, AT(decision), 8, 0 },
-    { LIMITER_PEEK, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_PEEK, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_PEEK, AT(decision), 8, 0 },
-    { LIMITER_PEEK_AT, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_PEEK_AT, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_PEEK_AT, AT(decision), 8, 0 },
     { LIMITER_FORGET, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_FORGET, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_CHECK_BATCH, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_BATCH, AT(requests), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_BATCH, AT(decisions), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE_BATCH, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE_BATCH, AT(requests), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE_BATCH, AT(decisions), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE, AT(requests), 8, RATECELL_EINVAL },
+    { LIMITER_DECIDE, AT(decision), 8, 0 },
+    { FIELDS, AT(answers), 8, RATECELL_EINVAL },
+    { FIELDS, AT(buffer), 1, RATECELL_EINVAL },
     { LIMITER_STATS, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_STATS, AT(stats), 8, RATECELL_EINVAL },
     { POLICY_FORMAT, AT(policy), 1, RATECELL_EINVAL },
     { POLICY_FORMAT, AT(buffer), 1, RATECELL_EINVAL },
     { POLICY_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
     { POLICY_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
-    { LIMITER_HEADER, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_HEADER, AT(name), 1, 0 },
-    { LIMITER_HEADER, AT(input), 8, RATECELL_EINVAL },
-    { LIMITER_HEADER, AT(buffer), 1, RATECELL_EINVAL },
-    { LIMITER_CHARGE, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHARGE, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_CHARGE, AT(decision), 8, 0 },
-    { LIMITER_CHARGE_AT, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHARGE_AT, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_CHARGE_AT, AT(decision), 8, 0 },
-    { LIMITER_CHECK_WITHIN, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_WITHIN, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_CHECK_WITHIN, AT(decision), 8, 0 },
-    { LIMITER_CHECK_WITHIN_AT, AT(limiter), 8, RATECELL_EINVAL },
-    { LIMITER_CHECK_WITHIN_AT, AT(key), 1, RATECELL_EINVAL },
-    { LIMITER_CHECK_WITHIN_AT, AT(decision), 8, 0 },
-    { CHECK_ALL, AT(claims), 8, RATECELL_EINVAL },
-    { CHECK_ALL, AT(decisions), 8, 0 },
+    { DECIDE_ALL, AT(claims), 8, RATECELL_EINVAL },
+    { DECIDE_ALL, AT(decisions), 8, 0 },
     { REGION_INIT, AT(memory), 64, RATECELL_EINVAL },
     { REGION_INIT, AT(policy), 1, RATECELL_EINVAL },
     { REGION_INIT, AT(config), 8, 0 },
     { REGION_INIT, AT(made), 8, RATECELL_EINVAL },
-    { REGION_INIT_ZEROED, AT(memory), 64, RATECELL_EINVAL },
-    { REGION_INIT_ZEROED, AT(policy), 1, RATECELL_EINVAL },
-    { REGION_INIT_ZEROED, AT(config), 8, 0 },
-    { REGION_INIT_ZEROED, AT(made), 8, RATECELL_EINVAL },
     { REGION_ATTACH, AT(memory), 64, RATECELL_EINVAL },
     { REGION_ATTACH, AT(policy), 1, RATECELL_EINVAL },
     { REGION_ATTACH, AT(config), 8, 0 },
@@ -93,15 +68,8 @@ static const struct pointer pointers[] = {
     { LIMITER_OPEN, AT(made), 8, RATECELL_EINVAL },
     { LIMITER_WITH_POLICY, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_WITH_POLICY, AT(policy), 1, RATECELL_EINVAL },
+    { LIMITER_WITH_POLICY, AT(view), 8, 0 },
     { LIMITER_WITH_POLICY, AT(made), 8, RATECELL_EINVAL },
-    { REGION_EXPLAIN, AT(memory), 64, RATECELL_EINVAL },
-    { REGION_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
-    { REGION_EXPLAIN, AT(config), 8, 0 },
-    { REGION_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
-    { FILE_EXPLAIN, AT(path), 1, RATECELL_EINVAL },
-    { FILE_EXPLAIN, AT(policy), 1, RATECELL_EINVAL },
-    { FILE_EXPLAIN, AT(config), 8, 0 },
-    { FILE_EXPLAIN, AT(buffer), 1, RATECELL_EINVAL },
 };
 
 /* No object is larger than PTRDIFF_MAX bytes. */
@@ -118,18 +86,14 @@ static const struct {
     { LIMITER_CHECK, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
     { LIMITER_CHECK_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
     { LIMITER_CHECK_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_PEEK, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_PEEK, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_PEEK_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_PEEK_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
     { LIMITER_FORGET, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
     { LIMITER_FORGET, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_request), RATECELL_ESIZE },
-    { LIMITER_CHECK_BATCH, AT(n), TOO_MANY(ratecell_decision), RATECELL_ESIZE },
+    { LIMITER_DECIDE_BATCH, AT(n), SIZE_MAX, RATECELL_ESIZE },
+    { LIMITER_DECIDE_BATCH, AT(n), TOO_MANY(ratecell_request), RATECELL_ESIZE },
+    { LIMITER_DECIDE_BATCH, AT(n), TOO_MANY(ratecell_decision), RATECELL_ESIZE },
     /* The least that wraps to a small number of bytes. */
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_request) + 1, RATECELL_ESIZE },
-    { LIMITER_CHECK_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
+    { LIMITER_DECIDE_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_request) + 1, RATECELL_ESIZE },
+    { LIMITER_DECIDE_BATCH, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
     { LIMITER_STATS, AT(size), SIZE_MAX, RATECELL_ESIZE },
     { LIMITER_STATS, AT(size), TOO_MANY(char), RATECELL_ESIZE },
     { LIMITER_POLICY, AT(len), SIZE_MAX, RATECELL_ESIZE },
@@ -138,45 +102,27 @@ static const struct {
     { POLICY_FORMAT, AT(len), TOO_MANY(char), RATECELL_ESIZE },
     { POLICY_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
     { POLICY_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_HEADER, AT(len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_HEADER, AT(len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_CHARGE, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_CHARGE, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_CHARGE_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_CHARGE_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_CHECK_WITHIN, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_CHECK_WITHIN, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { LIMITER_CHECK_WITHIN_AT, AT(key_len), SIZE_MAX, RATECELL_ESIZE },
-    { LIMITER_CHECK_WITHIN_AT, AT(key_len), TOO_MANY(char), RATECELL_ESIZE },
-    { CHECK_ALL, AT(n), 65, RATECELL_ESIZE },
-    { CHECK_ALL, AT(n), SIZE_MAX, RATECELL_ESIZE },
-    { CHECK_ALL, AT(n), TOO_MANY(ratecell_claim), RATECELL_ESIZE },
-    { CHECK_ALL, AT(n), SIZE_MAX / sizeof(ratecell_claim) + 1, RATECELL_ESIZE },
-    { CHECK_ALL, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
+    { FIELDS, AT(n), 65, RATECELL_ESIZE },
+    { FIELDS, AT(n), SIZE_MAX, RATECELL_ESIZE },
+    { FIELDS, AT(len), SIZE_MAX, RATECELL_ESIZE },
+    { FIELDS, AT(len), TOO_MANY(char), RATECELL_ESIZE },
+    { DECIDE_ALL, AT(n), 65, RATECELL_ESIZE },
+    { DECIDE_ALL, AT(n), SIZE_MAX, RATECELL_ESIZE },
+    { DECIDE_ALL, AT(n), TOO_MANY(ratecell_claim), RATECELL_ESIZE },
+    { DECIDE_ALL, AT(n), SIZE_MAX / sizeof(ratecell_claim) + 1, RATECELL_ESIZE },
+    { DECIDE_ALL, AT(n), SIZE_MAX / sizeof(ratecell_decision) + 1, RATECELL_ESIZE },
     { REGION_INIT, AT(memory_len), 0, RATECELL_EREGION_SMALL },
     { REGION_INIT, AT(memory_len), 1, RATECELL_EREGION_SMALL },
     { REGION_INIT, AT(memory_len), REGION_HEADER - 1, RATECELL_EREGION_SMALL },
     { REGION_INIT, AT(memory_len), REGION_HEADER, RATECELL_EREGION_SMALL },
     { REGION_INIT, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
     { REGION_INIT, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
-    { REGION_INIT_ZEROED, AT(memory_len), 0, RATECELL_EREGION_SMALL },
-    { REGION_INIT_ZEROED, AT(memory_len), 1, RATECELL_EREGION_SMALL },
-    { REGION_INIT_ZEROED, AT(memory_len), REGION_HEADER - 1, RATECELL_EREGION_SMALL },
-    { REGION_INIT_ZEROED, AT(memory_len), REGION_HEADER, RATECELL_EREGION_SMALL },
-    { REGION_INIT_ZEROED, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
-    { REGION_INIT_ZEROED, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
     { REGION_ATTACH, AT(memory_len), 0, RATECELL_EREGION_SMALL },
     { REGION_ATTACH, AT(memory_len), 1, RATECELL_EREGION_SMALL },
     { REGION_ATTACH, AT(memory_len), REGION_HEADER - 1, RATECELL_EREGION_SMALL },
     { REGION_ATTACH, AT(memory_len), REGION_HEADER, RATECELL_EREGION_SMALL },
     { REGION_ATTACH, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
     { REGION_ATTACH, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
-    { REGION_EXPLAIN, AT(memory_len), TOO_MANY(char), RATECELL_ESIZE },
-    { REGION_EXPLAIN, AT(memory_len), SIZE_MAX, RATECELL_ESIZE },
-    { REGION_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
-    { REGION_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
-    { FILE_EXPLAIN, AT(len), TOO_MANY(char), RATECELL_ESIZE },
-    { FILE_EXPLAIN, AT(len), SIZE_MAX, RATECELL_ESIZE },
 };
 
 static void set_pointer(struct call *call, size_t at, void *pointer) {
@@ -194,7 +140,7 @@ static void nothing_is_charged(const struct call *call) {
     ratecell_decision decision;
     CHECK_STATUS(ratecell_limiter_stats(call->limiter, RATECELL_AT, call->now_ns, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(call->limiter, "key", 3, call->now_ns, &decision),
+    CHECK_STATUS(ratecell_limiter_check_at(call->limiter, "key", 3, 0, call->now_ns, &decision),
                  RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, decision.limit);
 }
@@ -270,22 +216,15 @@ static void a_pointer_to_nothing_may_be_null(void) {
     } empty[] = {
         { LIMITER_CHECK, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
         { LIMITER_CHECK_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_PEEK, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_PEEK_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
         { LIMITER_FORGET, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_CHECK_BATCH, offsetof(struct arguments, requests), offsetof(struct arguments, n) },
-        { LIMITER_CHECK_BATCH, offsetof(struct arguments, decisions), offsetof(struct arguments, n) },
+        { LIMITER_DECIDE_BATCH, offsetof(struct arguments, requests), offsetof(struct arguments, n) },
+        { LIMITER_DECIDE_BATCH, offsetof(struct arguments, decisions), offsetof(struct arguments, n) },
         { LIMITER_POLICY, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
         { POLICY_FORMAT, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
         { POLICY_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
-        { LIMITER_HEADER, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
-        { LIMITER_CHARGE, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_CHARGE_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_CHECK_WITHIN, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { LIMITER_CHECK_WITHIN_AT, offsetof(struct arguments, key), offsetof(struct arguments, key_len) },
-        { CHECK_ALL, offsetof(struct arguments, claims), offsetof(struct arguments, n) },
-        { REGION_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
-        { FILE_EXPLAIN, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { FIELDS, offsetof(struct arguments, answers), offsetof(struct arguments, n) },
+        { FIELDS, offsetof(struct arguments, buffer), offsetof(struct arguments, len) },
+        { DECIDE_ALL, offsetof(struct arguments, claims), offsetof(struct arguments, n) },
     };
     for (size_t i = 0; i < CHECK_COUNT(empty); i++) {
         struct call call;
@@ -299,14 +238,8 @@ static void a_pointer_to_nothing_may_be_null(void) {
     }
 }
 
-/* Whatever takes a policy, and whether it takes a config too. */
-static const struct {
-    enum call_name function;
-    int has_config;
-} makers[] = {
-    { LIMITER_NEW, 1 }, { REGION_INIT, 1 }, { REGION_INIT_ZEROED, 1 }, { REGION_ATTACH, 1 }, { LIMITER_OPEN, 1 },
-    { REGION_EXPLAIN, 1 }, { FILE_EXPLAIN, 1 }, { LIMITER_WITH_POLICY, 0 },
-};
+/* Whatever makes a limiter of a policy and a config. */
+static const enum call_name makers[] = { LIMITER_NEW, REGION_INIT, REGION_ATTACH, LIMITER_OPEN, LIMITER_WITH_POLICY };
 
 static void every_policy_is_checked(void) {
     static const struct {
@@ -326,34 +259,70 @@ static void every_policy_is_checked(void) {
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
         for (size_t j = 0; j < CHECK_COUNT(bad); j++) {
             struct call call;
-            check_case("%s(\"%s\")", call_functions[makers[i].function].name, bad[j].policy);
+            check_case("%s(\"%s\")", call_functions[makers[i]].name, bad[j].policy);
             call_begin(&call);
             call.with.policy = (void *)(uintptr_t)bad[j].policy;
-            refused(&call, makers[i].function, bad[j].status);
+            refused(&call, makers[i], bad[j].status);
         }
     }
 }
 
 static void every_config_is_checked(void) {
-    static const struct {
+    const size_t right = sizeof(ratecell_config);
+    const struct {
         ratecell_config config;
         int32_t status;
     } bad[] = {
-        { { 0, 0, 0 }, RATECELL_ESIZE },
-        { { sizeof(ratecell_config) - 1, 0, 0 }, RATECELL_ESIZE },
-        { { 8192, 0, 0 }, RATECELL_E2BIG },
-        { { SIZE_MAX, 0, 0 }, RATECELL_E2BIG },
-        { { sizeof(ratecell_config), 0, RATECELL_FULL_ALLOW + 1 }, RATECELL_ECONFIG },
-        { { sizeof(ratecell_config), 0, UINT64_MAX }, RATECELL_ECONFIG },
+        { { .size = 0 }, RATECELL_ESIZE },
+        { { .size = right - 1 }, RATECELL_ESIZE },
+        { { .size = 8192 }, RATECELL_E2BIG },
+        { { .size = SIZE_MAX }, RATECELL_E2BIG },
+        { { .size = right, .when_full = RATECELL_FULL_ALLOW + 1 }, RATECELL_ECONFIG },
+        { { .size = right, .when_full = UINT64_MAX }, RATECELL_ECONFIG },
+        { { .size = right, .flags = 1 }, RATECELL_ECONFIG },
+        { { .size = right, .flags = RATECELL_ZEROED << 1 }, RATECELL_ECONFIG },
+        { { .size = right, .flags = UINT64_C(1) << 63 | RATECELL_ZEROED }, RATECELL_ECONFIG },
+        { { .size = right, .why_len = 1 }, RATECELL_EINVAL },
     };
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
-        for (size_t j = 0; makers[i].has_config && j < CHECK_COUNT(bad); j++) {
+        for (size_t j = 0; j < CHECK_COUNT(bad); j++) {
             struct call call;
-            check_case("%s(config %zu)", call_functions[makers[i].function].name, j);
+            check_case("%s(config %zu)", call_functions[makers[i]].name, j);
             call_begin(&call);
-            call.own_config = bad[j].config;
-            refused(&call, makers[i].function, bad[j].status);
+            call.own_config = call.own_view = bad[j].config;
+            refused(&call, makers[i], bad[j].status);
         }
+    }
+}
+
+/* Only memory that a region is made of is said to be zeros. */
+static void a_flag_without_a_use_is_refused(void) {
+    for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
+        struct call call;
+        check_case("%s(RATECELL_ZEROED)", call_functions[makers[i]].name);
+        call_begin(&call);
+        call.own_config.flags = call.own_view.flags = RATECELL_ZEROED;
+        if (makers[i] == REGION_INIT) {
+            CHECK_STATUS(call_functions[makers[i]].call(&call), 0);
+            call_end(&call);
+        } else {
+            refused(&call, makers[i], RATECELL_ECONFIG);
+        }
+    }
+}
+
+/* Another limiter on a table has its keys and its when_full. */
+static void a_view_has_no_table_of_its_own(void) {
+    const ratecell_config configs[] = {
+        { .size = sizeof(ratecell_config), .max_keys = 64 },
+        { .size = sizeof(ratecell_config), .when_full = RATECELL_FULL_DENY },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(configs); i++) {
+        struct call call;
+        check_case("ratecell_limiter_with_policy(config %zu)", i);
+        call_begin(&call);
+        call.own_view = configs[i];
+        refused(&call, LIMITER_WITH_POLICY, RATECELL_ECONFIG);
     }
 }
 
@@ -369,6 +338,8 @@ int main(void) {
     a_pointer_to_nothing_may_be_null();
     every_policy_is_checked();
     every_config_is_checked();
+    a_flag_without_a_use_is_refused();
+    a_view_has_no_table_of_its_own();
     to_free_nothing_is_nothing();
     return CHECK_END();
 }

@@ -1,5 +1,6 @@
 /* What was spent already: ratecell_limiter_charge fills a key, never beyond the brim, under every algorithm. */
 
+#include "ask.h"
 #include "check.h"
 
 #include <string.h>
@@ -28,8 +29,8 @@ static const struct {
 static uint64_t charged(const ratecell_limiter *limiter, uint32_t cost, uint64_t now) {
     ratecell_decision decision, peek;
     UNTOUCHED(decision);
-    int32_t status = ratecell_limiter_charge_at(limiter, "key", 3, cost, now, &decision);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, now, &peek), status);
+    int32_t status = ask_charge_at(limiter, "key", 3, cost, now, &decision);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, now, &peek), status);
     CHECK_STATUS(decision.outcome, status);
     CHECK_DECISION(decision, peek);
     CHECK_STATUS(status, RATECELL_ALLOWED);
@@ -52,8 +53,8 @@ static void charged_units_are_as_checked_ones(const char *policy, uint64_t capac
         left -= room;
         CHECK_U64(charged(limiter, costs[i], now), left);
         for (uint64_t later = now; later < now + 7200 * SECOND; later += later / 7 + 1) {
-            CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, later, &ours), RATECELL_ALLOWED);
-            CHECK_STATUS(ratecell_limiter_peek_at(twin, "key", 3, later, &theirs), RATECELL_ALLOWED);
+            CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, later, &ours), RATECELL_ALLOWED);
+            CHECK_STATUS(ratecell_limiter_check_at(twin, "key", 3, 0, later, &theirs), RATECELL_ALLOWED);
             CHECK_DECISION(ours, theirs);
         }
     }
@@ -90,9 +91,9 @@ static void every_layer_is_filled(void) {
         for (uint64_t later = now; later < now + 10 * SECOND; later += SECOND / 7) {
             ratecell_decision all, one;
             uint64_t least = UINT64_MAX, reset = 0;
-            CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, later, &all), RATECELL_ALLOWED);
+            CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, later, &all), RATECELL_ALLOWED);
             for (size_t j = 0; j < CHECK_COUNT(layers); j++) {
-                CHECK_STATUS(ratecell_limiter_peek_at(alone[j], "key", 3, later, &one), RATECELL_ALLOWED);
+                CHECK_STATUS(ratecell_limiter_check_at(alone[j], "key", 3, 0, later, &one), RATECELL_ALLOWED);
                 least = one.remaining < least ? one.remaining : least;
                 reset = one.reset_after_ns > reset ? one.reset_after_ns : reset;
             }
@@ -123,15 +124,15 @@ static void what_cannot_be_decided_is_not_charged(void) {
     ratecell_limiter *limiter = LIMITER("5/s burst=10");
     ratecell_decision decision;
     check_case("past the clock's range");
-    CHECK_STATUS(ratecell_limiter_charge_at(limiter, "key", 3, 5, UINT64_MAX, &decision), RATECELL_CLOCK_RANGE);
+    CHECK_STATUS(ask_charge_at(limiter, "key", 3, 5, UINT64_MAX, &decision), RATECELL_CLOCK_RANGE);
     CHECK_STATUS(decision.outcome, RATECELL_CLOCK_RANGE);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, 0, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, 0, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 10);
     check_case("after a step back of the clock");
-    CHECK_STATUS(ratecell_limiter_charge_at(limiter, "key", 3, 10, 100 * SECOND, NULL), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_limiter_charge_at(limiter, "key", 3, 10, 10 * SECOND, &decision), RATECELL_DENIED);
+    CHECK_STATUS(ask_charge_at(limiter, "key", 3, 10, 100 * SECOND, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_charge_at(limiter, "key", 3, 10, 10 * SECOND, &decision), RATECELL_DENIED);
     CHECK_U64(decision.remaining, 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, 101 * SECOND, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, 101 * SECOND, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
     ratecell_limiter_free(limiter);
 }
@@ -142,13 +143,13 @@ static void the_rest_of_the_contract(void) {
     ratecell_config config = RATECELL_CONFIG_INIT;
     ratecell_decision decision;
     check_case("by the clock");
-    CHECK_STATUS(ratecell_limiter_charge(limiter, "key", 3, 3, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_charge(limiter, "key", 3, 3, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
     CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 6, NULL), RATECELL_DENIED);
-    CHECK_STATUS(ratecell_limiter_charge(limiter, "key", 3, 6, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_charge(limiter, "key", 3, 6, NULL), RATECELL_ALLOWED);
     CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 1, &decision), RATECELL_DENIED);
     CHECK_U64(decision.remaining, 0);
-    CHECK_STATUS(ratecell_limiter_charge(limiter, NULL, 0, 8, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_charge(limiter, NULL, 0, 8, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 0);
     ratecell_limiter_free(limiter);
 
@@ -157,7 +158,7 @@ static void the_rest_of_the_contract(void) {
         check_case("without room, %u", (unsigned)config.when_full);
         limiter = LIMITER_WITH("10/w", &config);
         for (uint64_t key = 0; key < 100; key++) {
-            int32_t status = ratecell_limiter_charge_at(limiter, &key, sizeof key, 4, 0, &decision);
+            int32_t status = ask_charge_at(limiter, &key, sizeof key, 4, 0, &decision);
             CHECK(status == RATECELL_ALLOWED ||
                   (config.when_full == RATECELL_FULL_DENY && status == RATECELL_DENIED));
             CHECK(decision.remaining <= 10 && decision.limit == 10);

@@ -1,5 +1,6 @@
 /* What a decision says: of every function that decides on one key, and of forget. */
 
+#include "ask.h"
 #include "check.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ enum way { BY_BYTES, BY_HASH };
 static int32_t check_at(const ratecell_limiter *limiter, enum way way, uint32_t cost, uint64_t now_ns,
                         ratecell_decision *decision) {
     return way == BY_BYTES ? ratecell_limiter_check_at(limiter, "key", 3, cost, now_ns, decision)
-                           : ratecell_limiter_check_hash_at(limiter, 42, cost, now_ns, decision);
+                           : ask_hash_at(limiter, 42, cost, now_ns, decision);
 }
 
 /* A request and the whole of its decision; one after the other on one key. */
@@ -25,7 +26,7 @@ static const struct {
     uint32_t cost;
     ratecell_decision decision;
 } story[] = {
-#define TOLD(outcome, remaining, retry, reset) { 10, remaining, retry, reset, 0, outcome, 0, { 0, 0 } }
+#define TOLD(outcome, remaining, retry, reset) { 10, remaining, retry, reset, 0, outcome, 0, 0, 0, 0 }
     { 0, 0, TOLD(RATECELL_ALLOWED, 10, 0, 0) },
     { 0, 1, TOLD(RATECELL_ALLOWED, 9, 0, UNIT) },
     { 0, 7, TOLD(RATECELL_ALLOWED, 2, 0, 8 * UNIT) },
@@ -60,7 +61,7 @@ static void a_wait_that_ends_is_not_never(void) {
                  RATECELL_ALLOWED);
     for (uint64_t now = 0; now < 4; now++) {
         const uint64_t wait = now < 2 ? UINT64_MAX - 1 : UINT64_MAX - now + 1;
-        const ratecell_decision told = { 3, 0, wait, wait, 0, RATECELL_DENIED, 0, { 0, 0 } };
+        const ratecell_decision told = { 3, 0, wait, wait, 0, RATECELL_DENIED, 0, 0, 0, 0 };
         ratecell_decision decision;
         check_case("at %d ns", (int)now);
         CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, now, &decision), RATECELL_DENIED);
@@ -75,8 +76,8 @@ static void no_decision_need_be_written(void) {
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 2, 0, NULL), RATECELL_ALLOWED);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, 0, NULL), RATECELL_DENIED);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 3, 0, NULL), RATECELL_NEVER);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, 0, NULL), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, UINT64_MAX, NULL), RATECELL_CLOCK_RANGE);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, 0, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, UINT64_MAX, NULL), RATECELL_CLOCK_RANGE);
     ratecell_limiter_free(limiter);
 }
 
@@ -137,8 +138,8 @@ static void a_key_is_its_bytes(void) {
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "any", 0, 1, 0, NULL), RATECELL_DENIED);
     for (uint64_t hash = 0; hash < 4; hash++) {
         check_case("hash %u", (unsigned)hash);
-        CHECK_STATUS(ratecell_limiter_check_hash_at(limiter, hash, 1, 0, NULL), RATECELL_ALLOWED);
-        CHECK_STATUS(ratecell_limiter_check_hash_at(limiter, hash, 1, 0, NULL), RATECELL_DENIED);
+        CHECK_STATUS(ask_hash_at(limiter, hash, 1, 0, NULL), RATECELL_ALLOWED);
+        CHECK_STATUS(ask_hash_at(limiter, hash, 1, 0, NULL), RATECELL_DENIED);
     }
     ratecell_limiter_free(limiter);
 }
@@ -149,18 +150,18 @@ static void what_reads_the_clock_decides_at_it(void) {
     ratecell_decision decision;
     uint64_t now = 0;
     check_case("by the clock");
-    CHECK_STATUS(ratecell_limiter_peek(limiter, "key", 3, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 0, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 8);
     CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 3, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
     CHECK_STATUS(ratecell_limiter_now(limiter, &now), 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, now, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, now, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
     CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 6, &decision), RATECELL_DENIED);
     CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 9, &decision), RATECELL_NEVER);
-    CHECK_STATUS(ratecell_limiter_check_hash(limiter, 1, 8, &decision), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_limiter_check_hash(limiter, 1, 1, &decision), RATECELL_DENIED);
-    CHECK_STATUS(ratecell_limiter_peek(limiter, "key", 3, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_hash(limiter, 1, 8, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ask_hash(limiter, 1, 1, &decision), RATECELL_DENIED);
+    CHECK_STATUS(ratecell_limiter_check(limiter, "key", 3, 0, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
     ratecell_limiter_free(limiter);
 }
@@ -178,7 +179,7 @@ static void a_forgotten_key_is_new(const char *policy) {
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, now, NULL), RATECELL_DENIED);
     CHECK_STATUS(ratecell_limiter_forget(limiter, "key", 3), 0);
     CHECK_STATUS(ratecell_limiter_forget(limiter, "key", 3), 1);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, "key", 3, now, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 0, now, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 2);
     CHECK_U64(decision.reset_after_ns, 0);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, NULL, 0, 1, now, NULL), RATECELL_DENIED);

@@ -1,5 +1,6 @@
-/* Several limiters at once, all or nothing: what ratecell_check_all decides, and that it is what single calls say. */
+/* Several limiters at once, all or nothing: what ratecell_decide_all decides, and that it is what single calls say. */
 
+#include "ask.h"
 #include "check.h"
 
 #include <string.h>
@@ -33,8 +34,7 @@ static void end(void) {
 }
 
 static ratecell_claim claim(const ratecell_limiter *limiter, const char *key, uint64_t now_ns, uint32_t cost) {
-    ratecell_claim claim = { limiter, key[0] == '\0' ? NULL : key, strlen(key), now_ns, cost, 0 };
-    return claim;
+    return ask_of(limiter, ask_at(key[0] == '\0' ? NULL : key, strlen(key), cost, now_ns));
 }
 
 static int32_t graver(int32_t a, int32_t b) {
@@ -44,8 +44,8 @@ static int32_t graver(int32_t a, int32_t b) {
 /* What a claim would be answered by itself on a limiter; nothing is charged. */
 static int32_t would_be(const ratecell_limiter *limiter, const ratecell_claim *claim) {
     ratecell_decision peek;
-    int32_t status = ratecell_limiter_peek_at(limiter, claim->key, claim->key_len, claim->now_ns, &peek);
-    if (status != RATECELL_ALLOWED || claim->cost <= peek.remaining) {
+    int32_t status = ratecell_limiter_check_at(limiter, claim->request.key, claim->request.key_len, 0, claim->request.now_ns, &peek);
+    if (status != RATECELL_ALLOWED || claim->request.cost <= peek.remaining) {
         return status;
     }
     return RATECELL_DENIED;
@@ -75,15 +75,15 @@ static void as_single_calls(void) {
             all = graver(all, own[i]);
         }
         UNTOUCHED(decisions);
-        int32_t status = ratecell_check_all(claims, n, decisions);
+        int32_t status = ratecell_decide_all(claims, n, decisions);
         CHECK((status == RATECELL_ALLOWED) == (all == RATECELL_ALLOWED));
         for (size_t i = 0; i < n; i++) {
             const ratecell_claim *c = &claims[i];
             ratecell_decision expected, decision = decisions[i];
             int charge = all == RATECELL_ALLOWED || own[i] != RATECELL_ALLOWED;
-            int32_t outcome = charge
-                ? ratecell_limiter_check_at(single[i], c->key, c->key_len, c->cost, c->now_ns, &expected)
-                : ratecell_limiter_peek_at(single[i], c->key, c->key_len, c->now_ns, &expected);
+            ratecell_request own_request = c->request;
+            own_request.cost = charge ? own_request.cost : 0;
+            int32_t outcome = ratecell_limiter_decide(single[i], &own_request, &expected);
             CHECK_DECISION(decision, expected);
             gravest = graver(gravest, outcome);
         }
@@ -91,10 +91,12 @@ static void as_single_calls(void) {
         CHECK_UNTOUCHED(decisions[n]);
         seen[gravest & 3] += 1;
         /* Nothing but what both charged is charged. */
-        for (size_t i = 0; i < n && claims[i].now_ns != UINT64_MAX; i++) {
+        for (size_t i = 0; i < n && claims[i].request.now_ns != UINT64_MAX; i++) {
             ratecell_decision ours, theirs;
-            ratecell_limiter_peek_at(joint[i], claims[i].key, claims[i].key_len, claims[i].now_ns, &ours);
-            ratecell_limiter_peek_at(single[i], claims[i].key, claims[i].key_len, claims[i].now_ns, &theirs);
+            ratecell_request peek = claims[i].request;
+            peek.cost = 0;
+            CHECK_STATUS(ratecell_limiter_decide(joint[i], &peek, &ours),
+                         ratecell_limiter_decide(single[i], &peek, &theirs));
             CHECK_DECISION(ours, theirs);
         }
     }
@@ -105,7 +107,7 @@ static void as_single_calls(void) {
 
 static uint64_t remaining(const ratecell_limiter *limiter, const char *key, uint64_t now_ns) {
     ratecell_decision peek;
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, key, strlen(key), now_ns, &peek), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, key, strlen(key), 0, now_ns, &peek), RATECELL_ALLOWED);
     return peek.remaining;
 }
 
@@ -118,7 +120,7 @@ static void one_key_several_times(const char *policy, size_t n) {
     for (size_t i = 0; i < n; i++) {
         claims[i] = claim(limiter, "key", SECOND, 2);
     }
-    CHECK_STATUS(ratecell_check_all(claims, n, decisions), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_decide_all(claims, n, decisions), RATECELL_ALLOWED);
     for (size_t i = 0; i < n; i++) {
         CHECK_STATUS(decisions[i].outcome, RATECELL_ALLOWED);
         CHECK_U64(decisions[i].remaining, 200 - 2 * (i + 1));
@@ -127,11 +129,11 @@ static void one_key_several_times(const char *policy, size_t n) {
     /* One unit is missing for all. */
     uint32_t rest = (uint32_t)(200 - 2 * n - (2 * n - 1));
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, rest, SECOND, NULL), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_check_all(claims, n, decisions), RATECELL_DENIED);
+    CHECK_STATUS(ratecell_decide_all(claims, n, decisions), RATECELL_DENIED);
     CHECK_U64(remaining(limiter, "key", SECOND), 2 * n - 1);
     CHECK_STATUS(decisions[n - 1].outcome, RATECELL_DENIED);
     CHECK(decisions[n - 1].retry_after_ns > 0 && decisions[n - 1].retry_after_ns < UINT64_MAX);
-    CHECK_STATUS(ratecell_check_all(claims, n, NULL), RATECELL_DENIED);
+    CHECK_STATUS(ratecell_decide_all(claims, n, NULL), RATECELL_DENIED);
     CHECK_U64(remaining(limiter, "key", SECOND), 2 * n - 1);
     ratecell_limiter_free(limiter);
 }
@@ -149,7 +151,9 @@ static void one_refusal_is_all_s(size_t n) {
     };
     for (size_t at = 0; at < n; at += n > 8 && at < n - 2 ? 7 : 1) {
         for (size_t how = 0; how < CHECK_COUNT(refusals); how++) {
-            ratecell_limiter *many = LIMITER("100/w"), *few = LIMITER("10/w");
+            /* Room for all of the keys, wherever they fall. */
+            ratecell_config roomy = { .size = sizeof roomy, .max_keys = 10000 };
+            ratecell_limiter *many = LIMITER_WITH("100/w", &roomy), *few = LIMITER("10/w");
             ratecell_claim claims[MOST];
             ratecell_decision decisions[MOST];
             char names[MOST][2];
@@ -161,7 +165,7 @@ static void one_refusal_is_all_s(size_t n) {
                 claims[i] = claim(many, names[i], SECOND, 3);
             }
             claims[at] = claim(few, "key", refusals[how].now, refusals[how].cost);
-            CHECK_STATUS(ratecell_check_all(claims, n, decisions), refusals[how].status);
+            CHECK_STATUS(ratecell_decide_all(claims, n, decisions), refusals[how].status);
             for (size_t i = 0; i < n; i++) {
                 CHECK_STATUS(decisions[i].outcome, i == at ? refusals[how].status : RATECELL_ALLOWED);
                 if (i != at) {
@@ -172,7 +176,7 @@ static void one_refusal_is_all_s(size_t n) {
             CHECK_U64(remaining(few, "key", SECOND), 5);
             /* With a cost that it has, all go. */
             claims[at] = claim(few, "key", SECOND, 5);
-            CHECK_STATUS(ratecell_check_all(claims, n, NULL), RATECELL_ALLOWED);
+            CHECK_STATUS(ratecell_decide_all(claims, n, NULL), RATECELL_ALLOWED);
             for (size_t i = 0; i < n; i++) {
                 if (i != at) {
                     CHECK_U64(remaining(many, names[i], SECOND), 97);
@@ -180,8 +184,8 @@ static void one_refusal_is_all_s(size_t n) {
             }
             CHECK_U64(remaining(few, "key", SECOND), 0);
             /* A cost of 0 asks, and is allowed by a full key. */
-            claims[at].cost = 0;
-            CHECK_STATUS(ratecell_check_all(claims, n, decisions), RATECELL_ALLOWED);
+            claims[at].request.cost = 0;
+            CHECK_STATUS(ratecell_decide_all(claims, n, decisions), RATECELL_ALLOWED);
             CHECK_U64(decisions[at].remaining, 0);
             ratecell_limiter_free(many);
             ratecell_limiter_free(few);
@@ -192,19 +196,18 @@ static void one_refusal_is_all_s(size_t n) {
 static void a_bad_claim_is_a_bad_call(void) {
     ratecell_limiter *limiter = LIMITER("100/w");
     ratecell_claim good = claim(limiter, "key", SECOND, 3);
+    const ratecell_request request = good.request;
     const struct {
         const char *what;
         ratecell_claim claim;
         int32_t status;
     } bad[] = {
-        { "limiter NULL", { NULL, "key", 3, 0, 1, 0 }, RATECELL_EINVAL },
-        { "limiter misaligned", { (void *)((char *)limiter + 1), "key", 3, 0, 1, 0 }, RATECELL_EALIGN },
-        { "limiter misaligned", { (void *)((char *)limiter + 4), "key", 3, 0, 1, 0 }, RATECELL_EALIGN },
-        { "key NULL", { limiter, NULL, 1, 0, 1, 0 }, RATECELL_EINVAL },
-        { "key_len", { limiter, "key", SIZE_MAX, 0, 1, 0 }, RATECELL_ESIZE },
-        { "key_len", { limiter, "key", (size_t)PTRDIFF_MAX + 1, 0, 1, 0 }, RATECELL_ESIZE },
-        { "reserved 1", { limiter, "key", 3, 0, 1, 1 }, RATECELL_EINVAL },
-        { "reserved", { limiter, "key", 3, 0, 1, UINT32_MAX }, RATECELL_EINVAL },
+        { "limiter NULL", { NULL, request }, RATECELL_EINVAL },
+        { "limiter misaligned", { (void *)((char *)limiter + 1), request }, RATECELL_EALIGN },
+        { "limiter misaligned", { (void *)((char *)limiter + 4), request }, RATECELL_EALIGN },
+        { "key NULL", { limiter, ask(NULL, 1, 1) }, RATECELL_EINVAL },
+        { "key_len", { limiter, ask("key", SIZE_MAX, 1) }, RATECELL_ESIZE },
+        { "key_len", { limiter, ask("key", (size_t)PTRDIFF_MAX + 1, 1) }, RATECELL_ESIZE },
     };
     static const size_t lengths[] = { 1, 2, 3, MOST };
     for (size_t i = 0; i < CHECK_COUNT(bad); i++) {
@@ -219,15 +222,15 @@ static void a_bad_claim_is_a_bad_call(void) {
                 }
                 claims[places[k]] = bad[i].claim;
                 UNTOUCHED(decisions);
-                CHECK_STATUS(ratecell_check_all(claims, lengths[j], decisions), bad[i].status);
+                CHECK_STATUS(ratecell_decide_all(claims, lengths[j], decisions), bad[i].status);
                 CHECK_UNTOUCHED(decisions);
                 CHECK_U64(remaining(limiter, "key", SECOND), 100);
             }
         }
     }
     check_case("no claim");
-    CHECK_STATUS(ratecell_check_all(NULL, 0, NULL), RATECELL_ALLOWED);
-    CHECK_STATUS(ratecell_check_all(&good, 0, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_decide_all(NULL, 0, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_decide_all(&good, 0, NULL), RATECELL_ALLOWED);
     CHECK_U64(remaining(limiter, "key", SECOND), 100);
     ratecell_limiter_free(limiter);
 }
@@ -243,9 +246,9 @@ static void layers_are_counted(void) {
         for (size_t c = 0; c < MOST; c++) {
             claims[c] = claim(limiter, "key", SECOND, c == 0);
         }
-        CHECK_STATUS(ratecell_check_all(claims, most[i] + 1, NULL), RATECELL_ESIZE);
+        CHECK_STATUS(ratecell_decide_all(claims, most[i] + 1, NULL), RATECELL_ESIZE);
         CHECK_U64(remaining(limiter, "key", SECOND), 9);
-        CHECK_STATUS(ratecell_check_all(claims, most[i], NULL), RATECELL_ALLOWED);
+        CHECK_STATUS(ratecell_decide_all(claims, most[i], NULL), RATECELL_ALLOWED);
         CHECK_U64(remaining(limiter, "key", SECOND), 8);
         ratecell_limiter_free(limiter);
     }

@@ -1,5 +1,6 @@
 /* A key is its bytes, wherever they are: no byte before or after them is read. */
 
+#include "ask.h"
 #include "check.h"
 
 #include <stdlib.h>
@@ -11,19 +12,17 @@ static ratecell_limiter *limiter;
 
 /* All that takes a key, of one that is at `key` alone. Charges it 4 of 5 units. */
 static void used(const void *key, size_t len) {
-    ratecell_request requests[2] = { { NULL, 0, 1, 0 }, { NULL, 0, 1, 0 } };
+    const ratecell_request request = ask(key, len, 1), requests[] = { request, request };
     ratecell_decision decisions[2];
     uint64_t now = 0;
-    requests[0].key = requests[1].key = key;
-    requests[0].key_len = requests[1].key_len = len;
     CHECK_STATUS(ratecell_limiter_now(limiter, &now), 0);
     CHECK_STATUS(ratecell_limiter_check(limiter, key, len, 1, decisions), RATECELL_ALLOWED);
     CHECK_U64(decisions[0].remaining, 4);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, key, len, 1, now, decisions), RATECELL_ALLOWED);
     CHECK_U64(decisions[0].remaining, 3);
-    CHECK_STATUS(ratecell_limiter_check_batch(limiter, requests, 2, now, decisions), 0);
+    CHECK_STATUS(ratecell_limiter_decide_batch(limiter, requests, 2, decisions), 0);
     CHECK_U64(decisions[1].remaining, 1);
-    CHECK_STATUS(ratecell_limiter_peek(limiter, key, len, decisions), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check(limiter, key, len, 0, decisions), RATECELL_ALLOWED);
     CHECK_U64(decisions[0].remaining, 1);
 }
 
@@ -31,13 +30,13 @@ static void remembered(const void *key, size_t len) {
     ratecell_decision decision;
     uint64_t now = 0;
     CHECK_STATUS(ratecell_limiter_now(limiter, &now), 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, key, len, now, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, key, len, 0, now, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 1);
 }
 
 static void fresh(const void *key, size_t len) {
     ratecell_decision decision;
-    CHECK_STATUS(ratecell_limiter_peek(limiter, key, len, &decision), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check(limiter, key, len, 0, &decision), RATECELL_ALLOWED);
     CHECK_U64(decision.remaining, 5);
 }
 

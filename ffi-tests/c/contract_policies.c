@@ -12,7 +12,7 @@
 
 static ratecell_limiter *with_policy(const ratecell_limiter *limiter, const char *policy) {
     ratecell_limiter *other = NULL;
-    CHECK_STATUS(ratecell_limiter_with_policy(limiter, policy, &other), 0);
+    CHECK_STATUS(ratecell_limiter_with_policy(limiter, policy, NULL, &other), 0);
     if (other == NULL) {
         exit(EXIT_FAILURE);
     }
@@ -124,7 +124,7 @@ static void another_kind_is_refused(void) {
         ratecell_limiter *limiter = LIMITER(cases[i].held), *other;
         check_case("%s over %s", cases[i].asked, cases[i].held);
         UNTOUCHED(other);
-        CHECK_STATUS(ratecell_limiter_with_policy(limiter, cases[i].asked, &other), cases[i].status);
+        CHECK_STATUS(ratecell_limiter_with_policy(limiter, cases[i].asked, NULL, &other), cases[i].status);
         CHECK_UNTOUCHED(other);
         CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 1, 0, NULL), RATECELL_ALLOWED);
         ratecell_limiter_free(limiter);

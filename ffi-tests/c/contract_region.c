@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include "ask.h"
 #include "check.h"
 #include "region.h"
 
@@ -26,31 +27,49 @@ static const char *const shared[] = {
     "10/s burst=20 & sliding_window 30/1m & fixed_window 40/1d",
 };
 
-/* What init needs is what size tells, to the byte, and max_keys is the other way round. */
+/* The keys that have room in memory of len bytes: 0 where no region fits. */
+static uint64_t room_in(void *memory, size_t len, const char *policy) {
+    ratecell_limiter *limiter = NULL;
+    ratecell_stats stats;
+    int32_t status = ratecell_region_init(memory, len, policy, NULL, &limiter);
+    if (status == RATECELL_EREGION_SMALL) {
+        return 0;
+    }
+    CHECK_STATUS(status, 0);
+    CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
+    ratecell_limiter_free(limiter);
+    return stats.slots / 8 * 6;
+}
+
+/* What init needs is what size says, to the byte, and init without max_keys is the other way round. */
 static void sizes_agree(const char *policy, uint64_t max_keys) {
     ratecell_config config = keys(max_keys);
     ratecell_limiter *limiter;
     ratecell_stats stats;
-    char why[256] = "";
+    char why[256] = "not written";
+    config.why = why;
+    config.why_len = sizeof why;
     size_t len = ratecell_region_size(policy, &config);
+    CHECK_TEXT(why, "");
     check_case("%llu keys of %s", (unsigned long long)max_keys, policy);
     CHECK(len > REGION_HEADER);
-    uint64_t room = ratecell_region_max_keys(len, policy);
+    void *memory = region_memory(len);
+    uint64_t room = room_in(memory, len, policy);
     CHECK(room >= max_keys && room < max_keys + 6);
-    CHECK(ratecell_region_max_keys(len - 1, policy) < max_keys);
+    CHECK(room_in(memory, len - 1, policy) < max_keys);
     ratecell_config all = keys(room);
     CHECK_U64(ratecell_region_size(policy, &all), len);
+    memset(memory, 0, len);
 
-    void *memory = region_memory(len);
     UNTOUCHED(limiter);
     CHECK_STATUS(ratecell_region_init(memory, len - 1, policy, &config, &limiter), RATECELL_EREGION_SMALL);
     CHECK_UNTOUCHED(limiter);
+    CHECK(strstr(why, "bytes are too few") != NULL);
     REFUSED(memory, len, policy, &config, RATECELL_EREGION_NONE, "expected memory or a file");
     memset(memory, 0x5A, len);
     CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &limiter), 0);
-    CHECK_STATUS(ratecell_region_explain(memory, len, policy, NULL, why, sizeof why), 0);
     CHECK_TEXT(why, "");
-    CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, NULL, 0), 0);
+    ratecell_limiter_free(ATTACHED(memory, len, policy));
     CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
     CHECK_U64(stats.slots, (room + 5) / 6 * 8);
@@ -58,12 +77,18 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     CHECK_U64(stats.bytes + tables_at, len);
     ratecell_limiter_free(limiter);
 
-    /* Of zeros, none is written of the tables. */
+    /* Zeros are not written, but for those before the tables. */
     memset(memory, 0, len);
     memset((char *)memory + tables_at, 0x5A, 1);
-    CHECK_STATUS(ratecell_region_init_zeroed(memory, len, policy, &config, &limiter), 0);
+    config.flags = RATECELL_ZEROED;
+    CHECK_U64(ratecell_region_size(policy, &config), len);
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &limiter), 0);
     CHECK(((const char *)memory)[tables_at] == 0x5A);
-    CHECK_STATUS(ratecell_region_explain(memory, len, policy, &config, why, sizeof why), 0);
+    ratecell_limiter_free(limiter);
+    ratecell_limiter_free(ATTACHED(memory, len, policy));
+    config.flags = 0;
+    CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &limiter), 0);
+    CHECK(((const char *)memory)[tables_at] == 0);
     ratecell_limiter_free(limiter);
 
     /* Without a word, as many as fit; the rest of the memory is not used. */
@@ -93,14 +118,10 @@ static void no_size_of_no_region(void) {
     bad = keys(100000);
     CHECK_U64(ratecell_region_size(POLICY, NULL), ratecell_region_size(POLICY, &bad));
 
-    CHECK_U64(ratecell_region_max_keys(1 << 20, NULL), 0);
-    CHECK_U64(ratecell_region_max_keys(1 << 20, "0/s"), 0);
-    CHECK_U64(ratecell_region_max_keys(1 << 20, "sliding_log 5/1h"), 0);
-    CHECK_U64(ratecell_region_max_keys(0, POLICY), 0);
-    CHECK_U64(ratecell_region_max_keys(region_tables_at(1), POLICY), 0);
-    CHECK(ratecell_region_max_keys(SIZE_MAX, POLICY) > UINT64_C(1) << 50);
-
     void *memory = region_memory(1 << 16);
+    CHECK_U64(room_in(memory, 0, POLICY), 0);
+    CHECK_U64(room_in(memory, region_tables_at(1), POLICY), 0);
+    CHECK(room_in(memory, 1 << 16, POLICY) > 2000);
     UNTOUCHED(limiter);
     int32_t status = ratecell_region_init(memory, 1 << 16, "sliding_log 5/1h", NULL, &limiter);
     CHECK_STATUS(status, RATECELL_EREGION_NO_WORD);
@@ -152,7 +173,7 @@ static void what_differs_is_told(void) {
         int32_t status;
         const char *why;
     } cases[] = {
-#define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full }
+#define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full, 0, NULL, 0 }
         { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected gcra" },
         { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "of `6/m`; expected fixed of 1m" },
         { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "fixed of 1m, grain 0ns" },
@@ -198,14 +219,14 @@ static void two_limiters_are_of_one_region(const char *policy, uint64_t now) {
     CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &here), 0);
     ratecell_limiter *there = ATTACHED(memory, len, policy);
     for (int i = 0; i < 3; i++) {
-        CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &ours), RATECELL_ALLOWED);
-        CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+        CHECK_STATUS(ratecell_limiter_check_at(here, "key", 3, 0, now, &ours), RATECELL_ALLOWED);
+        CHECK_STATUS(ratecell_limiter_check_at(there, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
         CHECK_DECISION(theirs, ours);
         uint64_t left = ours.remaining;
         int32_t expected = left > 0 ? RATECELL_ALLOWED : RATECELL_DENIED;
         CHECK_STATUS(ratecell_limiter_check_at(i % 2 == 0 ? here : there, "key", 3, 1, now, &ours), expected);
         CHECK_U64(ours.remaining, left == 0 ? 0 : left - 1);
-        CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+        CHECK_STATUS(ratecell_limiter_check_at(there, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
         CHECK_U64(theirs.remaining, ours.remaining);
     }
 
@@ -225,21 +246,21 @@ static void two_limiters_are_of_one_region(const char *policy, uint64_t now) {
     memcpy(elsewhere, memory, len);
     here = ATTACHED(memory, len, policy);
     there = ATTACHED(elsewhere, len, policy);
-    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(here, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
     CHECK_U64(theirs.remaining, ours.remaining);
-    CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(there, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
     CHECK_U64(theirs.remaining, ours.remaining);
     CHECK_STATUS(ratecell_limiter_forget(there, "key", 3), 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(there, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(there, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
     CHECK_U64(theirs.remaining, theirs.limit);
-    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(here, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
     CHECK_U64(theirs.remaining, ours.remaining);
     ratecell_limiter_free(here);
     ratecell_limiter_free(there);
 
     /* Made anew, it has forgotten. */
     CHECK_STATUS(ratecell_region_init(memory, len, policy, &config, &here), 0);
-    CHECK_STATUS(ratecell_limiter_peek_at(here, "key", 3, now, &theirs), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(here, "key", 3, 0, now, &theirs), RATECELL_ALLOWED);
     CHECK_U64(theirs.remaining, theirs.limit);
     ratecell_limiter_free(here);
     free(memory);
@@ -259,7 +280,7 @@ static void a_full_region_is_full_for_all(void) {
     ratecell_limiter *there = ATTACHED(memory, len, "20/w");
     for (uint64_t hash = 0; hash < 100; hash++) {
         const ratecell_limiter *limiter = hash % 2 == 0 ? here : there;
-        CHECK_STATUS(ratecell_limiter_check_hash_at(limiter, hash << 32, 1, 0, NULL),
+        CHECK_STATUS(ask_hash_at(limiter, hash << 32, 1, 0, NULL),
                      hash < 8 ? RATECELL_ALLOWED : RATECELL_DENIED);
     }
     CHECK_STATUS(ratecell_limiter_stats(here, RATECELL_AT, 0, &ours, sizeof ours), 0);

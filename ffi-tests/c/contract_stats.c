@@ -115,7 +115,7 @@ static void a_full_table_counts_what_it_does(void) {
 
 /* A million keys' room, of which not all is looked at. */
 static void a_large_table_is_estimated(void) {
-    ratecell_config million = { sizeof million, 1000000, 0 };
+    ratecell_config million = { .size = sizeof million, .max_keys = 1000000 };
     ratecell_limiter *limiter = NULL;
     ratecell_stats sample, exact, by_clock;
     check_case("an estimate");

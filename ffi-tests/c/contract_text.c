@@ -15,13 +15,14 @@ static int32_t limiter_policy(const char *argument, char *buffer, size_t len) {
     return ratecell_limiter_policy(limiter, buffer, len);
 }
 
-static int32_t header(const char *name, char *buffer, size_t len) {
-    return ratecell_limiter_header(limiter, RATECELL_HEADER_RATELIMIT_POLICY, name, &decision, buffer, len);
+static int32_t fields(const char *name, char *buffer, size_t len) {
+    const ratecell_answer answer = { .limiter = limiter, .decision = &decision, .name = name };
+    return ratecell_fields(RATECELL_STYLE_DRAFT11, &answer, 1, 0, buffer, len);
 }
 
-/* The decision is allowed: there is no such field of it. */
-static int32_t no_header(const char *name, char *buffer, size_t len) {
-    return ratecell_limiter_header(limiter, RATECELL_HEADER_RETRY_AFTER, name, &decision, buffer, len);
+static int32_t no_fields(const char *name, char *buffer, size_t len) {
+    (void)name;
+    return ratecell_fields(RATECELL_STYLE_DRAFT11, NULL, 0, 0, buffer, len);
 }
 
 static const struct {
@@ -35,12 +36,13 @@ static const struct {
     { "policy_format", ratecell_policy_format, "1/1m", "1/m" },
     { "policy_explain", ratecell_policy_explain, "0/s", "zero_limit at column 1: limit is 0: expected 1 to 4294967295" },
     { "policy_explain, nothing wrong", ratecell_policy_explain, "1/s", "" },
-    { "limiter_header, unnamed", header, NULL,
-      "\"10/s burst=20\";q=10;w=1;ratecell-burst=20, \"sliding_window 1000/h\";q=1000;w=3600, "
-      "\"fixed_window 10000/d\";q=10000;w=86400" },
-    { "limiter_header, named", header, "api",
-      "\"api-1\";q=10;w=1;ratecell-burst=20, \"api-2\";q=1000;w=3600, \"api-3\";q=10000;w=86400" },
-    { "limiter_header, no field", no_header, "api", "" },
+    { "fields, unnamed", fields, NULL,
+      "RateLimit-Policy: \"10/s burst=20\";q=10;w=1;ratecell-burst=20, \"sliding_window 1000/h\";q=1000;w=3600, "
+      "\"fixed_window 10000/d\";q=10000;w=86400\nRateLimit: \"10/s burst=20\";r=19;t=86400\n" },
+    { "fields, named", fields, "api",
+      "RateLimit-Policy: \"api-1\";q=10;w=1;ratecell-burst=20, \"api-2\";q=1000;w=3600, "
+      "\"api-3\";q=10000;w=86400\nRateLimit: \"api-1\";r=19;t=86400\n" },
+    { "fields, none", no_fields, "api", "" },
 };
 
 static void into_every_size(size_t i) {

@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include "ask.h"
 #include "check.h"
 
 #include <pthread.h>
@@ -25,13 +26,13 @@ static void *claim(void *argument) {
     struct work *work = argument;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         const ratecell_claim claims[] = {
-            { work->first, &round, sizeof round, NOW, 1, 0 },
-            { work->second, &round, sizeof round, NOW, 1, 0 },
+            ask_of(work->first, ask_at(&round, sizeof round, 1, NOW)),
+            ask_of(work->second, ask_at(&round, sizeof round, 1, NOW)),
         };
         pthread_barrier_wait(work->barrier);
         for (uint32_t i = 0; i < work->tries; i++) {
             ratecell_decision decisions[2];
-            int32_t status = ratecell_check_all(claims, 2, decisions);
+            int32_t status = ratecell_decide_all(claims, 2, decisions);
             work->admitted[round] += status == RATECELL_ALLOWED;
             int32_t gravest = decisions[0].outcome > decisions[1].outcome ? decisions[0].outcome : decisions[1].outcome;
             work->wrong += status < 0 || status > RATECELL_DENIED || gravest != status;
@@ -42,7 +43,7 @@ static void *claim(void *argument) {
 
 static uint64_t charged(const ratecell_limiter *limiter, uint64_t round, uint64_t capacity) {
     ratecell_decision peek;
-    CHECK_STATUS(ratecell_limiter_peek_at(limiter, &round, sizeof round, NOW, &peek), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, &round, sizeof round, 0, NOW, &peek), RATECELL_ALLOWED);
     CHECK(peek.remaining <= capacity);
     return capacity - peek.remaining;
 }

@@ -263,7 +263,7 @@ static uint64_t killed_on_one_key(const char *of, int round) {
 /* They are killed while keys come and go: each key decides, and has let through what it may at most. */
 static uint64_t killed_on_many_keys(uint64_t when_full, int round) {
     pid_t children[PROCESSES];
-    ratecell_config config = { sizeof config, ROOM, when_full };
+    ratecell_config config = { .size = sizeof config, .max_keys = ROOM, .when_full = when_full };
     uint64_t told = 0;
     const char *of = "fixed_window 500/1h start=first";
     check_case("killed among many keys, when full %u, round %d", (unsigned)when_full, round);

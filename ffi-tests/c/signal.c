@@ -2,6 +2,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include "ask.h"
 #include "check.h"
 
 #include <signal.h>
@@ -27,25 +28,27 @@ static int32_t check(uint32_t cost, ratecell_decision *decision) {
 /* Calls each function that may be called here. */
 static void on_alarm(int number) {
     uint64_t own = key, now = 0;
-    const ratecell_request requests[] = { { &own, sizeof own, 1, 0 }, { &own, sizeof own, 2, 0 } };
+    const ratecell_request requests[] = { ask_at(&own, sizeof own, 1, 0), ask_at(&own, sizeof own, 2, 0) };
+    const ratecell_claim peek = ask_of(limiter, ask_at(&own, sizeof own, 0, 0));
     ratecell_decision decision, decisions[2];
     ratecell_stats stats;
-    char text[64];
+    const ratecell_answer answer = { .limiter = limiter, .decision = &decision };
+    char text[128];
     (void)number;
     interrupts += 1;
     admitted_by_handler += check(1, &decision) == RATECELL_ALLOWED;
-    wrong_in_handler += ratecell_limiter_check_batch(limiter, requests, 2, 0, decisions) != 0;
+    wrong_in_handler += ratecell_limiter_decide_batch(limiter, requests, 2, decisions) != 0;
     admitted_by_handler += decisions[0].outcome == RATECELL_ALLOWED ? 1 : 0;
     admitted_by_handler += decisions[1].outcome == RATECELL_ALLOWED ? 2 : 0;
-    wrong_in_handler += ratecell_limiter_peek_at(limiter, &own, sizeof own, 0, NULL) != RATECELL_ALLOWED;
-    wrong_in_handler += ratecell_limiter_check_hash_at(limiter, own, 0, 0, NULL) != RATECELL_ALLOWED;
+    wrong_in_handler += ratecell_limiter_check_at(limiter, &own, sizeof own, 0, 0, NULL) != RATECELL_ALLOWED;
+    wrong_in_handler += ask_hash_at(limiter, own, 0, 0, NULL) != RATECELL_ALLOWED;
     wrong_in_handler += ratecell_limiter_now(limiter, &now) != 0;
     wrong_in_handler += ratecell_limiter_check(limiter, "of the handler", 14, 0, NULL) != RATECELL_ALLOWED;
     wrong_in_handler += ratecell_limiter_forget(limiter, "of the handler", 14) < 0;
     wrong_in_handler += ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats) != 0;
     wrong_in_handler += ratecell_limiter_policy(limiter, text, sizeof text) <= 0;
-    wrong_in_handler += ratecell_limiter_header(limiter, RATECELL_HEADER_RATELIMIT, "n", &decision, text,
-                                                sizeof text) <= 0;
+    wrong_in_handler += ratecell_decide_all(&peek, 1, NULL) != RATECELL_ALLOWED;
+    wrong_in_handler += ratecell_fields(RATECELL_STYLE_X, &answer, 1, 0, text, sizeof text) <= 0;
 }
 
 /* One alarm soon, or with 0 none. Each is asked for when the one before has come: a timer that repeats could

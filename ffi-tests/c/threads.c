@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include "ask.h"
 #include "check.h"
 
 #include <pthread.h>
@@ -99,14 +100,14 @@ static void *on_many_keys(void *argument) {
                 work->admitted[key] += status == RATECELL_ALLOWED;
                 work->wrong += status < 0;
             } else {
-                const ratecell_request requests[] = { { &key, sizeof key, 1, 0 }, { &key, sizeof key, 1, 0 } };
+                const ratecell_request request = ask_at(&key, sizeof key, 1, 0), requests[] = { request, request };
                 ratecell_decision decisions[2];
-                work->wrong += ratecell_limiter_check_batch(work->limiter, requests, 2, 0, decisions) != 0;
+                work->wrong += ratecell_limiter_decide_batch(work->limiter, requests, 2, decisions) != 0;
                 work->admitted[key] += decisions[0].outcome == RATECELL_ALLOWED;
                 work->admitted[key] += decisions[1].outcome == RATECELL_ALLOWED;
             }
             ratecell_decision seen;
-            work->wrong += ratecell_limiter_peek_at(work->limiter, &key, sizeof key, 0, &seen) != 0;
+            work->wrong += ratecell_limiter_check_at(work->limiter, &key, sizeof key, 0, 0, &seen) != 0;
             work->wrong += seen.remaining >= CAPACITY || seen.limit != CAPACITY;
             work->wrong += ratecell_limiter_check(own, &key, sizeof key, 1, NULL) < 0;
         }

@@ -8,74 +8,10 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "check.h"
-
-#include <dirent.h>
-#include <json.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "replay.h"
 
 /* More keys than any section has: a limiter that evicts is not the one that the vectors describe. */
 #define MAX_KEYS 4096
-#define FAILURES_SHOWN 20
-
-static struct {
-    const char *file;
-    unsigned long line;
-    unsigned long passed, failed, unsaid;
-} replay;
-
-static void die(const char *what) {
-    fprintf(stderr, "%s:%lu: %s\n", replay.file, replay.line, what);
-    exit(EXIT_FAILURE);
-}
-
-/* Counts what a line states, and tells it if it does not hold. */
-static void stated(int holds, const char *line, const char *got) {
-    if (holds) {
-        replay.passed += 1;
-        return;
-    }
-    replay.failed += 1;
-    if (replay.failed <= FAILURES_SHOWN) {
-        printf("%s:%lu: expected %.*s, got %s\n", replay.file, replay.line, (int)strcspn(line, "\n"), line, got);
-    }
-}
-
-static json_object *parse(const char *text) {
-    json_tokener *tokener = json_tokener_new();
-    json_object *value;
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    value = json_tokener_parse_ex(tokener, text, (int)strlen(text));
-    json_tokener_free(tokener);
-    return value;
-}
-
-/* json-c keeps whole numbers in 64 bits, as the vectors need, since its version 0.14. */
-static void numbers_are_read_exactly(void) {
-    static const char *const numbers[] = {
-        "0", "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551614",
-        "18446744073709551615",
-    };
-    replay.file = "numbers";
-    for (size_t i = 0; i < CHECK_COUNT(numbers); i++) {
-        char text[32], line[32];
-        snprintf(line, sizeof line, "[%s]", numbers[i]);
-        json_object *array = parse(line);
-        uint64_t number = json_object_get_uint64(json_object_array_get_idx(array, 0));
-        snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-        if (strcmp(text, numbers[i]) != 0) {
-            die("this json-c does not read 64-bit numbers exactly");
-        }
-        json_object_put(array);
-    }
-}
-
-static json_object *field(json_object *object, const char *name) {
-    return json_object_object_get(object, name);
-}
-
 static int is_one_of(const char *name, const char *first, const char *second, const char *third) {
     return strcmp(name, first) == 0 || strcmp(name, second) == 0 || strcmp(name, third) == 0;
 }
@@ -127,10 +63,11 @@ static int32_t make(json_object *object, ratecell_limiter **limiter) {
 static int resolved_so(const ratecell_limiter *limiter, json_object *resolved) {
     uint64_t last = json_object_get_uint64(field(resolved, "max_now_ns"));
     ratecell_decision decision;
-    int so = ratecell_limiter_peek_at(limiter, "resolved", 8, last, &decision) == RATECELL_ALLOWED;
+    int so = ratecell_limiter_check_at(limiter, "resolved", 8, 0, last, &decision) == RATECELL_ALLOWED;
     so = so && decision.remaining == json_object_get_uint64(field(resolved, "capacity"));
     return so && (last == UINT64_MAX ||
-                  ratecell_limiter_peek_at(limiter, "resolved", 8, last + 1, NULL) == RATECELL_CLOCK_RANGE);
+                  ratecell_limiter_check_at(limiter, "resolved", 8, 0, last + 1,
+                                            NULL) == RATECELL_CLOCK_RANGE);
 }
 
 static int32_t status_of(const char *error) {
@@ -223,7 +160,7 @@ static void request(const ratecell_limiter *limiter, json_object *row, const cha
     int holds = status == outcomes[code] && decision.outcome == status &&
                 decision.remaining == column(row, 4) && decision.retry_after_ns == column(row, 5) &&
                 decision.reset_after_ns == column(row, 6) && decision.delay_ns == column(row, 7) &&
-                decision.reserved[0] == 0 && decision.reserved[1] == 0;
+                decision.next_ns == 0 && decision.given_back == 0 && decision.notes == 0;
     snprintf(got, sizeof got, "%s, remaining %llu retry %llu reset %llu delay %llu", ratecell_strerror(status),
              (unsigned long long)decision.remaining, (unsigned long long)decision.retry_after_ns,
              (unsigned long long)decision.reset_after_ns, (unsigned long long)decision.delay_ns);
@@ -255,64 +192,34 @@ static ratecell_limiter *begin_section(json_object *object) {
     return limiter;
 }
 
-static void replay_file(const char *path) {
-    FILE *file = fopen(path, "r");
-    char *line = NULL;
-    size_t size = 0;
-    ratecell_limiter *limiter = NULL;
-    int is_grammar = 0;
-    replay.file = path;
-    replay.line = 0;
-    if (file == NULL) {
-        die("cannot be read");
-    }
-    while (getline(&line, &size, file) > 0) {
-        json_object *value = parse(line);
-        replay.line += 1;
-        if (replay.line == 1) {
-            const char *kind = json_object_get_string(field(value, "kind"));
-            is_grammar = kind != NULL && strcmp(kind, "grammar") == 0;
-            if (json_object_get_uint64(field(value, "ratecell_vectors")) != (is_grammar ? 3 : 1)) {
-                die("not a file of vectors of its version");
-            }
-        } else if (is_grammar) {
-            grammar(value, line);
-        } else if (json_object_is_type(value, json_type_array)) {
-            request(limiter, value, line);
-        } else if (field(value, "section") != NULL) {
-            end_section(limiter);
-            limiter = begin_section(value);
-        } else {
-            construct(value, line);
+/* The file that is replayed: the section at which it is, and which kind it is of. */
+static ratecell_limiter *section;
+static int is_grammar;
+
+static void each_line(json_object *value, const char *line) {
+    if (replay.line == 1) {
+        const char *kind = json_object_get_string(field(value, "kind"));
+        is_grammar = kind != NULL && strcmp(kind, "grammar") == 0;
+        if (json_object_get_uint64(field(value, "ratecell_vectors")) != (is_grammar ? 3 : 1)) {
+            die("not a file of vectors of its version");
         }
-        json_object_put(value);
+    } else if (is_grammar) {
+        grammar(value, line);
+    } else if (json_object_is_type(value, json_type_array)) {
+        request(section, value, line);
+    } else if (field(value, "section") != NULL) {
+        end_section(section);
+        section = begin_section(value);
+    } else {
+        construct(value, line);
     }
-    end_section(limiter);
-    free(line);
-    fclose(file);
 }
 
-static int is_vectors(const struct dirent *entry) {
-    size_t length = strlen(entry->d_name);
-    return length > 6 && strcmp(entry->d_name + length - 6, ".jsonl") == 0;
+static void end_of_file(void) {
+    end_section(section);
+    section = NULL;
 }
 
 int main(int argc, char **argv) {
-    struct dirent **entries = NULL;
-    if (argc != 2) {
-        fprintf(stderr, "usage: vectors DIR\n");
-        return EXIT_FAILURE;
-    }
-    numbers_are_read_exactly();
-    int count = scandir(argv[1], &entries, is_vectors, alphasort);
-    for (int i = 0; i < count; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", argv[1], entries[i]->d_name);
-        replay_file(path);
-        free(entries[i]);
-    }
-    free(entries);
-    printf("%lu of them policies that text cannot say\n", replay.unsaid);
-    printf("%lu passed, %lu failed\n", replay.passed, replay.failed);
-    return replay.passed > 0 && replay.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return replay_folder(argc, argv, each_line, end_of_file);
 }

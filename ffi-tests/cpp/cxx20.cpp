@@ -21,10 +21,11 @@ void a_config_names_its_fields() {
 
 void a_batch_is_a_part_of_more() {
     const Limiter limiter("10/s");
-    const std::vector<Request> requests = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}};
+    const std::vector<Request> requests = {Request("a", 1).at(0s), Request("b", 2).at(0s), Request("c", 3).at(0s),
+                                           Request("d", 4).at(0s)};
     std::vector<Decision> decisions(requests.size());
     const auto some = std::span(requests).subspan(1, 2);
-    CHECK_EQUAL(limiter.check_batch_at(some, 0s, std::span(decisions).first(2)), 0);
+    CHECK_EQUAL(limiter.decide_batch(some, std::span(decisions).first(2)), 0);
     CHECK_EQUAL(decisions[0].remaining(), 8u);
     CHECK_EQUAL(decisions[1].remaining(), 7u);
     CHECK_EQUAL(decisions[2].error(), RATECELL_EINVAL);

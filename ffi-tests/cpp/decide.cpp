@@ -57,12 +57,12 @@ void the_layer_is_the_tightest() {
 void the_own_clock_decides_as_well() {
     const Limiter limiter("2/1d");
     CHECK_EQUAL(limiter.check("key").remaining(), 1u);
-    CHECK_EQUAL(limiter.peek("key").remaining(), 1u);
+    CHECK_EQUAL(limiter.check("key", 0).remaining(), 1u);
     CHECK_EQUAL(limiter.check("key", 0).remaining(), 1u);
     CHECK_EQUAL(limiter.check("other", 2).remaining(), 0u);
     CHECK_EQUAL(limiter.check("key", 2).outcome(), Outcome::Denied);
-    CHECK_EQUAL(limiter.check_hash(7, 2).remaining(), 0u);
-    CHECK_EQUAL(limiter.check_hash(7).outcome(), Outcome::Denied);
+    CHECK_EQUAL(limiter.decide(Request::hashed(7).cost(2)).remaining(), 0u);
+    CHECK_EQUAL(limiter.decide(Request::hashed(7)).outcome(), Outcome::Denied);
 }
 
 void keys_are_bytes() {
@@ -80,27 +80,28 @@ void keys_are_bytes() {
 void a_hash_is_a_key_of_its_own() {
     const Limiter limiter("1/s");
     for (const std::uint64_t hash : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX}) {
-        CHECK(limiter.check_hash_at(hash, 1, 0s));
-        CHECK_EQUAL(limiter.check_hash_at(hash, 1, 0s).retry_after(), 1s);
-        CHECK_EQUAL(limiter.check_hash_at(hash, 2, 0s).outcome(), Outcome::Never);
+        CHECK(limiter.decide(Request::hashed(hash).at(0s)));
+        CHECK_EQUAL(limiter.decide(Request::hashed(hash).at(0s)).retry_after(), 1s);
+        CHECK_EQUAL(limiter.decide(Request::hashed(hash).cost(2).at(0s)).outcome(), Outcome::Never);
     }
 }
 
 void peek_and_forget() {
     const Limiter limiter("10/s");
-    CHECK_EQUAL(limiter.peek_at("key", 0s).remaining(), 10u);
+    CHECK_EQUAL(limiter.check_at("key", 0, 0s).remaining(), 10u);
     CHECK_EQUAL(limiter.forget("key"), 1);
     CHECK_EQUAL(limiter.check_at("key", 10, 0s).remaining(), 0u);
-    CHECK_EQUAL(limiter.peek_at("key", 300ms).remaining(), 3u);
+    CHECK_EQUAL(limiter.check_at("key", 0, 300ms).remaining(), 3u);
     CHECK_EQUAL(limiter.forget("key"), 0);
-    CHECK_EQUAL(limiter.peek_at("key", 0s).remaining(), 10u);
+    CHECK_EQUAL(limiter.check_at("key", 0, 0s).remaining(), 10u);
 }
 
 void a_batch_is_as_many_checks() {
     const Limiter one("10/s"), other("10/s");
-    const std::vector<Request> requests = {{"a", 7}, {"b"}, {"a", 4}, {"a", 3}, {"", 11}, {"a", 0}};
+    const std::vector<Request> requests = {Request("a", 7).at(5s), Request("b").at(5s),  Request("a", 4).at(5s),
+                                           Request("a", 3).at(5s), Request("", 11).at(5s), Request("a", 0).at(5s)};
     std::vector<Decision> decisions(requests.size());
-    CHECK_EQUAL(one.check_batch_at(requests, 5s, decisions), 0);
+    CHECK_EQUAL(one.decide_batch(requests, decisions), 0);
     for (std::size_t i = 0; i < requests.size(); i++) {
         const ratecell_request &raw = requests[i].raw();
         const Decision single = other.check_at(ratecell::bytes(raw.key, raw.key_len), raw.cost, 5s);
@@ -115,14 +116,15 @@ void a_batch_takes_any_sequence() {
     const Limiter limiter("5/1d");
     const Request pair[2] = {{"key", 2}, {"key", 2}};
     std::array<Decision, 2> array;
-    CHECK_EQUAL(limiter.check_batch(pair, array), 0);
+    CHECK_EQUAL(limiter.decide_batch(pair, array), 0);
     CHECK_EQUAL(array[1].remaining(), 1u);
     Decision decisions[2];
-    CHECK_EQUAL(limiter.check_batch(pair, 1, decisions), 0);
+    CHECK_EQUAL(limiter.decide_batch(pair, 1, decisions), 0);
     CHECK_EQUAL(decisions[0].outcome(), Outcome::Denied);
     CHECK_EQUAL(decisions[1].error(), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.check_batch(nullptr, 0, nullptr), 0);
-    CHECK_EQUAL(limiter.check_batch_at(pair, 2, 30 * 24h, decisions), 0);
+    CHECK_EQUAL(limiter.decide_batch(nullptr, 0, nullptr), 0);
+    const Request later[2] = {Request("key", 2).at(30 * 24h), Request("key", 2).at(30 * 24h)};
+    CHECK_EQUAL(limiter.decide_batch(later, 2, decisions), 0);
     CHECK_EQUAL(decisions[1].remaining(), 1u);
 }
 
@@ -131,9 +133,9 @@ void a_batch_goes_by_the_own_clock() {
     const std::array<Request, 1> requests = {{{"key"}}};
     std::array<Decision, 1> decisions;
     const Time before = *limiter.now();
-    CHECK_EQUAL(limiter.check_batch(requests, decisions), 0);
+    CHECK_EQUAL(limiter.decide_batch(requests, decisions), 0);
     // Had it been charged earlier, it would be reset earlier.
-    CHECK(limiter.peek_at("key", before).reset_after() >= 12h);
+    CHECK(limiter.check_at("key", 0, before).reset_after() >= 12h);
 }
 
 void a_wrong_batch_charges_nothing() {
@@ -141,14 +143,14 @@ void a_wrong_batch_charges_nothing() {
     const std::array<Request, 2> requests = {{{"key"}, {"key"}}};
     std::array<Decision, 2> decisions;
     std::array<Decision, 1> few;
-    CHECK_EQUAL(limiter.check_batch(requests, few), RATECELL_ESIZE);
-    CHECK_EQUAL(limiter.check_batch_at(requests, 0s, few), RATECELL_ESIZE);
-    CHECK_EQUAL(limiter.check_batch(nullptr, 1, decisions.data()), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.check_batch(requests.data(), 1, nullptr), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.check_batch(requests.data(), SIZE_MAX, decisions.data()), RATECELL_ESIZE);
-    CHECK_EQUAL(limiter.check_batch_at(requests, -1ns, decisions), RATECELL_EINVAL);
+    CHECK_EQUAL(limiter.decide_batch(requests, few), RATECELL_ESIZE);
+    CHECK_EQUAL(limiter.decide_batch(nullptr, 1, decisions.data()), RATECELL_EINVAL);
+    CHECK_EQUAL(limiter.decide_batch(requests.data(), 1, nullptr), RATECELL_EINVAL);
+    CHECK_EQUAL(limiter.decide_batch(requests.data(), SIZE_MAX, decisions.data()), RATECELL_ESIZE);
+    const std::array<Request, 2> early = {{{"key"}, Request("key").at(-1ns)}};
+    CHECK_EQUAL(limiter.decide_batch(early, decisions), RATECELL_EINVAL);
     CHECK_EQUAL(decisions[0].error(), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.peek("key").remaining(), 5u);
+    CHECK_EQUAL(limiter.check("key", 0).remaining(), 5u);
 }
 
 void a_key_that_no_memory_holds_is_refused() {
@@ -156,8 +158,8 @@ void a_key_that_no_memory_holds_is_refused() {
     const std::string_view endless("key", SIZE_MAX);
     CHECK_EQUAL(limiter.check(endless).error(), RATECELL_ESIZE);
     CHECK_EQUAL(limiter.check_at(endless, 1, 0s).error(), RATECELL_ESIZE);
-    CHECK_EQUAL(limiter.peek(endless).error(), RATECELL_ESIZE);
-    CHECK_EQUAL(limiter.peek_at(endless, 0s).error(), RATECELL_ESIZE);
+    CHECK_EQUAL(limiter.check(endless, 0).error(), RATECELL_ESIZE);
+    CHECK_EQUAL(limiter.check_at(endless, 0, 0s).error(), RATECELL_ESIZE);
     CHECK_EQUAL(limiter.forget(endless), RATECELL_ESIZE);
     CHECK_EQUAL(limiter.check(ratecell::bytes(nullptr, 3)).error(), RATECELL_EINVAL);
 }
@@ -166,19 +168,58 @@ void no_time_is_below_zero() {
     const Limiter limiter("1/s");
     for (const Time now : {-1ns, Time::min()}) {
         CHECK_EQUAL(limiter.check_at("key", 1, now).error(), RATECELL_EINVAL);
-        CHECK_EQUAL(limiter.check_hash_at(7, 1, now).error(), RATECELL_EINVAL);
-        CHECK_EQUAL(limiter.peek_at("key", now).error(), RATECELL_EINVAL);
+        CHECK_EQUAL(limiter.decide(Request::hashed(7).at(now)).error(), RATECELL_EINVAL);
+        CHECK_EQUAL(limiter.decide(Request("key").at(now)).error(), RATECELL_EINVAL);
+        CHECK_EQUAL(limiter.decide(Request("key").within(now)).error(), RATECELL_EINVAL);
+        // Whatever else is said of it, before or afterwards.
+        CHECK_EQUAL(limiter.decide(Request("key").charge().with_next().at(now).cost(0)).error(), RATECELL_EINVAL);
+        CHECK_EQUAL(limiter.decide(Request::hashed(7).at(now).at(0s).within(0s)).error(), RATECELL_EINVAL);
         CHECK_EQUAL(limiter.stats_at(now).error(), RATECELL_EINVAL);
     }
-    CHECK_EQUAL(limiter.peek_at("key", 0s).remaining(), 1u);
+    CHECK_EQUAL(limiter.check_at("key", 0, 0s).remaining(), 1u);
     const Decision late = Limiter("3/1us").check_at("key", 1, Time::max());
     CHECK_EQUAL(late.outcome(), Outcome::ClockRange);
     CHECK(!late.retry_after());
 }
 
+void a_request_says_what_is_next() {
+    const Limiter limiter("10/s");
+    const Request request = Request("key", 4).at(0s).with_next();
+    CHECK(!limiter.decide(request.cost(0)).next_after());
+    CHECK_EQUAL(limiter.decide(request).next_after(), 100ms);
+    CHECK(!limiter.check_at("key", 1, 0s).next_after());
+    CHECK_EQUAL(limiter.decide(request.cost(6)).next_after(), 100ms);
+    CHECK_EQUAL(limiter.decide(request.cost(6)).remaining(), 5u);
+}
+
+void a_full_table_says_so() {
+    const Limiter limiter("1/h", {1, ratecell::WhenFull::Deny});
+    int without = 0;
+    for (std::uint64_t hash = 0; hash < 100; hash++) {
+        const Decision decision = limiter.decide(Request::hashed(hash).at(0s));
+        CHECK_EQUAL(decision.no_place(), !decision);
+        without += decision.no_place();
+    }
+    CHECK_EQUAL(without, 92);
+    CHECK(!limiter.decide(Request::hashed(0).at(0s)).no_place());
+}
+
+void a_request_is_one_value() {
+    constexpr Request request = Request("key").cost(5).at(7ns).within(3ns).with_next();
+    static_assert(request.raw().cost == 5 && request.raw().now_ns == 7 && request.raw().max_delay_ns == 3);
+    static_assert(request.raw().flags == (RATECELL_AT | RATECELL_WITHIN | RATECELL_NEXT));
+    static_assert(Request::hashed(9).charge().raw().flags == (RATECELL_HASHED | RATECELL_CHARGE));
+    CHECK_EQUAL(Request::hashed(9).raw().hash, 9u);
+    const Limiter limiter("10/s");
+    CHECK_EQUAL(limiter.decide(Request("key").charge().within(0s)).error(), RATECELL_EINVAL);
+}
+
 } // namespace
 
 int main() {
+    a_request_says_what_is_next();
+    a_full_table_says_so();
+    a_request_is_one_value();
     a_check_says_all_there_is();
     a_cost_above_the_capacity_never_goes();
     a_leaky_queue_delays();

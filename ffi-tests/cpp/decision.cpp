@@ -12,11 +12,11 @@ namespace {
 constexpr std::uint64_t longest = INT64_MAX;
 
 ratecell_decision with_times(std::uint64_t ns) {
-    return {7, 6, ns, ns, ns, RATECELL_DENIED, 2, {0, 0}};
+    return {7, 6, ns, ns, ns, RATECELL_DENIED, 2, 0, 0, 0};
 }
 
 void fields_are_those_of_c() {
-    const ratecell_decision raw{10, 3, 4, 5, 6, RATECELL_DENIED, 2, {0, 0}};
+    const ratecell_decision raw{10, 3, 4, 5, 6, RATECELL_DENIED, 2, 0, 0, 0};
     const Decision decision(raw);
     CHECK_EQUAL(decision.limit(), 10u);
     CHECK_EQUAL(decision.remaining(), 3u);
@@ -89,7 +89,8 @@ void requests_are_those_of_c() {
     CHECK(one.raw().key == key.data());
     CHECK_EQUAL(one.raw().key_len, 3u);
     CHECK_EQUAL(one.raw().cost, 1u);
-    CHECK_EQUAL(one.raw().reserved, 0u);
+    CHECK_EQUAL(one.raw().flags, 0u);
+    CHECK(one.raw().zone == nullptr && one.raw().reservation == nullptr);
     CHECK_EQUAL(ratecell::Request(key, 9).raw().cost, 9u);
 
     const std::uint8_t address[4] = {127, 0, 0, 1};

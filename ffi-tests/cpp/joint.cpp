@@ -6,11 +6,12 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using ratecell::check_all;
+using ratecell::decide_all;
 using ratecell::Claim;
 using ratecell::Decision;
 using ratecell::Limiter;
 using ratecell::Outcome;
+using ratecell::Request;
 using ratecell::Verdict;
 
 namespace {
@@ -22,64 +23,63 @@ static_assert(!std::is_convertible_v<Verdict, bool> && !std::is_convertible_v<bo
 void all_or_nothing() {
     const Limiter user("5/h"), tenant("fixed_window 8/h");
     std::vector<Decision> decisions(2);
-    const std::vector<Claim> claims = {{user, "anna", 2, 0s}, {tenant, "acme", 3, 0s}};
-    const Verdict first = check_all(claims, decisions);
+    const std::vector<Claim> claims = {{user, Request("anna", 2).at(0s)}, {tenant, Request("acme", 3).at(0s)}};
+    const Verdict first = decide_all(claims, decisions);
     CHECK(first);
     CHECK_EQUAL(first.outcome(), Outcome::Allowed);
     CHECK_EQUAL(first.error(), 0);
     CHECK_EQUAL(decisions[0].remaining(), 3u);
     CHECK_EQUAL(decisions[1].remaining(), 5u);
-    CHECK(check_all(claims));
+    CHECK(decide_all(claims));
 
     // The user has one left, the tenant two.
-    const Verdict refused = check_all(claims, decisions);
+    const Verdict refused = decide_all(claims, decisions);
     CHECK(!refused);
     CHECK_EQUAL(refused.outcome(), Outcome::Denied);
     CHECK_EQUAL(refused.error(), 0);
     CHECK_EQUAL(decisions[0].outcome(), Outcome::Denied);
     CHECK_EQUAL(decisions[0].retry_after(), 12min);
     CHECK_EQUAL(decisions[1].outcome(), Outcome::Denied);
-    const std::array<Claim, 2> other = {{{user, "ben", 2, 0s}, {tenant, "acme", 3, 0s}}};
-    CHECK(!check_all(other, decisions));
+    const std::array<Claim, 2> other = {{{user, Request("ben", 2).at(0s)}, {tenant, Request("acme", 3).at(0s)}}};
+    CHECK(!decide_all(other, decisions));
     CHECK_EQUAL(decisions[0].outcome(), Outcome::Allowed);
     CHECK_EQUAL(decisions[0].remaining(), 5u);
-    CHECK_EQUAL(user.peek_at("ben", 0s).remaining(), 5u);
-    CHECK_EQUAL(tenant.peek_at("acme", 0s).remaining(), 2u);
-    CHECK_EQUAL(check_all({{user, "ben", 6, 0s}}).outcome(), Outcome::Never);
-    CHECK_EQUAL(check_all({{user, "ben", 1, 0s}, {tenant, "acme", 9, 0s}}).outcome(), Outcome::Never);
-    CHECK_EQUAL(user.peek_at("ben", 0s).remaining(), 5u);
+    CHECK_EQUAL(user.check_at("ben", 0, 0s).remaining(), 5u);
+    CHECK_EQUAL(tenant.check_at("acme", 0, 0s).remaining(), 2u);
+    CHECK_EQUAL(decide_all({{user, Request("ben", 6).at(0s)}}).outcome(), Outcome::Never);
+    CHECK_EQUAL(decide_all({{user, Request("ben", 1).at(0s)}, {tenant, Request("acme", 9).at(0s)}}).outcome(), Outcome::Never);
+    CHECK_EQUAL(user.check_at("ben", 0, 0s).remaining(), 5u);
 }
 
 void a_claim_goes_by_its_limiter_s_clock() {
     const Limiter user("5/h"), tenant("fixed_window 8/w start=first");
-    CHECK(check_all({{user, "anna"}, {tenant, "acme", 3}}));
-    CHECK_EQUAL(user.peek("anna").remaining(), 4u);
-    CHECK_EQUAL(tenant.peek("acme").remaining(), 5u);
-    const auto before = *user.now();
-    const Claim claim(user, "anna");
-    CHECK(claim.raw().now_ns >= static_cast<std::uint64_t>(before.count()));
+    CHECK(decide_all({{user, "anna"}, {tenant, "acme", 3}}));
+    CHECK_EQUAL(user.check("anna", 0).remaining(), 4u);
+    CHECK_EQUAL(tenant.check("acme", 0).remaining(), 5u);
+    const Claim claim(user, "anna", 3);
     CHECK(claim.raw().limiter == user.get());
-    CHECK_EQUAL(claim.raw().cost, 1u);
+    CHECK_EQUAL(claim.raw().request.cost, 3u);
+    CHECK_EQUAL(claim.raw().request.flags, 0u);
 }
 
 void what_is_wrong_is_an_error() {
     const Limiter user("5/h");
     const Limiter empty;
     std::array<Decision, 3> decisions;
-    const std::array<Claim, 2> claims = {{{user, "a", 1, 0s}, {user, "b", 1, 0s}}};
-    CHECK_EQUAL(check_all(claims, decisions).error(), RATECELL_ESIZE);
-    CHECK_EQUAL(check_all(claims, decisions).outcome(), Outcome::Failed);
-    CHECK_EQUAL(check_all({{user, "a"}, {empty, "b"}}).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(check_all({{user, "a", 1, -1ns}}).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(check_all({{user, std::string_view("a", SIZE_MAX), 1, 0s}}).error(), RATECELL_ESIZE);
-    CHECK_EQUAL(check_all(std::vector<Claim>(65, claims[0])).error(), RATECELL_ESIZE);
-    CHECK_EQUAL(check_all(nullptr, 1, nullptr).error(), RATECELL_EINVAL);
-    CHECK(!check_all(nullptr, 1, nullptr));
-    CHECK(check_all(std::vector<Claim>()));
+    const std::array<Claim, 2> claims = {{{user, Request("a", 1).at(0s)}, {user, Request("b", 1).at(0s)}}};
+    CHECK_EQUAL(decide_all(claims, decisions).error(), RATECELL_ESIZE);
+    CHECK_EQUAL(decide_all(claims, decisions).outcome(), Outcome::Failed);
+    CHECK_EQUAL(decide_all({{user, "a"}, {empty, "b"}}).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(decide_all({{user, Request("a", 1).at(-1ns)}}).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(decide_all({{user, std::string_view("a", SIZE_MAX)}}).error(), RATECELL_ESIZE);
+    CHECK_EQUAL(decide_all(std::vector<Claim>(65, claims[0])).error(), RATECELL_ESIZE);
+    CHECK_EQUAL(decide_all(nullptr, 1, nullptr).error(), RATECELL_EINVAL);
+    CHECK(!decide_all(nullptr, 1, nullptr));
+    CHECK(decide_all(std::vector<Claim>()));
     CHECK_EQUAL(user.stats_at(0s)->live, 0u);
-    CHECK_EQUAL(check_all(std::vector<Claim>(64, claims[0])).outcome(), Outcome::Denied);
-    CHECK_EQUAL(user.peek_at("a", 0s).remaining(), 5u);
-    CHECK_EQUAL(check_all(claims.data(), 2, decisions.data()).outcome(), Outcome::Allowed);
+    CHECK_EQUAL(decide_all(std::vector<Claim>(64, claims[0])).outcome(), Outcome::Denied);
+    CHECK_EQUAL(user.check_at("a", 0, 0s).remaining(), 5u);
+    CHECK_EQUAL(decide_all(claims.data(), 2, decisions.data()).outcome(), Outcome::Allowed);
     CHECK_EQUAL(decisions[1].remaining(), 4u);
     CHECK_EQUAL(decisions[2].error(), RATECELL_EINVAL);
 }

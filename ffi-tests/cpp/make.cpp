@@ -4,6 +4,7 @@
 
 using ratecell::Config;
 using ratecell::Limiter;
+using ratecell::Request;
 using ratecell::WhenFull;
 
 namespace {
@@ -38,7 +39,7 @@ std::int32_t thrown(const char *policy, const Config &config, std::string &what)
 
 void a_policy_is_refused_with_its_reason() {
     for (const Refusal &refusal : refusals) {
-        const ratecell::Result<Limiter> made = Limiter::make(refusal.policy);
+        const ratecell::Result<Limiter, ratecell::Failure> made = Limiter::make(refusal.policy);
         CHECK(!made);
         CHECK(!*made);
         CHECK_EQUAL(made.error(), refusal.status);
@@ -48,6 +49,7 @@ void a_policy_is_refused_with_its_reason() {
         const std::string explanation = *ratecell::explain(refusal.policy);
         CHECK(!explanation.empty());
         CHECK_EQUAL(what, ratecell_strerror(refusal.status) + (": " + explanation));
+        CHECK_EQUAL(made.error().why(), explanation);
         CHECK_EQUAL(ratecell::format(refusal.policy).error(), refusal.status);
     }
 }
@@ -57,6 +59,8 @@ void no_policy_is_refused() {
     CHECK_EQUAL(Limiter::make(nullptr).error(), RATECELL_EINVAL);
     CHECK_EQUAL(thrown(nullptr, {}, what), RATECELL_EINVAL);
     CHECK_EQUAL(what, ratecell_strerror(RATECELL_EINVAL));
+    CHECK_EQUAL(Limiter::make(nullptr).error().why(), "");
+    CHECK_EQUAL(Limiter::make("1/s").error().why(), "");
     CHECK_EQUAL(ratecell::explain(nullptr).error(), RATECELL_EINVAL);
     CHECK_EQUAL(ratecell::format(nullptr).error(), RATECELL_EINVAL);
 }
@@ -70,6 +74,8 @@ void a_config_is_refused() {
     CHECK_EQUAL(what, ratecell_strerror(RATECELL_ECONFIG));
     CHECK_EQUAL(Limiter::make("1/s", huge).error(), RATECELL_ENOMEM);
     CHECK_EQUAL(thrown("1/s", huge, what), RATECELL_ENOMEM);
+    CHECK(what.size() > std::string_view(ratecell_strerror(RATECELL_ENOMEM)).size());
+    CHECK_EQUAL(Limiter::make("1/s", {0, WhenFull::Evict, true}).error(), RATECELL_ECONFIG);
 }
 
 void a_config_is_heeded() {
@@ -88,7 +94,7 @@ void a_config_is_heeded() {
     for (const auto &given : cases) {
         const Limiter limiter("1/1d", Config{8, given.when_full});
         for (std::uint64_t hash = 0; hash < 1000; hash++) {
-            CHECK_EQUAL(limiter.check_hash(hash * 0x9e3779b97f4a7c15u).error(), 0);
+            CHECK_EQUAL(limiter.decide(Request::hashed(hash * 0x9e3779b97f4a7c15u)).error(), 0);
         }
         for (const auto &other : cases) {
             const std::uint64_t count = (*limiter.stats()).*other.counted;

@@ -8,8 +8,8 @@
 
 using namespace std::chrono_literals;
 using ratecell::Decision;
-using ratecell::Field;
 using ratecell::Limiter;
+using ratecell::Request;
 using ratecell::Outcome;
 
 namespace {
@@ -22,8 +22,8 @@ void every_call_answers_an_error(const Limiter &empty) {
     CHECK(!empty);
     CHECK(empty.get() == nullptr);
     for (const Decision &decision :
-         {empty.check("key"), empty.check_at("key", 1, 0s), empty.check_hash(7),
-          empty.check_hash_at(7, 1, 0s), empty.peek("key"), empty.peek_at("key", 0s)}) {
+         {empty.check("key"), empty.check_at("key", 1, 0s), empty.decide(Request::hashed(7)),
+          empty.decide(Request::hashed(7).at(0s)), empty.check("key", 0), empty.check_at("key", 0, 0s)}) {
         CHECK(!decision);
         CHECK_EQUAL(decision.outcome(), Outcome::Failed);
         CHECK_EQUAL(decision.error(), RATECELL_EINVAL);
@@ -34,9 +34,8 @@ void every_call_answers_an_error(const Limiter &empty) {
 
     const std::array<ratecell::Request, 1> requests = {{{"key"}}};
     std::array<Decision, 1> decisions;
-    CHECK_EQUAL(empty.check_batch(requests, decisions), RATECELL_EINVAL);
-    CHECK_EQUAL(empty.check_batch_at(requests, 0s, decisions), RATECELL_EINVAL);
-    CHECK_EQUAL(empty.check_batch(nullptr, 0, nullptr), RATECELL_EINVAL);
+    CHECK_EQUAL(empty.decide_batch(requests, decisions), RATECELL_EINVAL);
+    CHECK_EQUAL(empty.decide_batch(nullptr, 0, nullptr), RATECELL_EINVAL);
 
     CHECK_EQUAL(empty.stats().error(), RATECELL_EINVAL);
     CHECK_EQUAL(empty.stats_at(0s).error(), RATECELL_EINVAL);
@@ -47,8 +46,9 @@ void every_call_answers_an_error(const Limiter &empty) {
     CHECK_EQUAL(*empty.policy(), "");
     const Decision allowed = Limiter("1/s").check("key");
     char buffer[64];
-    CHECK_EQUAL(empty.header(Field::RateLimit, allowed).error(), RATECELL_EINVAL);
-    const auto written = empty.header(Field::RateLimit, allowed, nullptr, buffer, sizeof buffer);
+    const ratecell::Answer answer(empty, allowed);
+    CHECK_EQUAL(ratecell::fields(ratecell::Style::X, answer).error(), RATECELL_EINVAL);
+    const auto written = ratecell::fields(ratecell::Style::X, &answer, 1, {}, buffer, sizeof buffer);
     CHECK_EQUAL(written.error(), RATECELL_EINVAL);
 }
 
@@ -96,8 +96,8 @@ void a_limiter_moved_to_itself_stays() {
 void two_change_places() {
     Limiter two("2/1d"), three("3/1d");
     std::swap(two, three);
-    CHECK_EQUAL(two.peek("key").limit(), 3u);
-    CHECK_EQUAL(three.peek("key").limit(), 2u);
+    CHECK_EQUAL(two.check("key", 0).limit(), 3u);
+    CHECK_EQUAL(three.check("key", 0).limit(), 2u);
 }
 
 void a_handle_of_c_is_taken_over() {
@@ -111,7 +111,7 @@ void a_handle_of_c_is_taken_over() {
 }
 
 void a_result_gives_its_limiter_away() {
-    ratecell::Result<Limiter> made = Limiter::make("2/1d");
+    ratecell::Result<Limiter, ratecell::Failure> made = Limiter::make("2/1d");
     const auto shared = std::make_shared<const Limiter>(*std::move(made));
     CHECK_EQUAL(shared->check("key").remaining(), 1u);
     every_call_answers_an_error(*made);

@@ -10,7 +10,9 @@
 using namespace std::chrono_literals;
 using ratecell::Config;
 using ratecell::Decision;
+using ratecell::Failure;
 using ratecell::Limiter;
+using ratecell::Request;
 using ratecell::Result;
 using ratecell::WhenFull;
 
@@ -36,29 +38,25 @@ private:
 void one_makes_and_another_attaches() {
     const Config few{64, WhenFull::Deny};
     Memory memory(ratecell::region_size("10/w", few));
-    CHECK(!ratecell::region_explain(memory.data(), memory.size(), "10/w")->empty());
-    Result<Limiter> here = Limiter::init(memory.data(), memory.size(), "10/w", few);
+    CHECK(!Limiter::attach(memory.data(), memory.size(), "10/w").error().why().empty());
+    Result<Limiter, Failure> here = Limiter::init(memory.data(), memory.size(), "10/w", few);
     CHECK(here);
     CHECK_EQUAL(here.error(), 0);
-    CHECK(ratecell::region_explain(memory.data(), memory.size(), "10/w")->empty());
-    CHECK(ratecell::region_explain(memory.data(), memory.size(), "10/w", few)->empty());
+    CHECK(here.error().why().empty());
 
     const Limiter there = *Limiter::attach(memory.data(), memory.size(), "10/w", few);
     CHECK(there);
     CHECK_EQUAL(here->check_at("key", 4, 0s).remaining(), 6u);
-    CHECK_EQUAL(there.peek_at("key", 0s).remaining(), 6u);
+    CHECK_EQUAL(there.check_at("key", 0, 0s).remaining(), 6u);
     CHECK(*here->epoch() == *there.epoch());
     *here = Limiter();
     CHECK_EQUAL(there.check_at("key", 6, 0s).remaining(), 0u);
-    CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), "10/w")->peek_at("key", 0s).remaining(), 0u);
+    CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), "10/w")->check_at("key", 0, 0s).remaining(), 0u);
 
     // Made anew, with as many keys as fit.
     const Limiter anew = *Limiter::init(memory.data(), memory.size(), "10/w");
-    CHECK_EQUAL(anew.peek_at("key", 0s).remaining(), 10u);
+    CHECK_EQUAL(anew.check_at("key", 0, 0s).remaining(), 10u);
     CHECK_EQUAL(anew.stats_at(0s)->slots, there.stats_at(0s)->slots);
-    CHECK_EQUAL(ratecell::region_max_keys(memory.size(), "10/w"), 66u);
-    CHECK_EQUAL(ratecell::region_max_keys(memory.size() - 1, "10/w"), 60u);
-    CHECK_EQUAL(ratecell::region_max_keys(memory.size(), "0/w"), 0u);
     CHECK_EQUAL(ratecell::region_size("sliding_log 1/s"), 0u);
     CHECK_EQUAL(ratecell::region_size(nullptr), 0u);
 }
@@ -69,7 +67,7 @@ void what_differs_is_told() {
     CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), "10/w").error(), RATECELL_EREGION_NONE);
     CHECK_EQUAL(Limiter::init(memory.data(), memory.size() - 1, "fixed_window 10/h", few).error(),
                 RATECELL_EREGION_SMALL);
-    const Result<Limiter> made = Limiter::init(memory.data(), memory.size(), "fixed_window 10/h", few);
+    const Result<Limiter, Failure> made = Limiter::init(memory.data(), memory.size(), "fixed_window 10/h", few);
     CHECK(made);
     const struct {
         const char *policy;
@@ -85,20 +83,15 @@ void what_differs_is_told() {
         {"sliding_log 10/h", {}, RATECELL_EREGION_NO_WORD, "sliding_log"},
     };
     for (const auto &given : cases) {
-        const Result<Limiter> refused = Limiter::attach(memory.data(), memory.size(), given.policy, given.config);
+        const Result<Limiter, Failure> refused = Limiter::attach(memory.data(), memory.size(), given.policy, given.config);
         CHECK(!refused);
         CHECK(!*refused);
         CHECK_EQUAL(refused.error(), given.status);
-        const Result<std::string> why =
-            ratecell::region_explain(memory.data(), memory.size(), given.policy, given.config);
-        CHECK(why->find(given.word) != std::string::npos);
+        CHECK(refused.error().why().find(given.word) != std::string::npos);
     }
     CHECK_EQUAL(Limiter::attach(nullptr, 4096, "10/h").error(), RATECELL_EINVAL);
     CHECK_EQUAL(Limiter::attach(static_cast<char *>(memory.data()) + 8, 4096, "10/h").error(), RATECELL_EALIGN);
-    CHECK_EQUAL(ratecell::region_explain(nullptr, 4096, "10/h").error(), RATECELL_EINVAL);
-    CHECK_EQUAL(ratecell::region_explain(memory.data(), memory.size(), "0/h").error(),
-                RATECELL_EPOLICY_ZERO_LIMIT);
-    CHECK_EQUAL(made->peek_at("key", 0s).remaining(), 10u);
+    CHECK_EQUAL(made->check_at("key", 0, 0s).remaining(), 10u);
 }
 
 void a_file_keeps_its_keys() {
@@ -107,21 +100,21 @@ void a_file_keeps_its_keys() {
     const int descriptor = mkstemp(path.data());
     CHECK(descriptor >= 0);
     {
-        const Result<Limiter> made = Limiter::open(path.c_str(), "10/w", {64, WhenFull::Evict});
+        const Result<Limiter, Failure> made = Limiter::open(path.c_str(), "10/w", {64, WhenFull::Evict});
         CHECK(made);
         CHECK_EQUAL(made->check_at("key", 4, 0s).remaining(), 6u);
     }
-    CHECK_EQUAL(Limiter::open(path.c_str(), "10/w")->peek_at("key", 0s).remaining(), 6u);
-    CHECK(ratecell::file_explain(path.c_str(), "10/w")->empty());
+    CHECK_EQUAL(Limiter::open(path.c_str(), "10/w")->check_at("key", 0, 0s).remaining(), 6u);
     CHECK_EQUAL(Limiter::open(path.c_str(), "fixed_window 10/w").error(), RATECELL_EREGION_WORDS);
-    CHECK(ratecell::file_explain(path.c_str(), "fixed_window 10/w")->find("expected fixed") != std::string::npos);
-    CHECK_EQUAL(ratecell::file_explain(path.c_str(), "10/0s").error(), RATECELL_EPOLICY_ZERO_PERIOD);
+    CHECK(Limiter::open(path.c_str(), "fixed_window 10/w").error().why().find("expected fixed") != std::string::npos);
+    CHECK_EQUAL(Limiter::open(path.c_str(), "10/0s").error(), RATECELL_EPOLICY_ZERO_PERIOD);
 
     std::ofstream(path) << "a text";
     CHECK_EQUAL(Limiter::open(path.c_str(), "10/w").error(), RATECELL_EREGION_NONE);
     CHECK_EQUAL(std::remove(path.c_str()), 0);
-    CHECK(ratecell::file_explain(path.c_str(), "10/w")->find("No such file") != std::string::npos);
-    CHECK_EQUAL(Limiter::open((path + "/none").c_str(), "10/w").error(), RATECELL_EFILE);
+    const Result<Limiter, Failure> nowhere = Limiter::open((path + "/none").c_str(), "10/w");
+    CHECK_EQUAL(nowhere.error(), RATECELL_EFILE);
+    CHECK(nowhere.error().why().find("No such file") != std::string::npos);
     CHECK_EQUAL(Limiter::open(nullptr, "10/w").error(), RATECELL_EINVAL);
 }
 
@@ -129,55 +122,57 @@ void a_tier_is_another_policy() {
     Limiter plain("fixed_window 10/h");
     CHECK_EQUAL(plain.check_at("key", 8, 0s).remaining(), 2u);
     const Limiter gold = *plain.with_policy("fixed_window 15/h");
-    CHECK_EQUAL(gold.peek_at("key", 0s).remaining(), 7u);
+    CHECK_EQUAL(gold.check_at("key", 0, 0s).remaining(), 7u);
     CHECK_EQUAL(gold.check_at("key", 3, 0s).remaining(), 4u);
     CHECK_EQUAL(plain.check_at("key", 1, 0s).outcome(), ratecell::Outcome::Denied);
     CHECK_EQUAL(*gold.policy(), "fixed_window 15/h");
     plain = Limiter();
-    CHECK_EQUAL(gold.peek_at("key", 0s).remaining(), 4u);
+    CHECK_EQUAL(gold.check_at("key", 0, 0s).remaining(), 4u);
     CHECK_EQUAL(gold.with_policy("15/h").error(), RATECELL_EREGION_WORDS);
+    CHECK(gold.with_policy("15/h").error().why().find("expected gcra") != std::string::npos);
     CHECK_EQUAL(gold.with_policy(nullptr).error(), RATECELL_EINVAL);
     CHECK_EQUAL(plain.with_policy("fixed_window 15/h").error(), RATECELL_EINVAL);
 }
 
 void a_charge_fills_and_no_more() {
     const Limiter limiter("10/h");
-    const Decision first = limiter.charge_at("key", 4, 0s);
+    const Decision first = limiter.decide(Request("key").cost(4).charge().at(0s));
     CHECK(first);
     CHECK_EQUAL(first.remaining(), 6u);
-    CHECK_EQUAL(limiter.charge_at("key", 400, 0s).remaining(), 0u);
+    CHECK_EQUAL(limiter.decide(Request("key").cost(400).charge().at(0s)).remaining(), 0u);
     CHECK_EQUAL(limiter.check_at("key", 1, 0s).retry_after(), 6min);
-    CHECK_EQUAL(limiter.charge("now").remaining(), 9u);
-    CHECK_EQUAL(limiter.charge("now", 100).remaining(), 0u);
-    CHECK_EQUAL(limiter.charge_at("key", 1, -1ns).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(Limiter().charge("key").error(), RATECELL_EINVAL);
-    CHECK_EQUAL(Limiter().charge_at("key", 1, 0s).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(limiter.decide(Request("now").charge()).remaining(), 9u);
+    CHECK_EQUAL(limiter.decide(Request("now").cost(100).charge()).remaining(), 0u);
+    CHECK_EQUAL(limiter.decide(Request("key").charge().at(-1ns)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().decide(Request("key").charge()).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().decide(Request("key").charge().at(0s)).error(), RATECELL_EINVAL);
 }
 
 void a_queue_is_entered_only_within_a_delay() {
     const Limiter queue("leaky_queue 10/s queue=3");
-    CHECK(queue.check_within_at("key", 1, 0ns, 0s));
-    const Decision late = queue.check_within_at("key", 1, 30ms, 0s);
+    CHECK(queue.decide(Request("key").within(0ns).at(0s)));
+    const Decision late = queue.decide(Request("key").within(30ms).at(0s));
     CHECK(!late);
     CHECK_EQUAL(late.retry_after(), 70ms);
     CHECK_EQUAL(late.remaining(), 3u);
-    CHECK_EQUAL(queue.check_within_at("key", 1, 30ms, 70ms).delay(), 30ms);
-    CHECK(queue.check_within("now", 1, 0ns));
-    CHECK(!queue.check_within("now", 1, 0ns));
-    CHECK_EQUAL(queue.check_within("now", 1, 1h).remaining(), 2u);
-    CHECK_EQUAL(queue.check_within("key", 1, -1ns).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(queue.check_within_at("key", 1, -1ns, 0s).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(queue.check_within_at("key", 1, 0ns, -1ns).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(Limiter().check_within("key", 1, 0ns).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(queue.decide(Request("key").within(30ms).at(70ms)).delay(), 30ms);
+    CHECK(queue.decide(Request("now").within(0ns)));
+    CHECK(!queue.decide(Request("now").within(0ns)));
+    CHECK_EQUAL(queue.decide(Request("now").within(1h)).remaining(), 2u);
+    CHECK_EQUAL(queue.decide(Request("key").within(-1ns)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(queue.decide(Request("key").within(-1ns).at(0s)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(queue.decide(Request("key").within(0ns).at(-1ns)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().decide(Request("key").within(0ns)).error(), RATECELL_EINVAL);
 }
 
 void fresh_pages_become_a_region() {
+    const Config zeroed{0, WhenFull::Evict, true};
     Memory pages(ratecell_region_size("5/h", nullptr));
-    const Limiter here = *Limiter::init_zeroed(pages.data(), pages.size(), "5/h");
+    const Limiter here = *Limiter::init(pages.data(), pages.size(), "5/h", zeroed);
     CHECK_EQUAL(here.check_at("key", 2, 0s).remaining(), 3u);
     const Limiter there = *Limiter::attach(pages.data(), pages.size(), "5/h");
-    CHECK_EQUAL(there.peek_at("key", 0s).remaining(), 3u);
-    CHECK_EQUAL(Limiter::init_zeroed(pages.data(), 511, "5/h").error(), RATECELL_EREGION_SMALL);
+    CHECK_EQUAL(there.check_at("key", 0, 0s).remaining(), 3u);
+    CHECK_EQUAL(Limiter::init(pages.data(), 511, "5/h", zeroed).error(), RATECELL_EREGION_SMALL);
 }
 
 } // namespace

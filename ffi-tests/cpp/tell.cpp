@@ -6,17 +6,13 @@
 
 using namespace std::chrono_literals;
 using ratecell::Decision;
-using ratecell::Field;
+using ratecell::Answer;
 using ratecell::Limiter;
+using ratecell::Style;
 
 namespace {
 
-const std::string_view absent;
-
-std::string_view name_of(Field field) {
-    const char *name = ratecell::name(field);
-    return name == nullptr ? absent : name;
-}
+using Wall = std::chrono::system_clock::time_point;
 
 void policies_have_one_text() {
     CHECK_EQUAL(*ratecell::format("gcra  10/1000ms"), "10/s");
@@ -46,7 +42,7 @@ void a_text_may_grow_while_it_is_asked_for() {
 }
 
 void the_library_is_the_header_s() {
-    CHECK_EQUAL(std::string_view(ratecell::version()), RATECELL_VERSION_STRING);
+    CHECK_EQUAL(ratecell::version(), static_cast<std::uint32_t>(RATECELL_VERSION_NUMBER));
 }
 
 void the_clock_runs_from_a_monday() {
@@ -82,52 +78,53 @@ void numbers_are_those_of_c() {
     CHECK_EQUAL(limiter.stats()->slots, stats.slots);
 }
 
-void fields_have_names() {
-    CHECK_EQUAL(name_of(Field::RateLimit), "RateLimit");
-    CHECK_EQUAL(name_of(Field::RateLimitPolicy), "RateLimit-Policy");
-    CHECK_EQUAL(name_of(Field::RetryAfter), "Retry-After");
-    CHECK_EQUAL(name_of(Field::XRateLimitLimit), "X-RateLimit-Limit");
-    CHECK_EQUAL(name_of(Field::XRateLimitRemaining), "X-RateLimit-Remaining");
-    CHECK_EQUAL(name_of(Field::XRateLimitReset), "X-RateLimit-Reset");
-    CHECK_EQUAL(name_of(Field::XRateLimitResetUnix), "X-RateLimit-Reset");
-    CHECK_EQUAL(name_of(static_cast<Field>(7)), absent);
-    CHECK_EQUAL(name_of(static_cast<Field>(-1)), absent);
-}
-
-void fields_have_values() {
+void fields_are_lines() {
     const Limiter limiter("2/m");
     const Decision allowed = limiter.check_at("key", 2, 0s);
     const Decision denied = limiter.check_at("key", 1, 0s);
-    CHECK_EQUAL(*limiter.header(Field::RateLimit, denied), "\"2/m\";r=0;t=30");
-    CHECK_EQUAL(*limiter.header(Field::RateLimit, denied, "api"), "\"api\";r=0;t=30");
-    CHECK_EQUAL(*limiter.header(Field::RateLimitPolicy, denied, "api"), "\"api\";q=2;w=60");
-    CHECK_EQUAL(*limiter.header(Field::RetryAfter, denied), "30");
-    CHECK_EQUAL(*limiter.header(Field::XRateLimitLimit, denied), "2");
-    CHECK_EQUAL(*limiter.header(Field::XRateLimitRemaining, denied), "0");
-    CHECK_EQUAL(*limiter.header(Field::XRateLimitReset, denied), "60");
-    CHECK_EQUAL(limiter.header(Field::XRateLimitResetUnix, denied)->size(), 10u);
-
-    const ratecell::Result<std::string> none = limiter.header(Field::RetryAfter, allowed);
-    CHECK(none);
-    CHECK(none->empty());
+    CHECK_EQUAL(*ratecell::fields(Style::Draft11, Answer(limiter, denied)),
+                "RateLimit-Policy: \"2/m\";q=2;w=60\nRateLimit: \"2/m\";r=0;t=30\nRetry-After: 30\n");
+    CHECK_EQUAL(*ratecell::fields(Style::Draft11, Answer(limiter, allowed).named("api").unit("content-bytes")),
+                "RateLimit-Policy: \"api\";q=2;qu=\"content-bytes\";w=60\nRateLimit: \"api\";r=0;t=30\n");
+    CHECK_EQUAL(*ratecell::fields(Style::X, Answer(limiter, denied)),
+                "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 60\nRetry-After: 30\n");
+    CHECK_EQUAL(*ratecell::fields(Style::GitHub, Answer(limiter, denied), Wall(100s)),
+                "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 160\nX-RateLimit-Used: 2\n"
+                "Retry-After: 30\n");
+    CHECK(ratecell::fields(Style::Draft11 | Style::X, Answer(limiter, denied))->find("\nX-RateLimit-Limit: 2\n") !=
+          std::string::npos);
+    const Answer answers[] = {Answer(limiter, allowed).named("a"), Answer(limiter, denied).named("b").partition("\1")};
+    CHECK_EQUAL(*ratecell::fields(Style::Draft11, answers, 2),
+                "RateLimit-Policy: \"a\";q=2;w=60, \"b\";q=2;w=60;pk=:AQ==:\n"
+                "RateLimit: \"a\";r=0;t=30, \"b\";r=0;t=30;pk=:AQ==:\nRetry-After: 30\n");
+    CHECK_EQUAL(*ratecell::fields(Style::Draft11, nullptr, 0), "");
 }
 
-void a_field_is_refused() {
+void an_answer_is_refused() {
     const Limiter limiter("2/m");
-    const Decision allowed = limiter.check_at("key", 2, 0s);
-    CHECK_EQUAL(limiter.header(Field::RateLimit, Decision()).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.header(static_cast<Field>(7), allowed).error(), RATECELL_EINVAL);
-    CHECK_EQUAL(limiter.header(Field::RateLimit, allowed, "\n").error(), RATECELL_ENAME);
+    const Decision allowed = limiter.check_at("key", 2, 0s), none;
+    const Answer answer(limiter, allowed);
+    CHECK_EQUAL(ratecell::fields(Style::X, Answer(limiter, none)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(Style::X, Answer(Limiter(), allowed)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(static_cast<Style>(0), answer).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(static_cast<Style>(512), answer).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(Style::X | Style::XUnix, answer).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(Style::X, answer, Wall(-1s)).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(ratecell::fields(Style::X, answer.named("\n")).error(), RATECELL_ENAME);
+    CHECK_EQUAL(ratecell::fields(Style::X, answer.unit("tokens")).error(), RATECELL_ENAME);
+    CHECK_EQUAL(ratecell::fields(Style::X, answer.partition(std::string(257, 'a'))).error(), RATECELL_ENAME);
+    CHECK(ratecell::fields(Style::X, answer.partition({})));
 }
 
-void a_field_fits_its_buffer_or_is_not_written() {
+void fields_fit_their_buffer_or_are_not_written() {
     const Limiter limiter("2/m");
     const Decision denied = limiter.check_at("key", 3, 0s);
-    const std::string_view value = "\"api\";q=2;w=60";
-    char buffer[32];
+    const Answer answer(limiter, denied);
+    const std::string_view value = "X-RateLimit-Limit: 2\nX-RateLimit-Remaining: 2\nX-RateLimit-Reset: 0\n";
+    char buffer[128];
     for (std::size_t len = 0; len <= sizeof buffer; len++) {
         std::fill_n(buffer, sizeof buffer, '?');
-        const auto written = limiter.header(Field::RateLimitPolicy, denied, "api", buffer, len);
+        const auto written = ratecell::fields(Style::X, &answer, 1, Wall(), buffer, len);
         if (len > value.size()) {
             CHECK_EQUAL(*written, value);
             CHECK(written->data() == buffer);
@@ -137,9 +134,8 @@ void a_field_fits_its_buffer_or_is_not_written() {
             CHECK_EQUAL(std::string_view(buffer, sizeof buffer), std::string(sizeof buffer, '?'));
         }
     }
-    CHECK_EQUAL(*limiter.header(Field::RetryAfter, denied, nullptr, buffer, 1), "");
-    CHECK_EQUAL(limiter.header(Field::RetryAfter, denied, nullptr, nullptr, 0).error(), RATECELL_ENOSPC);
-    CHECK_EQUAL(limiter.header(Field::RateLimit, denied, nullptr, nullptr, 9).error(), RATECELL_EINVAL);
+    CHECK_EQUAL(*ratecell::fields(Style::X, nullptr, 0, Wall(), buffer, 1), "");
+    CHECK_EQUAL(ratecell::fields(Style::X, &answer, 1, Wall(), nullptr, 9).error(), RATECELL_EINVAL);
 }
 
 } // namespace
@@ -150,9 +146,8 @@ int main() {
     the_library_is_the_header_s();
     the_clock_runs_from_a_monday();
     numbers_are_those_of_c();
-    fields_have_names();
-    fields_have_values();
-    a_field_is_refused();
-    a_field_fits_its_buffer_or_is_not_written();
+    fields_are_lines();
+    an_answer_is_refused();
+    fields_fit_their_buffer_or_are_not_written();
     return check::end(__FILE__);
 }

@@ -62,16 +62,17 @@ void one_key_is_charged_to_the_last_unit(const Limiter &limiter) {
                            return allowed;
                        }),
                 capacity);
-    CHECK_EQUAL(limiter.peek_at("key", 0s).remaining(), 0u);
+    CHECK_EQUAL(limiter.check_at("key", 0, 0s).remaining(), 0u);
 }
 
 void batches_are_charged_as_exactly(const Limiter &limiter) {
-    static constexpr std::array<Request, 4> requests = {{{"a"}, {"b"}, {"a"}, {"c", 3}}};
+    static constexpr std::array<Request, 4> requests = {
+        {Request("a").at(check::Time(0)), Request("b").at(check::Time(0)), Request("a").at(check::Time(0)), Request("c", 3).at(check::Time(0))}};
     const std::uint64_t sum = sum_of(limiter, [](const Limiter &shared) {
         std::uint64_t allowed = 0;
         std::array<Decision, requests.size()> decisions;
         for (unsigned i = 0; i < attempts; i++) {
-            if (!shared.check_batch_at(requests, 0s, decisions).ok()) {
+            if (!shared.decide_batch(requests, decisions).ok()) {
                 return UINT64_MAX;
             }
             for (std::size_t j = 0; j < requests.size(); j++) {
@@ -82,7 +83,7 @@ void batches_are_charged_as_exactly(const Limiter &limiter) {
     });
     // Of three at a time, one unit stays.
     CHECK_EQUAL(sum, 3 * capacity - 1);
-    CHECK_EQUAL(limiter.peek_at("c", 0s).remaining(), 1u);
+    CHECK_EQUAL(limiter.check_at("c", 0, 0s).remaining(), 1u);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 //! | [`region`] | the memory, and what is changed in it |
 //! | [`guest`] | a limiter that attached to it, and the calls on it |
 
+use core::ffi::CStr;
 use core::ptr;
 use std::path::Path;
 use std::{env, fs, process};
@@ -18,8 +19,8 @@ use ratecell::ffi::ratecell_status::{
     RATECELL_EREGION_WORDS,
 };
 use ratecell::ffi::{
-    ratecell_config, ratecell_policy_format, ratecell_region_attach, ratecell_region_explain,
-    ratecell_region_init, ratecell_region_max_keys, ratecell_region_size,
+    RATECELL_AT, ratecell_config, ratecell_limiter_stats, ratecell_policy_format, ratecell_region_attach,
+    ratecell_region_init, ratecell_region_size, ratecell_stats,
 };
 
 use ratecell::{BuildError, Limiter, Region, RegionError, RegionField};
@@ -30,7 +31,6 @@ mod region;
 use crate::limiter::CLimiter;
 use crate::memory::Memory;
 use crate::policies::PolicyText;
-use crate::text::written;
 use guest::{Call, Guest};
 use region::Change;
 
@@ -72,9 +72,9 @@ struct Asked {
 
 fn config(max_keys: u8, when_full: u8) -> ratecell_config {
     ratecell_config {
-        size: size_of::<ratecell_config>(),
         max_keys: u64::from(max_keys) % 64,
         when_full: u64::from(when_full) % 5,
+        ..ratecell_config::default()
     }
 }
 
@@ -95,30 +95,30 @@ impl Script {
         };
         let Some(policy) = self.asked.policy.as_ref().or(own) else { return };
         let text = policy.to_c();
-        let config = config(self.asked.max_keys, self.asked.when_full);
+        let place = Memory::new(512, 0);
+        let config = ratecell_config {
+            why: place.pointer(),
+            why_len: place.bytes().len(),
+            ..config(self.asked.max_keys, self.asked.when_full)
+        };
         let len = memory.bytes().len().saturating_sub(self.asked.less.into());
         let before = memory.bytes()[..len].to_vec();
         // SAFETY: memory of that length that stays until the limiter is gone, texts and a config, as everywhere.
         let made = CLimiter::made(|limiter| unsafe {
             ratecell_region_attach(memory.pointer(), len, text.as_ptr(), &config, limiter)
         });
-        let why = written("ratecell_region_explain", |buffer, buffer_len| {
-            // SAFETY: as above; a buffer as `written` has it.
-            unsafe {
-                ratecell_region_explain(memory.pointer(), len, text.as_ptr(), &config, buffer, buffer_len)
-            }
-        });
+        let why = CStr::from_bytes_until_nul(place.bytes()).expect("a NUL").to_str().expect("UTF-8");
         look_into(&memory, len);
         assert_eq!(memory.bytes()[..len], before, "expected who attaches to change nothing");
         match made {
             Err(status) => {
-                refused(status, &text, &why);
+                refused(status, &text, why);
                 let same = self.asked.policy.is_none() && self.asked.less == 0;
                 let any = config.max_keys == 0 && config.when_full == 0;
                 assert!(!(whole && same && any), "{text:?}: status {status}: expected its own region to do");
             }
             Ok(limiter) => {
-                assert_eq!(why.as_deref(), Ok(""), "{text:?}: expected nothing to explain of what attaches");
+                assert_eq!(why, "", "{text:?}: expected nothing to be wrong with what attaches");
                 let mut guest = Guest::new(limiter, &memory, len, &text);
                 self.calls.iter().for_each(|call| guest.call(call));
             }
@@ -170,11 +170,11 @@ fn look_into(memory: &Memory, len: usize) {
 }
 
 /// An error that there is, and that is explained.
-fn refused(status: i32, policy: &core::ffi::CStr, why: &Result<String, i32>) {
+fn refused(status: i32, policy: &CStr, why: &str) {
+    assert!(!why.is_empty(), "{policy:?}: status {status}: expected a sentence");
     // SAFETY: a text with its NUL, and no buffer.
     let of_policy = unsafe { ratecell_policy_format(policy.as_ptr(), ptr::null_mut(), 0) };
     if of_policy < 0 || status == RATECELL_ECONFIG as i32 {
-        assert_eq!(why, &Err(status), "{policy:?}: expected one error of the arguments");
         return;
     }
     let known = [
@@ -193,8 +193,6 @@ fn refused(status: i32, policy: &core::ffi::CStr, why: &Result<String, i32>) {
     // Those of a policy: one that the words there cannot hold.
     let known = known.iter().any(|known| *known as i32 == status) || (-19..=-10).contains(&status);
     assert!(known, "{policy:?}: status {status}: expected one of a region or a policy");
-    let told = why.as_ref().is_ok_and(|why| !why.is_empty());
-    assert!(told, "{policy:?}: status {status} is explained by {why:?}: expected a sentence");
 }
 
 impl Made {
@@ -221,8 +219,13 @@ impl Made {
             assert_eq!(len, 0, "{text:?} in {len} bytes: status {made:?}: expected a region");
             return None;
         };
-        // SAFETY: a text with its NUL.
-        let room = unsafe { ratecell_region_max_keys(len, text.as_ptr()) };
+        let place = Memory::room::<ratecell_stats>(0);
+        // SAFETY: a limiter, and room for its stats.
+        let status = unsafe {
+            ratecell_limiter_stats(limiter.get(), RATECELL_AT, 0, place.pointer(), place.bytes().len())
+        };
+        assert_eq!(status, 0, "ratecell_limiter_stats");
+        let room = place.value::<ratecell_stats>(0).slots / 8 * 6;
         assert!((config.max_keys..config.max_keys + 6).contains(&room), "room for {room} of {config:?}");
         let mut guest = Guest::new(limiter, &memory, len, &text);
         self.calls.iter().for_each(|call| guest.call(call));

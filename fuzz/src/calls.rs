@@ -41,7 +41,7 @@ pub struct Script {
 #[derive(Arbitrary, Debug)]
 enum More {
     Call(Call),
-    Charge(Check),
+    Decide(Check, Manner),
     /// From here on the limiter is another, on the same keys.
     WithPolicy {
         policy: PolicyText,
@@ -57,6 +57,14 @@ enum More {
     Waiting(Waiting),
 }
 
+/// What a request says beside its key, its cost and its time.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Manner {
+    charge: bool,
+    within: Option<Number>,
+    next: bool,
+}
+
 /// Of the limiter, or of one that was before it.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 struct Claim {
@@ -65,6 +73,7 @@ struct Claim {
     cost: Number,
     /// Nanoseconds after the others.
     later: Number,
+    manner: Manner,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -146,7 +155,7 @@ impl Script {
         for more in self.more {
             match more {
                 More::Call(call) => call.run(&mut world),
-                More::Charge(check) => world.charge(check),
+                More::Decide(check, manner) => world.decide_so(check, manner),
                 More::WithPolicy { policy, fault } => world.with_policy(&policy, fault),
                 More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
                 More::Clients(clients) => clients.run(),

@@ -1,9 +1,9 @@
 //! What holds of every decision, whatever was asked.
 
-use ratecell::ffi::ratecell_decision;
 use ratecell::ffi::ratecell_status::{
     RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER,
 };
+use ratecell::ffi::{RATECELL_NO_PLACE, ratecell_decision};
 use ratecell::{Decision, Policy, Stats, WhenFull};
 
 /// A decision of Rust's as C has it.
@@ -16,7 +16,9 @@ pub(crate) fn in_c(decision: Decision) -> ratecell_decision {
         delay_ns: decision.delay_ns(),
         outcome: decision.outcome() as i32,
         layer: u32::try_from(decision.layer()).expect("a layer's number"),
-        reserved: [0; 2],
+        next_ns: decision.next_after().map_or(0, |next| u64::try_from(next.as_nanos()).unwrap_or(u64::MAX)),
+        given_back: 0,
+        notes: if decision.is_without_place() { RATECELL_NO_PLACE } else { 0 },
     }
 }
 
@@ -60,7 +62,9 @@ pub(crate) fn assert_lawful(policy: &Policy, cost: u32, now: u64, decision: &rat
         Some(decision.limit),
         "{asked}: expected the layer's limit"
     );
-    assert_eq!(decision.reserved, [0; 2], "{asked}: expected what is reserved to be 0");
+    assert_eq!(decision.given_back, 0, "{asked}: expected nothing to be given back");
+    let no_place = decision.notes == RATECELL_NO_PLACE;
+    assert!(decision.notes == 0 || no_place && is(RATECELL_DENIED), "{asked}: expected no such note");
 }
 
 /// Fails if one thread alone cannot have led to `stats`.

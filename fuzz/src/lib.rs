@@ -1,12 +1,12 @@
 //! What no input may do to ratecell. Each public module is a fuzz target, the others are what the
 //! targets share.
 //!
-//! `ci/fuzz.sh` builds and runs the targets. What a seed of `attach`, `calls` or `headers` stands for, the program of
+//! `ci/fuzz.sh` builds and runs the targets. What a seed of `attach`, `calls` or `fields` stands for, the program of
 //! the target writes to the file that the environment names in `RUST_LIBFUZZER_DEBUG_PATH`.
 
 pub mod attach;
 pub mod calls;
-pub mod headers;
+pub mod fields;
 pub mod log_lines;
 pub mod policy;
 

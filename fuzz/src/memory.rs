@@ -1,6 +1,9 @@
 //! Memory as a caller of the C ABI has it: of exactly so many bytes, at any alignment, with a sanitizer's
 //! red zone at its end.
 
+use core::ffi::c_void;
+use core::ptr;
+use ratecell::ffi::{RATECELL_AT, ratecell_request};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The widest alignment of what C hands over: that of a region.
@@ -74,5 +77,20 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated so in `new`.
         unsafe { dealloc(self.base, self.layout) };
+    }
+}
+
+/// The plain request of a key of so many bytes, at an instant.
+pub(crate) fn request(key: *const c_void, key_len: usize, cost: u32, now_ns: u64) -> ratecell_request {
+    ratecell_request {
+        key,
+        key_len,
+        hash: 0,
+        now_ns,
+        max_delay_ns: 0,
+        cost,
+        flags: RATECELL_AT,
+        zone: ptr::null(),
+        reservation: ptr::null_mut(),
     }
 }

@@ -12,20 +12,18 @@ use ratecell_core::{Decision, Request};
 /// # Safety
 /// As the header's preamble has it.
 #[inline(always)]
-unsafe fn answer(
+unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
-    request: Result<Request<'_>, ratecell_status>,
+    request: impl FnOnce() -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
 ) -> i32 {
-    // SAFETY: the caller's word.
-    let given = unsafe {
-        pointer::input(limiter)
-            .and_then(|limiter| Ok((limiter, request?, pointer::optional_output(decision)?)))
+    let decide = || {
+        // SAFETY: the caller's word.
+        let (limiter, request, place) =
+            unsafe { (pointer::input(limiter)?, request()?, pointer::optional_output(decision)?) };
+        Ok(write(limiter.limiter.decide(request), place))
     };
-    match given {
-        Ok((limiter, request, place)) => write(limiter.limiter.decide(request), place),
-        Err(status) => status as i32,
-    }
+    decide().unwrap_or_else(|status: ratecell_status| status as i32)
 }
 
 #[inline(always)]
@@ -58,10 +56,7 @@ pub unsafe extern "C" fn ratecell_limiter_check(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe {
-        let request = pointer::key(key, key_len).map(|key| Request::new(key).cost(cost));
-        answer(limiter, request, decision)
-    }
+    unsafe { answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
 }
 
 /// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter
@@ -81,8 +76,7 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        let request = pointer::key(key, key_len).map(|key| Request::new(key).cost(cost).at(now_ns));
-        answer(limiter, request, decision)
+        answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns)), decision)
     }
 }
 
@@ -103,7 +97,7 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { answer(limiter, pointer::input(request).and_then(|request| request.read()), decision) }
+    unsafe { answer(limiter, || pointer::input(request)?.read(), decision) }
 }
 
 /// Make a key as if it had never been seen.

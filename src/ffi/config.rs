@@ -21,17 +21,18 @@ pub struct ratecell_config {
     /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
     pub size: usize,
     /// Keys that have room at once; at exactly this many, about 2 in 100,000 find none. The memory is about 25
-    /// bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; in
-    /// memory that a region is made of, as many as it holds; and of a region that is there, as many as it has.
+    /// bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; for
+    /// ratecell_region_init, as many as the memory holds; for an existing region, as many as it has.
     pub max_keys: u64,
-    /// What becomes of a new key for which there is no room: one of ratecell_when_full. Of a region that is
-    /// there, 0 is what it has.
+    /// What happens to a new key for which there is no room: one of ratecell_when_full. For an
+    /// existing region, 0 is what it has.
     pub when_full: u64,
     /// RATECELL_ZEROED, or 0. A flag that the library does not know, or that the call has no use for, is
     /// RATECELL_ECONFIG.
     pub flags: u64,
-    /// Where the call writes in a sentence what was wrong and what was expected, and a NUL: an empty text where it makes
-    /// what it was asked for. What does not fit is cut off. NULL, with a why_len of 0, for no sentence.
+    /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
+    /// text. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
+    /// itself cannot be read.
     pub why: *mut c_char,
     /// The bytes at why.
     pub why_len: usize,
@@ -50,18 +51,18 @@ impl Default for ratecell_config {
     }
 }
 
-/// What becomes of a new key when all places for it are in use, by keys that still have something to
+/// What happens to a new key when all places for it are in use, by keys that still have something to
 /// remember.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ratecell_when_full {
-    /// The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. The
-    /// only answer by which more may pass than the policy allows, and no more than that count.
+    /// The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. Only
+    /// here may more pass than the policy allows, and no more than that count.
     RATECELL_FULL_EVICT = 0,
     /// The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
     /// too much, never allows too much.
     RATECELL_FULL_SHARE = 1,
-    /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
+    /// The newcomer is denied, until a place may come free: with several layers, in the first without one.
     /// If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
     RATECELL_FULL_DENY = 2,
     /// The newcomer is allowed, and not charged.

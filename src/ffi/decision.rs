@@ -6,7 +6,7 @@ use super::ratecell_status;
 use super::ratecell_status::{RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER};
 use ratecell_core::{Decision, Outcome};
 
-/// A note of a decision: a full table denied, which had no place for the key, and not the policy.
+/// A note in a decision: the policy did not deny, but the full table, which had no place for the key.
 pub const RATECELL_NO_PLACE: u32 = 1;
 const _: () = assert!(RATECELL_NO_PLACE == Decision::NO_PLACE);
 
@@ -14,27 +14,27 @@ const _: () = assert!(RATECELL_NO_PLACE == Decision::NO_PLACE);
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ratecell_decision {
-    /// The most units that can pass at one instant; of several layers, that of the layer below.
+    /// The most units that can pass at one instant; with several layers, the limit of the field layer's.
     pub limit: u64,
     /// Units that would be allowed at this same instant, after this decision.
     pub remaining: u64,
     /// Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier, by the limiter's
-    /// clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be: what is longer than
-    /// UINT64_MAX - 1 is that long.
+    /// clock, it is still denied. 0 if it was allowed, UINT64_MAX if it never can be. A longer time than
+    /// UINT64_MAX - 1 is returned as that.
     pub retry_after_ns: u64,
     /// Until the key is as good as never used.
     pub reset_after_ns: u64,
-    /// How long to hold the allowed request before it goes on: 0 except for a leaky_queue. Of a refusal with
+    /// How long to hold the allowed request before it goes on: 0 except for a leaky_queue. In a refusal with
     /// RATECELL_WITHIN, the delay that the request would be given at the first instant at which the policy admits it.
     pub delay_ns: u64,
     /// RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE: what the call returned.
     pub outcome: i32,
-    /// Which of the policy's layers has the least remaining, from 0: the one to name to who was refused.
+    /// The layer with the least remaining, counted from 0: the one to name in a refusal.
     pub layer: u32,
-    /// With RATECELL_NEXT: until remaining + 1 units would be allowed, with no other traffic on the key. 0 where there
-    /// is no such time, and without the flag.
+    /// With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key. 0 where
+    /// there is no such time, and without the flag.
     pub next_ns: u64,
-    /// Units that a release gave back; 0 for all that is not a release.
+    /// Units that a release gave back; otherwise 0.
     pub given_back: u32,
     /// RATECELL_NO_PLACE, or 0.
     pub notes: u32,

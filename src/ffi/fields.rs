@@ -10,7 +10,7 @@ use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status, text}
 use crate::limiter::layers::MAX_LAYERS;
 use ratecell_core::fields::{Answer, Fields, Label, Style, Styles};
 
-/// The fields that tell a client its limits: a bit each, so that several can be asked for at once.
+/// The HTTP fields that tell a client its limits: a bit each, so that several can be written at once.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ratecell_style {

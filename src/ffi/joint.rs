@@ -11,10 +11,10 @@ use ratecell_core::{Decision, Outcome};
 /// Decide n claims as one request: all are charged, or none is. Their policies have at most 64 layers in all, for
 /// which 64 KB of stack are enough.
 ///
-/// There is one decision for each claim: what its limiter says by itself, and of one that would have allowed,
-/// where another refuses, what it has still. No number of callers can have any limiter allow more than its
-/// policy; a claim that another caller overtakes is refused. What was charged for it is then taken back, unless
-/// another charge of the same key came after it: such a charge stays.
+/// There is one decision for each claim: that of its limiter alone. Where a claim would be allowed and another is
+/// refused, its decision is that of a peek. No number of callers can make any limiter allow more than its policy: a claim
+/// that another caller overtakes is refused. The charges made for it are then taken back, except those that another
+/// charge of the same key has followed: they stay.
 ///
 /// Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
 /// RATECELL_CLOCK_RANGE; and writes all decisions.

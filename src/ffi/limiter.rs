@@ -27,10 +27,13 @@ pub(super) unsafe fn make(
 ) -> i32 {
     guarded(|| {
         // SAFETY: the caller's word.
-        let (config, out) = unsafe { (ratecell_config::read(config)?, pointer::output(limiter)?) };
+        let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: the caller's word.
-        let made =
-            unsafe { explained(config.why, config.why_len, || construct(&config.with_flags(flags)?)) }?;
+        let (out, made) = unsafe {
+            explained(config.why, config.why_len, || {
+                Ok((pointer::output(limiter)?, construct(&config.with_flags(flags)?)?))
+            })
+        }?;
         out.write(Box::into_raw(Box::new(ratecell_limiter { limiter: made })));
         Ok(())
     })
@@ -38,9 +41,9 @@ pub(super) unsafe fn make(
 
 /// Make a limiter of a policy, with all its memory.
 ///
-/// The policy is text, such as "100/s burst=200".
+/// The policy is text, such as "100/s burst=200"; ratecell_policy_format has its grammar.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free.
+/// Returns 0; free *limiter with ratecell_limiter_free.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
 /// (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
 /// RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
@@ -62,9 +65,9 @@ pub unsafe extern "C" fn ratecell_limiter_new(
     }
 }
 
-/// End a limiter and give its memory back.
+/// Free a limiter and its memory.
 ///
-/// It must come from this library, not be ended yet, and no call on it be under way.
+/// It must come from this library and not be freed yet, and no call on it may be under way.
 ///
 /// Returns nothing.
 /// Errors: none.
@@ -108,7 +111,7 @@ pub(super) unsafe fn policy_of<'a>(limiter: *const ratecell_limiter) -> Result<&
 /// Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
 /// that clock, and is never ahead of it.
 ///
-/// Returns 0 and writes *now_ns, which the calls that end in _at take.
+/// Returns 0 and writes *now_ns, a time for ratecell_limiter_check_at and for requests with RATECELL_AT.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
 /// NULL: neither.
 /// Threads: any.
@@ -122,8 +125,8 @@ pub unsafe extern "C" fn ratecell_limiter_now(limiter: *const ratecell_limiter, 
     }))
 }
 
-/// Tell the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which the windows of
-/// aligned policies keep.
+/// Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which aligned windows
+/// are aligned.
 ///
 /// Returns 0 and writes *unix_ns, nanoseconds since 1970.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).

@@ -19,14 +19,14 @@ pub struct ratecell_reservation {
     _private: (),
 }
 
-/// What is asked of a limiter: 64 bytes on 64-bit machines, the same in every version. All zeros but key, key_len
-/// and cost are a plain check by the limiter's clock.
+/// A request: 64 bytes on 64-bit machines, the same in every version. With only key, key_len and cost set, and all
+/// else 0, it is a plain check by the limiter's clock.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_request {
     /// The key's bytes; may be NULL if key_len is 0, or with RATECELL_HASHED. The empty key is valid.
     pub key: *const c_void,
-    /// How many.
+    /// The bytes at key.
     pub key_len: usize,
     /// With RATECELL_HASHED, instead of the key. Distinct hashes can be one key: a key is identified by its bucket,
     /// of which there are max_keys / 6, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
@@ -41,33 +41,35 @@ pub struct ratecell_request {
     /// retry_after_ns - max(0, delay_ns - max_delay_ns). Where its own units alone are delayed for longer, as those of a
     /// cost above the burst of a leaky_queue are, it can never go: RATECELL_NEVER, with a delay_ns above 0.
     pub max_delay_ns: u64,
-    /// Units: all of them or none. 0 is a peek: it charges nothing, and the decision's remaining is the answer.
+    /// Units, all or none. 0 is a peek: it charges nothing, and the decision's remaining is the answer.
     ///
     /// With RATECELL_CHARGE, units that have been spent already, whether or not they would be allowed: as many as there is
-    /// room for are charged, so that the key is at most full; of several layers, each is filled by itself. The decision is
-    /// what a peek sees afterwards. A new key for which a full table has no room is not charged under
+    /// room for are charged, so that the key is at most full; each of several layers is filled on its own. The decision is
+    /// that of a peek afterwards. A new key for which a full table has no room is not charged under
     /// RATECELL_FULL_DENY and RATECELL_FULL_ALLOW; under RATECELL_FULL_DENY the decision says so, and no peek does.
     pub cost: u32,
     /// RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT. Any other bit, and RATECELL_CHARGE
     /// with RATECELL_WITHIN, is RATECELL_EINVAL.
     pub flags: u32,
-    /// NULL.
+    /// Must be NULL.
     pub zone: *const ratecell_zone,
-    /// NULL.
+    /// Must be NULL.
     pub reservation: *mut ratecell_reservation,
 }
 
-/// One of several requests that are to be allowed together or not at all.
+/// One of several requests that are allowed together or not at all.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_claim {
     /// The limiter that decides it.
     pub limiter: *const ratecell_limiter,
-    /// What it is asked.
+    /// Its request.
     pub request: ratecell_request,
 }
 
 const KNOWN: u32 = RATECELL_HASHED | RATECELL_AT | RATECELL_WITHIN | RATECELL_CHARGE | RATECELL_NEXT;
+// The core has the same numbers; a test asks each of them what it means.
+const _: () = assert!(KNOWN == Request::FLAGS);
 const CHARGE_WITHIN: u32 = RATECELL_CHARGE | RATECELL_WITHIN;
 
 impl ratecell_request {
@@ -82,27 +84,47 @@ impl ratecell_request {
         if meaningless || !self.zone.is_null() || !self.reservation.is_null() {
             return Err(RATECELL_EINVAL);
         }
-        let has = |flag| self.flags & flag != 0;
-        // Only the key is written where only the key is asked for.
-        let mut request = if has(RATECELL_HASHED) {
-            Request::hashed(self.hash)
+        let key = if self.flags & RATECELL_HASHED != 0 {
+            &[]
         } else {
             // SAFETY: the caller's word.
-            Request::new(unsafe { pointer::key(self.key, self.key_len) }?)
+            unsafe { pointer::key(self.key, self.key_len) }?
         };
-        request = request.cost(self.cost);
-        if has(RATECELL_AT) {
-            request = request.at(self.now_ns);
-        }
-        if has(RATECELL_WITHIN) {
-            request = request.within_ns(self.max_delay_ns);
-        }
-        if has(RATECELL_CHARGE) {
-            request = request.charge();
-        }
-        if has(RATECELL_NEXT) {
-            request = request.with_next();
-        }
-        Ok(request)
+        let Self { hash, now_ns, max_delay_ns, cost, flags, .. } = *self;
+        Ok(Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flag_is_the_core_s() {
+        let of = |flags| {
+            // Static, so that what is read of it may leave here.
+            let request: &'static ratecell_request = Box::leak(Box::new(ratecell_request {
+                key: "key".as_ptr().cast(),
+                key_len: 3,
+                hash: 7,
+                now_ns: 11,
+                max_delay_ns: 13,
+                cost: 17,
+                flags,
+                zone: core::ptr::null(),
+                reservation: core::ptr::null_mut(),
+            }));
+            // SAFETY: a key of three bytes, which are static.
+            unsafe { request.read() }.expect("a request of one flag")
+        };
+        let plain = of(0);
+        assert_eq!(plain.key(), ratecell_core::Key::Bytes(b"key"));
+        assert_eq!((plain.now_ns(), plain.max_delay_ns(), plain.units()), (None, None, 17));
+        assert!(plain.is_plain() && !plain.is_charge() && !plain.wants_next());
+        assert_eq!(of(RATECELL_HASHED).key(), ratecell_core::Key::Hash(7));
+        assert_eq!(of(RATECELL_AT).now_ns(), Some(11));
+        assert_eq!(of(RATECELL_WITHIN).max_delay_ns(), Some(13));
+        assert!(of(RATECELL_CHARGE).is_charge());
+        assert!(of(RATECELL_NEXT).wants_next());
     }
 }

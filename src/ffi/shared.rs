@@ -49,7 +49,7 @@ unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, ratecell_status> {
     Ok(Path::new(path))
 }
 
-/// Tell how many bytes of memory a region of a policy takes for the config's max_keys.
+/// Return how many bytes of memory a region of a policy takes for the config's max_keys.
 ///
 /// Returns the bytes, or 0 where ratecell_region_init would not make one: for a bad policy or config, a
 /// sliding_log, or more keys than memory holds. The config's why says which.
@@ -74,17 +74,17 @@ pub unsafe extern "C" fn ratecell_region_size(
     bytes.unwrap_or(0)
 }
 
-/// Make a region of memory, and the limiter that is first in it.
+/// Make a region of memory, and the first limiter in it.
 ///
-/// The memory is at a multiple of 64 bytes and stays, with all of its len bytes, until every limiter in it has
-/// ended, in this process. What was in it is gone: nobody may be using it. With max_keys 0 there is room for as many
-/// keys as it holds, which the slots of ratecell_limiter_stats are 4/3 of.
+/// The memory starts at a multiple of 64 bytes. All of its len bytes must stay until every limiter in it is freed, in
+/// this process. Its content is lost: nobody may be using it. With max_keys 0 there is room for as many keys as it
+/// holds: three quarters of the slots that ratecell_limiter_stats reports.
 ///
-/// With the config's RATECELL_ZEROED the memory is all zeros, as fresh pages are: it is not written but for what
-/// stands before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may then be found that were
+/// RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
+/// tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were
 /// never checked.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
+/// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
 /// (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
 /// RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says
@@ -110,13 +110,13 @@ pub unsafe extern "C" fn ratecell_region_init(
     }
 }
 
-/// Make a limiter in a region that is there, made by any process, at any address.
+/// Make a limiter in an existing region, made by any process, at any address.
 ///
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
 /// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
 /// limiter follows the one that the region was made with.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which does not touch the memory.
+/// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: as ratecell_region_init, and RATECELL_EREGION_....
 /// NULL: policy may be, for the region's; config, for what the region has.
 /// Threads: any. Not from a signal handler.
@@ -136,15 +136,15 @@ pub unsafe extern "C" fn ratecell_region_attach(
     }
 }
 
-/// Make a limiter in the region that is in a file; made for the config's max_keys, if the file is absent, empty
-/// or all zeros. Without a policy no region is made: the limiter follows the policy of the one that is there.
+/// Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
+/// max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
 ///
 /// A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
 /// the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
 /// another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
 /// then gives RATECELL_EFILE.
 ///
-/// Returns 0; *limiter is then to be ended by ratecell_limiter_free, which leaves the file as it is.
+/// Returns 0; free *limiter with ratecell_limiter_free, which leaves the file as it is.
 /// Errors: as ratecell_region_attach, RATECELL_EFILE and RATECELL_ENOMEM; the config's why says more.
 /// NULL: policy may be, for the file's; config, for the defaults, or for what the file has.
 /// Threads: any. Not from a signal handler.
@@ -161,10 +161,10 @@ pub unsafe extern "C" fn ratecell_limiter_open(
     unsafe { make(config, 0, limiter, |config| Ok(builder(policy, config)?.open(self::path(path)?)?)) }
 }
 
-/// Make another limiter on the keys and in the memory of one that is there, with another policy: a tier, a
+/// Make another limiter on the keys and in the memory of an existing one, with another policy: a tier, a
 /// location, a new rate. The policy is as for ratecell_region_attach.
 ///
-/// Returns 0; *other is then to be ended by ratecell_limiter_free, before or after limiter.
+/// Returns 0; free *other with ratecell_limiter_free, before or after limiter.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG
 /// (config's size), RATECELL_ECONFIG (max_keys and when_full are the limiter's: expected 0), RATECELL_EPOLICY_...,
 /// RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as

@@ -81,7 +81,7 @@ unsafe fn write(
     Ok(())
 }
 
-/// Tell what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
+/// Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
 /// otherwise.
 ///
 /// Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;

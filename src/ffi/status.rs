@@ -6,27 +6,28 @@ use crate::error::{BuildError, RegionError, RegionField};
 use crate::memory::MemoryError;
 use ratecell_core::PolicyErrorKind;
 
-/// What a function answers. Negative: an error; nothing was charged, nothing was written.
+/// What a function returns. Negative: an error; nothing was charged, nothing was written.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ratecell_status {
-    /// The request may go; its cost was charged. Of what does not decide: success.
+    /// The request may go; its cost was charged. For a function that does not decide: success.
     RATECELL_ALLOWED = 0,
     /// Not now; retry_after_ns says when. Nothing was charged.
     RATECELL_DENIED = 1,
     /// The cost exceeds the capacity: the request can never go. Nothing was charged.
     RATECELL_NEVER = 2,
-    /// now_ns is past what the policy's state can tell. Nothing was charged.
+    /// now_ns is past the last instant that the policy's state can hold. Nothing was charged.
     RATECELL_CLOCK_RANGE = 3,
 
-    /// A pointer is NULL that must not be, a number selects nothing, or a reserved field is not 0.
+    /// A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
+    /// is not 0.
     RATECELL_EINVAL = -1,
     /// A pointer is not aligned for what it points to.
     RATECELL_EALIGN = -2,
     /// A length or count is larger than memory can be, or a struct's size is smaller than in the first version.
     RATECELL_ESIZE = -3,
-    /// A config is longer than this library knows, and not all zero there: it asks for something newer. Or it
-    /// is longer than any will be.
+    /// A config is longer than this library knows and not all zero there, so it asks for something newer; or it is
+    /// longer than 4096.
     RATECELL_E2BIG = -4,
     /// A field of the config has a value that this library does not know.
     RATECELL_ECONFIG = -5,

@@ -11,7 +11,7 @@ const NUMBER: u32 = part(env!("CARGO_PKG_VERSION_MAJOR")) * 1_000_000
     + part(env!("CARGO_PKG_VERSION_MINOR")) * 1_000
     + part(env!("CARGO_PKG_VERSION_PATCH"));
 
-/// Tell the version of the library that runs, as RATECELL_VERSION_NUMBER tells that of the header.
+/// Return the version of the library that runs; RATECELL_VERSION_NUMBER is that of the header.
 ///
 /// Returns major * 1000000 + minor * 1000 + patch.
 /// Errors: none.

@@ -1,5 +1,7 @@
 //! Many requests in one call, with the cache misses of some under way while others are decided.
 
+use core::borrow::Borrow;
+
 use super::Limiter;
 use ratecell_core::{Decision, Request};
 
@@ -15,15 +17,15 @@ impl Limiter {
     /// Where `decisions` is not as long as `requests`.
     pub fn decide_batch(&self, requests: &[Request<'_>], decisions: &mut [Decision]) {
         assert_eq!(requests.len(), decisions.len(), "a batch has one decision for each request");
-        self.decide_each(requests, |request| *request, decisions, |place, decision| *place = decision);
+        self.decide_each(requests, |request| request, decisions, |place, decision| *place = decision);
     }
 
     /// Decides each of `batch`, of which `request` makes the request, and has `write` write the decision.
     #[inline]
-    pub(crate) fn decide_each<'r, R, D>(
+    pub(crate) fn decide_each<'r, R, Q: Borrow<Request<'r>>, D>(
         &self,
         batch: &'r [R],
-        request: impl Fn(&'r R) -> Request<'r>,
+        request: impl Fn(&'r R) -> Q,
         decisions: &mut [D],
         write: impl Fn(&mut D, Decision),
     ) {
@@ -31,7 +33,7 @@ impl Limiter {
         let mut ahead = [0; AHEAD];
         for (batch, decisions) in batch.chunks(AHEAD).zip(decisions.chunks_mut(AHEAD)) {
             for (one, h) in batch.iter().zip(&mut ahead) {
-                *h = self.hash(&request(one));
+                *h = self.hash(request(one).borrow());
                 // Under way while the next is hashed.
                 self.prefetch(*h);
             }
@@ -41,8 +43,9 @@ impl Limiter {
             }
             for ((one, h), decision) in batch.iter().zip(&ahead).zip(decisions) {
                 let request = request(one);
+                let request = request.borrow();
                 let now = request.now_ns().unwrap_or_else(|| *now.get_or_insert_with(|| self.clock.now()));
-                write(decision, self.decide_at(*h, now, &request));
+                write(decision, self.decide_at(*h, now, request));
             }
         }
     }

@@ -180,11 +180,12 @@ impl<W: Words, L: Logs> Layers<W, L> {
     }
 
     fn decide(&self, h: u64, now: u64, request: &Request<'_>, sought: Sought) -> Decision {
-        let inquiry = Inquiry { layers: self, h, now, request: *request };
-        inquiry.with_next(match self {
+        let inquiry = || Inquiry { layers: self, h, now, request: *request };
+        let decision = match self {
             Self::One(layer) => layer.decide(h, now, request, sought),
-            Self::Several(_) => inquiry.decide(),
-        })
+            Self::Several(_) => inquiry().decide(),
+        };
+        if request.wants_next() { inquiry().with_next(decision) } else { decision }
     }
 
     /// Makes a key as if never seen; says whether there was anything to forget.

@@ -21,11 +21,11 @@ const KEY_LEN: usize = 16;
 
 /// `ratecell_decision`, of which only the size matters here.
 type Decision = MaybeUninit<[u64; 8]>;
-type New = unsafe extern "C" fn(*const c_char, *const [u64; 3], *mut *mut c_void) -> i32;
+type New = unsafe extern "C" fn(*const c_char, *const [u64; 6], *mut *mut c_void) -> i32;
 type CheckAt = unsafe extern "C" fn(*const c_void, *const c_void, usize, u32, u64, *mut Decision) -> i32;
 
 unsafe extern "C" {
-    fn ratecell_limiter_new(policy: *const c_char, config: *const [u64; 3], limiter: *mut *mut c_void)
+    fn ratecell_limiter_new(policy: *const c_char, config: *const [u64; 6], limiter: *mut *mut c_void)
     -> i32;
     fn ratecell_limiter_check_at(
         limiter: *const c_void,
@@ -46,7 +46,7 @@ struct Foreign {
 impl Foreign {
     fn new(new: New, check_at: CheckAt, policy: &str, keys: usize) -> Self {
         let policy = std::ffi::CString::new(policy).expect("no NUL");
-        let config = [24, keys as u64, 0];
+        let config = [48, keys as u64, 0, 0, 0, 0];
         let mut limiter = null_mut();
         // SAFETY: a text, a config and a place for the limiter, which lives as long as the process.
         assert_eq!(unsafe { new(policy.as_ptr(), &config, &mut limiter) }, 0);

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::hint::black_box;
 
-use ratecell::{Decision, DirectLimiter, Limiter, Policy};
+use ratecell::{Decision, DirectLimiter, Limiter, Policy, Request};
 
 use crate::{Answer, BATCH, CallerHasher, Case, FIRST, KEYS, Key, NOW, Requests, both, each, key};
 
@@ -30,9 +30,13 @@ fn by_key(answer: Answer) -> Limiter {
 fn by_hash(answer: Answer, hasher: &CallerHasher, max_keys: u32) -> Limiter {
     let limiter = limiter(answer, max_keys);
     for key in (0..KEYS).map(key) {
-        let _ = limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(FIRST));
+        let _ = limiter.decide(by(hasher.hash_one(key), FIRST));
     }
     limiter
+}
+
+fn by(hash: u64, now: u64) -> Request<'static> {
+    Request::hashed(hash).at(now)
 }
 
 fn own_hash(answer: Answer, requests: &Requests) -> usize {
@@ -43,21 +47,21 @@ fn own_hash(answer: Answer, requests: &Requests) -> usize {
 fn callers_hash(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
-    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
+    each(&requests.known, |key| limiter.decide(by(hasher.hash_one(key), NOW)).is_allowed())
 }
 
 /// With room for as many again.
 fn half_full(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, 2 * KEYS);
-    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
+    each(&requests.known, |key| limiter.decide(by(hasher.hash_one(key), NOW)).is_allowed())
 }
 
 /// Of the decision all is kept, not the answer alone: a compiler leaves out what nobody reads.
 fn whole_decision(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
-    each(&requests.known, |key| black_box(limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW))).is_allowed())
+    each(&requests.known, |key| black_box(limiter.decide(by(hasher.hash_one(key), NOW))).is_allowed())
 }
 
 /// Asks for [`BATCH`] keys a call.
@@ -73,16 +77,20 @@ fn batches(keys: &[Key], check: impl Fn(&[Key], &mut [Decision])) -> usize {
 
 fn batch_own_hash(answer: Answer, requests: &Requests) -> usize {
     let limiter = by_key(answer);
-    batches(&requests.known, |keys, decisions| limiter.check_batch_at(keys, NOW, decisions))
+    batches(&requests.known, |keys, decisions| {
+        let mut requests = [Request::default(); BATCH];
+        requests.iter_mut().zip(keys).for_each(|(request, key)| *request = Request::new(key).at(NOW));
+        limiter.decide_batch(&requests, decisions);
+    })
 }
 
 fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(answer, &hasher, KEYS);
     batches(&requests.known, |keys, decisions| {
-        let mut hashes = [0; BATCH];
-        hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash_one(key));
-        limiter.check_hash_batch_at(&hashes, NOW, decisions);
+        let mut requests = [Request::default(); BATCH];
+        requests.iter_mut().zip(keys).for_each(|(request, key)| *request = by(hasher.hash_one(key), NOW));
+        limiter.decide_batch(&requests, decisions);
     })
 }
 
@@ -90,7 +98,7 @@ fn batch_callers_hash(answer: Answer, requests: &Requests) -> usize {
 fn insertion(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(Answer::Allowed, &hasher, 4 * KEYS);
-    each(&requests.unseen, |key| limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(NOW)).is_allowed())
+    each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW)).is_allowed())
 }
 
 fn direct(answer: Answer, requests: &Requests) -> usize {

@@ -61,6 +61,18 @@ pub trait Algorithm: Copy {
     /// Decides `request` at `now` on `word`.
     #[inline(always)]
     fn decide(&self, word: u64, now: u64, request: &Request<'_>) -> Step {
+        if request.is_step() {
+            self.step(word, now, request.units())
+        } else {
+            self.decide_apart(word, now, request)
+        }
+    }
+
+    /// Decides what takes more than one step, out of the way of what takes one: a table's insertion, too, is compiled
+    /// around that.
+    #[cold]
+    #[inline(never)]
+    fn decide_apart(&self, word: u64, now: u64, request: &Request<'_>) -> Step {
         if request.is_charge() {
             return self.charge(word, now, request.units());
         }

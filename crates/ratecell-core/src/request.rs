@@ -30,11 +30,12 @@ pub struct Request<'k> {
     flags: u32,
 }
 
-const HASHED: u32 = 1;
-const AT: u32 = 1 << 1;
-const WITHIN: u32 = 1 << 2;
-const CHARGE: u32 = 1 << 3;
-const NEXT: u32 = 1 << 4;
+// The numbers are those of the C header, which hands them over as they are.
+const AT: u32 = 1;
+const HASHED: u32 = 1 << 2;
+const WITHIN: u32 = 1 << 3;
+const CHARGE: u32 = 1 << 4;
+const NEXT: u32 = 1 << 5;
 
 /// One unit of the empty key: what a limiter without keys is asked.
 impl Default for Request<'_> {
@@ -60,6 +61,24 @@ impl<'k> Request<'k> {
     pub fn hashed(hash: u64) -> Self {
         Self { hash, flags: HASHED, ..Self::default() }
     }
+
+    /// A request of all its parts, of which the known ones of `flags` say what is read: for the C header's struct.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn from_parts(
+        key: &'k [u8],
+        hash: u64,
+        now_ns: u64,
+        max_delay_ns: u64,
+        cost: u32,
+        flags: u32,
+    ) -> Self {
+        Self { key, hash, now_ns, max_delay_ns, cost, flags: flags & Self::FLAGS }
+    }
+
+    /// The flags of [`from_parts`](Self::from_parts).
+    #[doc(hidden)]
+    pub const FLAGS: u32 = AT | HASHED | WITHIN | CHARGE | NEXT;
 
     /// So many units: all of them or none. 0 is a peek: it charges nothing, and the decision's `remaining` is the answer.
     #[inline(always)]
@@ -160,6 +179,14 @@ impl<'k> Request<'k> {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.flags & (WITHIN | CHARGE | NEXT) == 0
+    }
+
+    /// Whether one [`step`](crate::algorithm::Algorithm::step) decides it: as [`is_plain`](Self::is_plain), whatever is
+    /// asked of what comes next.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn is_step(&self) -> bool {
+        self.flags & (WITHIN | CHARGE) == 0
     }
 }
 

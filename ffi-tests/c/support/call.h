@@ -26,9 +26,10 @@ struct outputs {
 struct call {
     ratecell_limiter *limiter;
     uint64_t now_ns;
-    ratecell_config own_config;
+    ratecell_config own_config, own_view;
     ratecell_request own_requests[CALL_REQUESTS];
     ratecell_claim own_claims[CALL_REQUESTS];
+    ratecell_answer own_answers[CALL_REQUESTS];
     ratecell_decision own_decision;
     /* A region of the policy, in memory and in a file. */
     void *region;
@@ -38,7 +39,7 @@ struct call {
 
     /* The pointers and lengths, which the tables name by their offsets here. */
     struct arguments {
-        void *limiter, *key, *policy, *config, *name, *requests, *claims, *input, *memory, *path;
+        void *limiter, *key, *policy, *config, *view, *requests, *claims, *answers, *memory, *path;
         void *decision, *decisions, *stats, *made, *now, *unix_ns, *buffer;
         size_t key_len, n, size, len, memory_len;
     } with;
@@ -53,16 +54,13 @@ struct function {
 
 /* The functions, by their names without ratecell_. */
 enum call_name {
-    LIMITER_NEW, LIMITER_POLICY, LIMITER_NOW, LIMITER_EPOCH,
-    LIMITER_CHECK, LIMITER_CHECK_AT, LIMITER_CHECK_HASH, LIMITER_CHECK_HASH_AT,
-    LIMITER_PEEK, LIMITER_PEEK_AT, LIMITER_FORGET, LIMITER_CHECK_BATCH,
-    LIMITER_STATS, POLICY_FORMAT, POLICY_EXPLAIN, LIMITER_HEADER,
-    LIMITER_CHARGE, LIMITER_CHARGE_AT, LIMITER_CHECK_WITHIN, LIMITER_CHECK_WITHIN_AT, CHECK_ALL, REGION_INIT,
-    REGION_INIT_ZEROED, REGION_ATTACH, LIMITER_OPEN,
-    LIMITER_WITH_POLICY, REGION_EXPLAIN, FILE_EXPLAIN
+    LIMITER_NEW, LIMITER_POLICY, LIMITER_NOW, LIMITER_EPOCH, LIMITER_STATS,
+    LIMITER_CHECK, LIMITER_CHECK_AT, LIMITER_DECIDE, LIMITER_DECIDE_BATCH, LIMITER_FORGET, DECIDE_ALL,
+    POLICY_FORMAT, POLICY_EXPLAIN, FIELDS,
+    REGION_INIT, REGION_ATTACH, LIMITER_OPEN, LIMITER_WITH_POLICY
 };
 
-extern const struct function call_functions[FILE_EXPLAIN + 1];
+extern const struct function call_functions[LIMITER_WITH_POLICY + 1];
 
 /* Every argument right, every output untouched, and a limiter on which nothing was charged. */
 void call_begin(struct call *call);

@@ -25,6 +25,7 @@ void tell(const T &value) {
 inline void tell(Time value) { std::cerr << value.count() << " ns"; }
 inline void tell(const std::optional<Time> &value) { value ? tell(*value) : tell("never"); }
 inline void tell(ratecell::Status value) { std::cerr << value.message(); }
+inline void tell(const ratecell::Failure &value) { std::cerr << value.message() << ": " << value.why(); }
 inline void tell(ratecell::Outcome value) { std::cerr << "outcome " << static_cast<std::int32_t>(value); }
 
 inline void that(bool holds, const char *what, const char *file, int line) {

@@ -1,23 +1,22 @@
 //! A limiter in a region, and what it answers whatever the region holds.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::CStr;
 use core::ptr;
 
 use arbitrary::Arbitrary;
 use ratecell::ffi::ratecell_status::RATECELL_ALLOWED;
 use ratecell::ffi::{
-    RATECELL_AT, ratecell_check_all, ratecell_claim, ratecell_decision, ratecell_limiter,
-    ratecell_limiter_charge_at, ratecell_limiter_check, ratecell_limiter_check_at,
-    ratecell_limiter_check_batch, ratecell_limiter_check_hash_at, ratecell_limiter_forget,
-    ratecell_limiter_peek_at, ratecell_limiter_stats, ratecell_limiter_with_policy, ratecell_request,
-    ratecell_stats,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, ratecell_claim, ratecell_decide_all, ratecell_decision,
+    ratecell_limiter, ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_decide,
+    ratecell_limiter_decide_batch, ratecell_limiter_forget, ratecell_limiter_stats,
+    ratecell_limiter_with_policy, ratecell_stats,
 };
 use ratecell::{Limiter, Policy};
 
 use super::region::Change;
 use crate::laws;
 use crate::limiter::CLimiter;
-use crate::memory::Memory;
+use crate::memory::{Memory, request};
 use crate::policies::{Number, PolicyText};
 
 #[derive(Arbitrary, Debug)]
@@ -125,9 +124,9 @@ impl<'m> Guest<'m> {
         let before = self.memory.bytes().to_vec();
         let decision = told(self.twin.policy(), 0, Some(now), |place| {
             // SAFETY: a limiter, a key of one byte, room for a decision.
-            unsafe { ratecell_limiter_peek_at(self.get(), ptr::from_ref(&key).cast(), 1, now, place) }
+            unsafe { ratecell_limiter_check_at(self.get(), ptr::from_ref(&key).cast(), 1, 0, now, place) }
         });
-        let twin = laws::in_c(self.twin.peek_at([key], now));
+        let twin = laws::in_c(self.twin.check_at([key], 0, now));
         assert_eq!(decision, twin, "a peek at {key} at {now}: expected the decision of Rust");
         assert!(self.memory.bytes() == before, "a peek at {key} at {now}: expected nothing to be written");
         decision
@@ -152,9 +151,12 @@ impl<'m> Guest<'m> {
             }
             Call::Hash { hash, cost, when } => {
                 let (cost, now) = (cost.cost(), self.time(*when));
+                let mut request = request(ptr::null(), 0, cost, now);
+                request.hash = *hash;
+                request.flags |= RATECELL_HASHED;
                 told(policy, cost, Some(now), |place| {
-                    // SAFETY: a limiter, room for a decision.
-                    unsafe { ratecell_limiter_check_hash_at(limiter, *hash, cost, now, place) }
+                    // SAFETY: a limiter, a request without a key, room for a decision.
+                    unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
             }
             Call::Peek { key, when } => {
@@ -163,11 +165,11 @@ impl<'m> Guest<'m> {
             Call::Charge { key, cost, when } => {
                 let (cost, now) = (cost.cost(), self.time(*when));
                 // Its answer is of no cost.
+                let mut request = request(ptr::from_ref(key).cast(), 1, cost, now);
+                request.flags |= RATECELL_CHARGE;
                 told(policy, 0, Some(now), |place| {
                     // SAFETY: as of a peek.
-                    unsafe {
-                        ratecell_limiter_charge_at(limiter, ptr::from_ref(key).cast(), 1, cost, now, place)
-                    }
+                    unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
             }
             Call::Forget { key } => {
@@ -217,15 +219,12 @@ impl<'m> Guest<'m> {
     fn batch(&self, requests: &[(u8, Number)], now: u64) {
         let given: Vec<_> = requests
             .iter()
-            .map(|(key, cost)| {
-                let key = ptr::from_ref(key).cast::<c_void>();
-                ratecell_request { key, key_len: 1, cost: cost.cost(), reserved: 0 }
-            })
+            .map(|(key, cost)| request(ptr::from_ref(key).cast(), 1, cost.cost(), now))
             .collect();
         let place = Memory::new(size_of::<ratecell_decision>() * given.len(), 0);
         // SAFETY: a limiter, requests with keys of one byte, room for as many decisions.
         let status = unsafe {
-            ratecell_limiter_check_batch(self.get(), given.as_ptr(), given.len(), now, place.pointer())
+            ratecell_limiter_decide_batch(self.get(), given.as_ptr(), given.len(), place.pointer())
         };
         assert_eq!(status, 0, "a batch of {}", given.len());
         for (index, request) in given.iter().enumerate() {
@@ -240,23 +239,19 @@ impl<'m> Guest<'m> {
             .take(64 / self.twin.policy().resolved().count())
             .map(|(key, cost, when)| ratecell_claim {
                 limiter: self.get(),
-                key: ptr::from_ref(key).cast(),
-                key_len: 1,
-                now_ns: self.time(*when),
-                cost: cost.cost(),
-                reserved: 0,
+                request: request(ptr::from_ref(key).cast(), 1, cost.cost(), self.time(*when)),
             })
             .collect();
         let place = Memory::new(size_of::<ratecell_decision>() * given.len(), 0);
         // SAFETY: claims on limiters with keys of one byte, room for as many decisions.
-        let status = unsafe { ratecell_check_all(given.as_ptr(), given.len(), place.pointer()) };
+        let status = unsafe { ratecell_decide_all(given.as_ptr(), given.len(), place.pointer()) };
         let mut gravest = 0;
         for (index, claim) in given.iter().enumerate() {
             let decision: ratecell_decision = place.value(index);
             gravest = gravest.max(decision.outcome);
             // One that only another refuses says what it has: at no cost.
-            let asked = if decision.outcome == 0 && status != 0 { 0 } else { claim.cost };
-            laws::assert_lawful(self.twin.policy(), asked, claim.now_ns, &decision);
+            let asked = if decision.outcome == 0 && status != 0 { 0 } else { claim.request.cost };
+            laws::assert_lawful(self.twin.policy(), asked, claim.request.now_ns, &decision);
         }
         assert_eq!(status, gravest, "{claims:?}: expected the gravest outcome");
     }
@@ -265,7 +260,7 @@ impl<'m> Guest<'m> {
         let text = text.to_c();
         // SAFETY: a limiter, a text with its NUL, a place for another limiter.
         let other = CLimiter::made(|limiter| unsafe {
-            ratecell_limiter_with_policy(self.get(), text.as_ptr(), limiter)
+            ratecell_limiter_with_policy(self.get(), text.as_ptr(), ptr::null(), limiter)
         });
         let policy = text.to_str().ok().and_then(|text| text.parse::<Policy>().ok());
         let twin = policy.and_then(|policy| self.twin.with_policy(policy).ok());

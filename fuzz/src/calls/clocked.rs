@@ -6,15 +6,15 @@ use core::ptr;
 use arbitrary::Arbitrary;
 use ratecell::Policy;
 use ratecell::ffi::{
-    ratecell_decision, ratecell_limiter_check, ratecell_limiter_check_hash, ratecell_limiter_epoch,
-    ratecell_limiter_now, ratecell_limiter_peek, ratecell_limiter_stats, ratecell_stats,
+    RATECELL_HASHED, ratecell_decision, ratecell_limiter_check, ratecell_limiter_decide,
+    ratecell_limiter_epoch, ratecell_limiter_now, ratecell_limiter_stats, ratecell_stats,
 };
 
 use super::faults::Fault;
 use super::{By, Key};
 use crate::laws;
 use crate::limiter::CLimiter;
-use crate::memory::Memory;
+use crate::memory::{Memory, request};
 use crate::policies::Number;
 
 #[derive(Arbitrary, Debug)]
@@ -96,8 +96,13 @@ fn check(limiter: &CLimiter, policy: &Policy, key: Key, by: By, cost: u32, told:
     let status = unsafe {
         match by {
             By::Bytes => ratecell_limiter_check(limiter.get(), input, len, cost, output),
-            By::Hash => ratecell_limiter_check_hash(limiter.get(), key.0.into(), cost, output),
-            By::Peek => ratecell_limiter_peek(limiter.get(), input, len, output),
+            By::Hash => {
+                let mut request = request(ptr::null(), 0, cost, 0);
+                request.hash = key.0.into();
+                request.flags = RATECELL_HASHED;
+                ratecell_limiter_decide(limiter.get(), &request, output)
+            }
+            By::Peek => ratecell_limiter_check(limiter.get(), input, len, 0, output),
         }
     };
     let now = time(limiter, Fault::None, Time::Now).unwrap_or_default();

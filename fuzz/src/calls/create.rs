@@ -79,7 +79,8 @@ impl Create {
 
     /// As many bytes as the size says, and at least the size itself.
     fn config(&self, size: usize) -> Memory {
-        let known = [size as u64, self.max_keys.any(), u64::from(self.when_full)];
+        // No flags, and no place for a reason.
+        let known = [size as u64, self.max_keys.any(), u64::from(self.when_full), 0, 0, 0];
         let mut bytes: Vec<u8> = known.into_iter().flat_map(u64::to_ne_bytes).collect();
         bytes.resize(size.max(size_of::<usize>()), self.newer);
         Memory::of(&bytes)

@@ -19,7 +19,7 @@ pub(super) enum Fault {
     InputHuge,
     OutputNull,
     OutputMisaligned(usize),
-    /// Of the elements of an array, one with a reserved field that is not 0.
+    /// Of the elements of an array, one that means nothing.
     ElementReserved,
     ElementNull,
     ElementHuge,
@@ -59,6 +59,12 @@ impl Fault {
             Self::InputHuge | Self::ElementHuge => RATECELL_ESIZE,
         };
         Some(status as i32)
+    }
+
+    /// Whether it is seen before what a request says: of the limiter or of the request's own pointer.
+    pub(super) fn is_of_a_pointer(self) -> bool {
+        use Fault::*;
+        matches!(self, LimiterNull | LimiterMisaligned(_) | InputNull | InputMisaligned(_))
     }
 
     /// This fault where it can be made: it is one of a limiter, or `possible`.

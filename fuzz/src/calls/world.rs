@@ -5,11 +5,11 @@ use core::ptr;
 
 use ratecell::ffi::ratecell_status::{RATECELL_ALLOWED, RATECELL_DENIED};
 use ratecell::ffi::{
-    RATECELL_AT, ratecell_config, ratecell_decision, ratecell_limiter_check_at, ratecell_limiter_check_batch,
-    ratecell_limiter_check_hash_at, ratecell_limiter_forget, ratecell_limiter_peek_at,
-    ratecell_limiter_policy, ratecell_limiter_stats, ratecell_request,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, RATECELL_WITHIN, ratecell_config, ratecell_decision,
+    ratecell_limiter_check_at, ratecell_limiter_decide, ratecell_limiter_decide_batch,
+    ratecell_limiter_forget, ratecell_limiter_policy, ratecell_limiter_stats, ratecell_request,
 };
-use ratecell::{Limiter, Policy, WhenFull};
+use ratecell::{Limiter, Policy, Request, WhenFull};
 
 use super::clocked::Clocked;
 use super::create::MaxKeys;
@@ -17,7 +17,7 @@ use super::faults::Fault;
 use super::{By, Check, Key, Tick};
 use crate::laws;
 use crate::limiter::CLimiter;
-use crate::memory::Memory;
+use crate::memory::{Memory, request};
 use crate::policies::{Number, PolicyText};
 use crate::text::written;
 
@@ -46,8 +46,7 @@ impl World {
         let policy: Policy = text.to_str().ok()?.parse().ok()?;
         let number = when_full % 4;
         let (max_keys, when_full) = (max_keys.few(), WHEN_FULL[usize::from(number)]);
-        let config =
-            ratecell_config { size: size_of::<ratecell_config>(), max_keys, when_full: number.into() };
+        let config = ratecell_config { max_keys, when_full: number.into(), ..ratecell_config::default() };
         let limiter = CLimiter::new(&text, Some(&config)).expect("a limiter of a policy");
         let twin = Limiter::builder(policy).max_keys(max_keys as usize).when_full(when_full).build();
         let twin = twin.expect("a limiter of a policy");
@@ -101,8 +100,8 @@ impl World {
         let policy = self.twin.policy();
         let twin = laws::in_c(match check.by {
             By::Bytes => self.twin.check_at(check.key.bytes(), cost, self.now),
-            By::Hash => self.twin.check_hash_at(check.key.0.into(), cost, self.now),
-            By::Peek => self.twin.peek_at(check.key.bytes(), self.now),
+            By::Hash => self.twin.decide(Request::hashed(check.key.0.into()).cost(cost).at(self.now)),
+            By::Peek => self.twin.check_at(check.key.bytes(), 0, self.now),
         });
         laws::assert_lawful(policy, cost, self.now, &twin);
         let (status, decision) = self.call(check, cost, Fault::None);
@@ -130,9 +129,12 @@ impl World {
             match check.by {
                 By::Bytes => ratecell_limiter_check_at(limiter, key, len, cost, self.now, output),
                 By::Hash => {
-                    ratecell_limiter_check_hash_at(limiter, check.key.0.into(), cost, self.now, output)
+                    let mut request = request(ptr::null(), usize::MAX, cost, self.now);
+                    request.hash = check.key.0.into();
+                    request.flags |= RATECELL_HASHED;
+                    ratecell_limiter_decide(limiter, &request, output)
                 }
-                By::Peek => ratecell_limiter_peek_at(limiter, key, len, self.now, output),
+                By::Peek => ratecell_limiter_check_at(limiter, key, len, 0, self.now, output),
             }
         };
         if let Some(expected) = fault.status() {
@@ -192,10 +194,10 @@ impl World {
         self.tick(tick);
         let keys: Vec<_> = requests.iter().map(|(key, _)| Memory::of(&key.bytes())).collect();
         let mut given: Vec<_> =
-            keys.iter().zip(requests).map(|(key, (_, cost))| request(key, cost.cost())).collect();
+            keys.iter().zip(requests).map(|(key, (_, cost))| of(key, cost.cost(), self.now)).collect();
         let fault = fault.among(!given.is_empty() || fault == Fault::InputHuge);
         match (fault, given.last_mut()) {
-            (Fault::ElementReserved, Some(last)) => last.reserved = 1,
+            (Fault::ElementReserved, Some(last)) => spoil(last),
             (Fault::ElementNull, Some(last)) => (last.key, last.key_len) = (ptr::null(), 1),
             (Fault::ElementHuge, Some(last)) => last.key_len = usize::MAX,
             _ => {}
@@ -207,10 +209,10 @@ impl World {
         let (input, n) = (fault.input(given.as_ptr()), fault.len(given.len()));
         // SAFETY: a limiter, requests with keys of so many bytes, room for as many decisions; or what must
         // be refused.
-        let status = unsafe { ratecell_limiter_check_batch(limiter, input, n, self.now, output) };
+        let status = unsafe { ratecell_limiter_decide_batch(limiter, input, n, output) };
         assert_eq!(status, fault.status().unwrap_or(0), "a batch of {} with {fault:?}", given.len());
         if fault.status().is_some() {
-            place.assert_untouched("ratecell_limiter_check_batch");
+            place.assert_untouched("ratecell_limiter_decide_batch");
             for (key, _) in requests {
                 self.decide(Check::peek(*key), 0);
             }
@@ -270,7 +272,7 @@ impl World {
         let (limiter, policy) = self.clocked.get_or_insert_with(|| {
             let policy = self.twin.policy().clone();
             let text = std::ffi::CString::new(policy.to_string()).expect("no NUL is printed");
-            let config = ratecell_config { size: size_of::<ratecell_config>(), max_keys: 1, when_full: 0 };
+            let config = ratecell_config { max_keys: 1, ..ratecell_config::default() };
             (CLimiter::new(&text, Some(&config)).expect("a limiter of a policy"), policy)
         });
         call.run(limiter, policy);
@@ -282,11 +284,16 @@ impl World {
     }
 }
 
-fn request(key: &Memory, cost: u32) -> ratecell_request {
-    ratecell_request {
-        key: key.pointer::<u8>().cast_const().cast(),
-        key_len: key.bytes().len(),
-        cost,
-        reserved: 0,
+fn of(key: &Memory, cost: u32, now: u64) -> ratecell_request {
+    request(key.pointer::<c_void>(), key.bytes().len(), cost, now)
+}
+
+/// Makes a request one that means nothing, in one of the ways that there are.
+fn spoil(request: &mut ratecell_request) {
+    match request.cost % 4 {
+        0 => request.flags |= 1 << 31,
+        1 => request.flags |= RATECELL_CHARGE | RATECELL_WITHIN,
+        2 => request.zone = ptr::dangling(),
+        _ => request.reservation = ptr::dangling_mut(),
     }
 }

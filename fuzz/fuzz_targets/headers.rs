@@ -1,5 +1,0 @@
-//! The HTTP fields of any decision.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|case: ratecell_fuzz::headers::Case| case.run());
