@@ -16,7 +16,7 @@ mod header {
     /// In the order in which they are to be read in the header.
     const SOURCES: [&str; 16] = [
         "version", "status", "flags", "config", "request", "decision", "limiter", "check", "batch", "joint",
-        "shared", "stats", "policy", "fields", "clients", "waiting",
+        "regions", "stats", "policy", "fields", "clients", "waiting",
     ];
 
     pub(crate) fn compare() {

@@ -189,7 +189,7 @@ enum ratecell_status
   /**
    * A parameter that the policy's algorithm needs is absent.
    */
-  RATECELL_EPOLICY_BAD_TYPE = -14,
+  RATECELL_EPOLICY_MISSING_PARAMETER = -14,
   /**
    * The offset of a fixed window is not below the window.
    */

@@ -54,7 +54,7 @@ mod limiter;
 mod pointer;
 mod policy;
 mod request;
-mod shared;
+mod regions;
 mod stats;
 mod status;
 mod text;
@@ -83,11 +83,11 @@ pub use limiter::{
     ratecell_limiter_now, ratecell_limiter_policy,
 };
 pub use policy::{ratecell_policy_explain, ratecell_policy_format};
-pub use request::{ratecell_claim, ratecell_request, ratecell_reservation, ratecell_zone};
-pub use shared::{
+pub use regions::{
     ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach, ratecell_region_init,
     ratecell_region_size,
 };
+pub use request::{ratecell_claim, ratecell_request, ratecell_reservation, ratecell_zone};
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::ratecell_version_number;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{DEFAULT_MAX_KEYS, Extent, Secret, Sought, Stats, Table, WhenFull, spread};
+use crate::table::{DEFAULT_MAX_KEYS, Extent, Lookup, Secret, Stats, Table, WhenFull, spread};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Policy, Request};
 
@@ -20,7 +20,7 @@ mod line;
 #[cfg(not(ratecell_model))]
 mod reader;
 #[cfg(not(ratecell_model))]
-mod shared;
+mod regions;
 mod states;
 mod tables;
 
@@ -229,11 +229,11 @@ impl Limiter {
         let cost = request.units();
         let known = match &self.layers {
             Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
-            _ => Err(Sought::NotYet),
+            _ => Err(Lookup::NotYet),
         };
         match known {
             Ok(decision) => decision,
-            Err(sought) => self.layers.decide_cost(h, now, cost, sought).by_field(),
+            Err(lookup) => self.layers.decide_cost(h, now, cost, lookup).by_field(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull, buckets_for, keys_in};
-use ratecell_core::algorithm::Packing;
+use ratecell_core::algorithm::WordLayout;
 
 mod access;
 mod boot;
@@ -37,7 +37,7 @@ use directory::Directory;
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     /// What the words of each layer are to mean.
-    pub(crate) packings: Vec<Packing>,
+    pub(crate) packings: Vec<WordLayout>,
     /// The text of the policy.
     pub(crate) policy: String,
     /// `None`: as many as fit, or as are there.

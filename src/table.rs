@@ -76,7 +76,7 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
 
 /// Why [`Table::try_hit`] decided nothing, and so how to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sought {
+pub(crate) enum Lookup {
     /// The key has not been looked for, or was found and then another was in the way.
     NotYet,
     /// It has no member.
@@ -194,10 +194,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         request: &Request<'_>,
-        sought: Sought,
+        lookup: Lookup,
     ) -> Verdict<'_> {
         let address = self.buckets.address(h);
-        if sought == Sought::NotYet
+        if lookup == Lookup::NotYet
             && let Some((cell, charge)) = self.hit(algorithm, &address, now, request)
         {
             return Verdict::charged(cell, charge);
@@ -214,15 +214,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         cost: u32,
-    ) -> Result<Decision, Sought> {
-        let (slot, tag) = self.find(&self.buckets.address(h)).ok_or(Sought::InVain)?;
+    ) -> Result<Decision, Lookup> {
+        let (slot, tag) = self.find(&self.buckets.address(h)).ok_or(Lookup::InVain)?;
         let word = slot.cell.load();
         let Step { charged, decision } = algorithm.step(word, now, cost);
         let written = charged.is_none_or(|after| slot.cell.replace(word, after));
         if !written {
             back_off(1);
         }
-        if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Sought::NotYet) }
+        if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Lookup::NotYet) }
     }
 
     /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.

@@ -20,8 +20,8 @@ const (
 	StatusPolicyZeroPeriod Status = C.RATECELL_EPOLICY_ZERO_PERIOD
 	// StatusPolicyZeroCapacity: the capacity (burst) is 0.
 	StatusPolicyZeroCapacity Status = C.RATECELL_EPOLICY_ZERO_CAPACITY
-	// StatusPolicyBadType: a parameter that the algorithm needs is absent.
-	StatusPolicyBadType Status = C.RATECELL_EPOLICY_BAD_TYPE
+	// StatusPolicyMissingParameter: a parameter that the algorithm needs is absent.
+	StatusPolicyMissingParameter Status = C.RATECELL_EPOLICY_MISSING_PARAMETER
 	// StatusPolicyBadOffset: the offset of a fixed window is not below the window.
 	StatusPolicyBadOffset Status = C.RATECELL_EPOLICY_BAD_OFFSET
 	// StatusPolicyRange: a number is out of range, or its state does not fit one word.

@@ -183,7 +183,7 @@ var vectorErrors = map[string]Status{
 	"zero_limit":        StatusPolicyZeroLimit,
 	"zero_period":       StatusPolicyZeroPeriod,
 	"zero_capacity":     StatusPolicyZeroCapacity,
-	"bad_type":          StatusPolicyBadType,
+	"bad_type":          StatusPolicyMissingParameter,
 	"bad_offset":        StatusPolicyBadOffset,
 	"range":             StatusPolicyRange,
 	"precision":         StatusPolicyPrecision,

@@ -78,7 +78,7 @@ static int32_t status_of(const char *error) {
         { "zero_limit", RATECELL_EPOLICY_ZERO_LIMIT },
         { "zero_period", RATECELL_EPOLICY_ZERO_PERIOD },
         { "zero_capacity", RATECELL_EPOLICY_ZERO_CAPACITY },
-        { "bad_type", RATECELL_EPOLICY_BAD_TYPE },
+        { "bad_type", RATECELL_EPOLICY_MISSING_PARAMETER },
         { "bad_offset", RATECELL_EPOLICY_BAD_OFFSET },
         { "range", RATECELL_EPOLICY_RANGE },
         { "precision", RATECELL_EPOLICY_PRECISION },

@@ -46,7 +46,7 @@ pub enum ratecell_status {
     /// The policy's capacity (burst) is 0.
     RATECELL_EPOLICY_ZERO_CAPACITY = -13,
     /// A parameter that the policy's algorithm needs is absent.
-    RATECELL_EPOLICY_BAD_TYPE = -14,
+    RATECELL_EPOLICY_MISSING_PARAMETER = -14,
     /// The offset of a fixed window is not below the window.
     RATECELL_EPOLICY_BAD_OFFSET = -15,
     /// A number of the policy is out of range, or its state does not fit one word for its horizon.
@@ -119,8 +119,8 @@ const TEXTS: [(ratecell_status, &CStr); 36] = [
     (RATECELL_EPOLICY_ZERO_PERIOD, c"RATECELL_EPOLICY_ZERO_PERIOD: the policy's period is 0"),
     (RATECELL_EPOLICY_ZERO_CAPACITY, c"RATECELL_EPOLICY_ZERO_CAPACITY: the policy's capacity or burst is 0"),
     (
-        RATECELL_EPOLICY_BAD_TYPE,
-        c"RATECELL_EPOLICY_BAD_TYPE: a parameter that the policy's algorithm needs is absent",
+        RATECELL_EPOLICY_MISSING_PARAMETER,
+        c"RATECELL_EPOLICY_MISSING_PARAMETER: a parameter that the policy's algorithm needs is absent",
     ),
     (
         RATECELL_EPOLICY_BAD_OFFSET,
@@ -178,7 +178,7 @@ impl From<PolicyErrorKind> for ratecell_status {
             PolicyErrorKind::ZeroLimit => RATECELL_EPOLICY_ZERO_LIMIT,
             PolicyErrorKind::ZeroPeriod => RATECELL_EPOLICY_ZERO_PERIOD,
             PolicyErrorKind::ZeroCapacity => RATECELL_EPOLICY_ZERO_CAPACITY,
-            PolicyErrorKind::BadType => RATECELL_EPOLICY_BAD_TYPE,
+            PolicyErrorKind::MissingParameter => RATECELL_EPOLICY_MISSING_PARAMETER,
             PolicyErrorKind::BadOffset => RATECELL_EPOLICY_BAD_OFFSET,
             PolicyErrorKind::Range => RATECELL_EPOLICY_RANGE,
             PolicyErrorKind::Precision => RATECELL_EPOLICY_PRECISION,

@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 use super::states::{Layers, Logs, States, Words};
 use crate::cell::{Cell, back_off};
 use crate::clock::Clock;
-use crate::table::{Sought, Verdict};
+use crate::table::{Lookup, Verdict};
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, Log, Plan, SlidingLog};
 use ratecell_core::{Decision, Policy, Request};
 
@@ -43,7 +43,7 @@ impl Words for OneWord {
         _: u64,
         now: u64,
         request: &Request<'_>,
-        _: Sought,
+        _: Lookup,
     ) -> Verdict<'_> {
         loop {
             // It belongs to one key for ever.
@@ -168,7 +168,7 @@ impl DirectLimiter {
             }
             back_off(1);
         }
-        self.layers.decide_cost(0, now, cost, Sought::NotYet).by_field()
+        self.layers.decide_cost(0, now, cost, Lookup::NotYet).by_field()
     }
 
     /// Makes the limiter as if never used.

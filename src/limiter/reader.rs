@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::Limiter;
-use super::shared::{of_file, tables};
+use super::regions::{of_file, tables};
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::region;

@@ -3,7 +3,7 @@
 use core::ops::Deref;
 
 use super::layers::{Inquiry, Layer, Refund};
-use crate::table::{Sought, Verdict};
+use crate::table::{Lookup, Verdict};
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
@@ -16,7 +16,7 @@ pub(super) trait Words {
         h: u64,
         now: u64,
         request: &Request<'_>,
-        sought: Sought,
+        lookup: Lookup,
     ) -> Verdict<'_>;
 
     /// The decision of a request that had this verdict.
@@ -64,10 +64,10 @@ pub(super) enum States<W, L> {
 }
 
 impl<W: Words, L: Logs> States<W, L> {
-    pub(super) fn decide(&self, h: u64, now: u64, request: &Request<'_>, sought: Sought) -> Decision {
+    pub(super) fn decide(&self, h: u64, now: u64, request: &Request<'_>, lookup: Lookup) -> Decision {
         match self {
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
-                words.report(algorithm, &words.charge(algorithm, h, now, request, sought), now, request)
+                words.report(algorithm, &words.charge(algorithm, h, now, request, lookup), now, request)
             }),
             Self::Logs(log, logs) => logs.charge(log, h, now, request).0,
         }
@@ -121,7 +121,7 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
         match self {
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
-                let verdict = words.charge(algorithm, h, now, request, Sought::NotYet);
+                let verdict = words.charge(algorithm, h, now, request, Lookup::NotYet);
                 (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict))
             }),
             Self::Logs(log, logs) => {
@@ -168,21 +168,21 @@ impl<W, L> Deref for Layers<W, L> {
 impl<W: Words, L: Logs> Layers<W, L> {
     /// Decides `cost` units, and charges them if they are allowed.
     #[inline(never)]
-    pub(super) fn decide_cost(&self, h: u64, now: u64, cost: u32, sought: Sought) -> Decision {
-        self.decide(h, now, &Request::default().cost(cost), sought)
+    pub(super) fn decide_cost(&self, h: u64, now: u64, cost: u32, lookup: Lookup) -> Decision {
+        self.decide(h, now, &Request::default().cost(cost), lookup)
     }
 
     /// Decides a request that is not plain, out of the way of those that are.
     #[cold]
     #[inline(never)]
     pub(super) fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        self.decide(h, now, request, Sought::NotYet)
+        self.decide(h, now, request, Lookup::NotYet)
     }
 
-    fn decide(&self, h: u64, now: u64, request: &Request<'_>, sought: Sought) -> Decision {
+    fn decide(&self, h: u64, now: u64, request: &Request<'_>, lookup: Lookup) -> Decision {
         let inquiry = || Inquiry { layers: self, h, now, request: *request };
         let decision = match self {
-            Self::One(layer) => layer.decide(h, now, request, sought),
+            Self::One(layer) => layer.decide(h, now, request, lookup),
             Self::Several(_) => inquiry().decide(),
         };
         if request.wants_next() { inquiry().with_next(decision) } else { decision }

@@ -3,7 +3,7 @@
 use super::states::{Logs, States, Words};
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Sought, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Lookup, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
@@ -51,9 +51,9 @@ impl Words for Table {
         h: u64,
         now: u64,
         request: &Request<'_>,
-        sought: Sought,
+        lookup: Lookup,
     ) -> Verdict<'_> {
-        self.charge(algorithm, h, now, request, sought)
+        self.charge(algorithm, h, now, request, lookup)
     }
 
     fn report<A: Algorithm>(

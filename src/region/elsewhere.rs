@@ -8,14 +8,14 @@ use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
 use crate::table::{Parts, Secret, WhenFull};
-use ratecell_core::algorithm::Packing;
+use ratecell_core::algorithm::WordLayout;
 
 const REFUSED: RegionError = RegionError::Unsupported;
 
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "no region is made on these terms")]
 pub(crate) struct Terms {
-    pub(crate) packings: Vec<Packing>,
+    pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
@@ -30,7 +30,7 @@ pub(crate) enum Medium {
 pub(crate) struct Header {
     pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
-    pub(crate) packings: Vec<Packing>,
+    pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,

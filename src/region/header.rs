@@ -23,7 +23,7 @@ use crate::error::{RegionError, RegionField};
 use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::table::{Secret, WhenFull};
-use ratecell_core::algorithm::Packing;
+use ratecell_core::algorithm::WordLayout;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"RATECELL");
 /// Of header, directory and sections. Whoever changes what a bit of the first two means counts it up; of a section, its
@@ -47,7 +47,7 @@ const SIGHT_WORDS: usize = 2;
 pub(crate) struct Header {
     pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
-    pub(crate) packings: Vec<Packing>,
+    pub(crate) packings: Vec<WordLayout>,
     /// The text of its maker's policy.
     pub(crate) policy: String,
     pub(crate) secret: Secret,

@@ -67,7 +67,7 @@ fn seen(slot: &Slot) -> Option<(Tag, u64)> {
 #[cfg(all(test, not(ratecell_model)))]
 mod tests {
     use super::*;
-    use crate::table::{Sought, WhenFull, spread};
+    use crate::table::{Lookup, WhenFull, spread};
     use crate::tests::kernels::kernel;
     use ratecell_core::algorithm::Kernel;
 
@@ -77,7 +77,7 @@ mod tests {
         let table = <Table>::alone(64, WhenFull::Deny);
         let mut keys: Vec<u64> = (0..300).map(spread).collect();
         for h in &keys {
-            assert!(table.check(&gcra, *h, 0, 1, Sought::NotYet).is_allowed());
+            assert!(table.check(&gcra, *h, 0, 1, Lookup::NotYet).is_allowed());
         }
         let found: Vec<_> = table.entries().collect();
         assert_eq!(found.len(), keys.len());

@@ -119,7 +119,7 @@ fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<
 
 #[cfg(all(test, not(ratecell_model)))]
 mod tests {
-    use super::super::{Sought, WhenFull, keys_in, spread};
+    use super::super::{Lookup, WhenFull, keys_in, spread};
     use super::*;
     use crate::tests::kernels::kernel;
     use ratecell_core::with_kernel;
@@ -129,7 +129,7 @@ mod tests {
         let table = Table::<8>::alone(buckets, WhenFull::Deny);
         let hashes: Vec<u64> = (1..=keys as u64).map(spread).collect();
         for h in &hashes {
-            let _ = with_kernel!(kernel("1/d"), gcra => table.check(&gcra, *h, 0, 1, Sought::NotYet));
+            let _ = with_kernel!(kernel("1/d"), gcra => table.check(&gcra, *h, 0, 1, Lookup::NotYet));
         }
         let addresses = || hashes.iter().map(|h| table.buckets.address(*h));
         let in_pair = addresses().filter(|address| find_in_pair(address).is_some()).count();

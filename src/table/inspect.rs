@@ -2,7 +2,7 @@
 
 #[cfg(not(ratecell_model))]
 use super::Verdict;
-use super::{Sought, Table};
+use super::{Lookup, Table};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Request};
 
@@ -23,10 +23,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         cost: u32,
-        sought: Sought,
+        lookup: Lookup,
     ) -> Decision {
         let request = Request::default().cost(cost);
-        self.report(algorithm, &self.charge(algorithm, h, now, &request, sought), now, &request)
+        self.report(algorithm, &self.charge(algorithm, h, now, &request, lookup), now, &request)
     }
 
     /// Units that all words hold at `now`, the shared cells' included.

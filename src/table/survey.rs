@@ -91,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::table::{Sought, WhenFull};
+    use crate::table::{Lookup, WhenFull};
     use crate::tests::kernels::kernel;
     use ratecell_core::algorithm::Gcra;
     use ratecell_core::algorithm::Kernel;
@@ -119,7 +119,7 @@ mod tests {
     fn holding(buckets: usize, hashes: impl Iterator<Item = u64>) -> Table {
         let table = Table::alone(buckets, WhenFull::Deny);
         for h in hashes {
-            let decision = table.check(&gcra(), h, 0, 1, Sought::NotYet);
+            let decision = table.check(&gcra(), h, 0, 1, Lookup::NotYet);
             assert!(decision.is_allowed(), "expected room for all");
         }
         table
@@ -137,7 +137,7 @@ mod tests {
             let table = <Table>::alone(buckets, WhenFull::Evict);
             with_kernel!(&kernel(crate::tests::kernels::FIFTY_EACH[number]), algorithm => {
                 for (at, h) in hashes(seed.into()).take(keys).enumerate() {
-                    let _ = table.check(algorithm, h, at as u64 * 1_000_000, 1 + (h % 50) as u32, Sought::NotYet);
+                    let _ = table.check(algorithm, h, at as u64 * 1_000_000, 1 + (h % 50) as u32, Lookup::NotYet);
                 }
                 let live = table.entries().filter(|entry| algorithm.fresh_at(entry.word) > now).count();
                 for extent in [Extent::All, Extent::Sample] {
@@ -156,7 +156,7 @@ mod tests {
             let table = holding(buckets, core::iter::empty());
             for keys in [0, 1, 10, 100, 1_000, 10_000, buckets, 3 * buckets] {
                 for h in hashes(seed).take(keys).skip(taken) {
-                    assert!(table.check(&gcra(), h, 0, 1, Sought::NotYet).is_allowed());
+                    assert!(table.check(&gcra(), h, 0, 1, Lookup::NotYet).is_allowed());
                 }
                 taken = keys;
                 let counted = table.stats(&gcra(), 0, Extent::All);

@@ -1,7 +1,7 @@
 //! The algorithms: what each key's word means, and how a request changes it.
 //!
 //! An algorithm is a pure, total function over words: any `u64` gives a decision, integers only, no
-//! panic, no allocation. Each is one file here and one line in `FORMS`; the word-sized ones have a
+//! panic, no allocation. Each is one file here and one line in `SPECS`; the word-sized ones have a
 //! second line in the list of kernels, through which they reach the cell and the table.
 
 use crate::decision::{Decision, Outcome};
@@ -22,7 +22,7 @@ pub(crate) mod sliding_log;
 
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
-pub use packing::{Pack, Packing};
+pub use packing::{LayoutChoice, WordLayout};
 use params::Params;
 use quota::Quota;
 pub use sliding_log::{Entries, Log, SlidingLog};
@@ -149,7 +149,7 @@ pub trait Algorithm: Copy {
     fn heal(&self) -> Option<u64>;
 
     /// What the bits of its words mean.
-    fn packing(&self) -> Packing;
+    fn packing(&self) -> WordLayout;
 
     /// The word after as much of `cost` as there is room for, whether or not all of it would be allowed.
     #[inline]
@@ -242,11 +242,11 @@ pub struct Emission {
 }
 
 /// Checks parameters and makes them ready to decide.
-type Resolve = fn(&Params, Pack) -> Result<(Plan, Resolved), PolicyError>;
+type Resolve = fn(&Params, LayoutChoice) -> Result<(Plan, Resolved), PolicyError>;
 
 /// How an algorithm is called and which options it takes: its line in the registry.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) quota: Quota,
     /// Its own options, in the order of printing; `heal` and `horizon` belong to all.
@@ -255,7 +255,7 @@ pub(crate) struct Form {
 }
 
 /// The registry.
-pub(crate) static FORMS: [&Form; 7] = [
+pub(crate) static SPECS: [&Spec; 7] = [
     &gcra::GCRA,
     &token_bucket::TOKEN_BUCKET,
     &gcra::LEAKY_METER,

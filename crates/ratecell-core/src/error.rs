@@ -16,7 +16,7 @@ pub enum PolicyErrorKind {
     /// The capacity (burst) is 0.
     ZeroCapacity,
     /// A parameter that the algorithm needs is absent.
-    BadType,
+    MissingParameter,
     /// The offset of a fixed window is not below the window.
     BadOffset,
     /// A number is outside its range, or the state does not fit one 64-bit word for the horizon.
@@ -36,7 +36,7 @@ impl PolicyErrorKind {
         Self::ZeroLimit,
         Self::ZeroPeriod,
         Self::ZeroCapacity,
-        Self::BadType,
+        Self::MissingParameter,
         Self::BadOffset,
         Self::Range,
         Self::Precision,
@@ -52,7 +52,7 @@ impl PolicyErrorKind {
             Self::ZeroLimit => "zero_limit",
             Self::ZeroPeriod => "zero_period",
             Self::ZeroCapacity => "zero_capacity",
-            Self::BadType => "bad_type",
+            Self::MissingParameter => "bad_type",
             Self::BadOffset => "bad_offset",
             Self::Range => "range",
             Self::Precision => "precision",

@@ -9,10 +9,10 @@ use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use crate::algorithm::Pack;
+use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::{Mode, Params, Start};
 use crate::algorithm::{
-    FORMS, Form, Plan, Resolved, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
+    Plan, Resolved, SPECS, Spec, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
 };
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -78,7 +78,7 @@ pub struct Policy {
 /// One algorithm with its parameters: as they were said, and as they decide.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
-    form: &'static Form,
+    form: &'static Spec,
     params: Params,
     plan: Plan,
     resolved: Resolved,
@@ -99,17 +99,17 @@ impl Hash for Layer {
 }
 
 impl Layer {
-    fn new(form: &'static Form, params: Params) -> Result<Self, PolicyError> {
-        Self::packed(form, params, Pack::Tight)
+    fn new(form: &'static Spec, params: Params) -> Result<Self, PolicyError> {
+        Self::packed(form, params, LayoutChoice::Tight)
     }
 
-    fn packed(form: &'static Form, params: Params, pack: Pack) -> Result<Self, PolicyError> {
+    fn packed(form: &'static Spec, params: Params, pack: LayoutChoice) -> Result<Self, PolicyError> {
         let (plan, resolved) = (form.resolve)(&params, pack)?;
         Ok(Self { form, params, plan, resolved })
     }
 
     /// The same layer with its words packed otherwise.
-    fn repacked(&self, pack: Pack) -> Result<Self, PolicyError> {
+    fn repacked(&self, pack: LayoutChoice) -> Result<Self, PolicyError> {
         Self::packed(self.form, self.params, pack)
     }
 
@@ -222,7 +222,7 @@ impl Policy {
     }
 
     /// The same policy with the words of each layer packed as `pack` says of its number.
-    pub fn repacked(&self, pack: impl Fn(usize) -> Pack) -> Result<Self, PolicyError> {
+    pub fn repacked(&self, pack: impl Fn(usize) -> LayoutChoice) -> Result<Self, PolicyError> {
         let layers = self.layers.iter().enumerate();
         let layers = layers.map(|(number, layer)| layer.repacked(pack(number)));
         Ok(Self { layers: layers.collect::<Result<_, _>>()? })
@@ -261,7 +261,7 @@ algorithms! {
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a builder is not a policy: call `build`"]
 pub struct PolicyBuilder<A> {
-    form: &'static Form,
+    form: &'static Spec,
     params: Params,
     algorithm: PhantomData<A>,
 }
@@ -272,7 +272,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 impl<A> PolicyBuilder<A> {
-    fn new(form: &'static Form, limit: u32, period: Duration, params: Params) -> Self {
+    fn new(form: &'static Spec, limit: u32, period: Duration, params: Params) -> Self {
         let params = Params { limit: u64::from(limit), period_ns: nanoseconds(period), ..params };
         Self { form, params, algorithm: PhantomData }
     }
@@ -347,8 +347,8 @@ impl PolicyBuilder<FixedWindow> {
     }
 }
 
-fn form(name: &str) -> Option<&'static Form> {
-    FORMS.into_iter().find(|form| form.name == name)
+fn form(name: &str) -> Option<&'static Spec> {
+    SPECS.into_iter().find(|form| form.name == name)
 }
 
 impl core::str::FromStr for Policy {

@@ -6,7 +6,7 @@ use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use crate::limiter::layers::{self, Layer};
-use crate::table::{Sought, Table, Verdict, WhenFull};
+use crate::table::{Lookup, Table, Verdict, WhenFull};
 use ratecell_core::Decision;
 use ratecell_core::algorithm::{Algorithm, Kernel};
 
@@ -37,7 +37,7 @@ impl Layer for OneSlot {
     }
 
     fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        let verdict = self.table.charge(&self.gcra(), h, now, cost, Sought::NotYet);
+        let verdict = self.table.charge(&self.gcra(), h, now, cost, Lookup::NotYet);
         (self.table.report(&self.gcra(), &verdict, now, cost), verdict)
     }
 

@@ -86,7 +86,7 @@ impl<const SLOTS: usize> World<SLOTS> {
         // As a limiter does.
         let allowed = with_kernel!(self.kernel, algorithm => {
             let decision = self.table.try_hit(&algorithm, key, now, 1);
-            decision.unwrap_or_else(|sought| self.table.check(&algorithm, key, now, 1, sought)).is_allowed()
+            decision.unwrap_or_else(|lookup| self.table.check(&algorithm, key, now, 1, lookup)).is_allowed()
         });
         if allowed {
             self.admissions.lock().expect("no panic").push(Admission { key, now });

@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use proptest::prelude::RngCore;
 
 use super::{random, spread_key};
-use crate::table::{Extent, Sought, Stats, Table, WhenFull};
+use crate::table::{Extent, Lookup, Stats, Table, WhenFull};
 use crate::tests::kernels::kernel;
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::with_kernel;
@@ -169,7 +169,7 @@ fn admitted<A: Algorithm + Sync>(
                 // All of it, every other time.
                 let cost = (1 + (drawn >> 16) as u32 % (2 * most)).min(most);
                 let now = round.from + (drawn >> 32) % (round.to - round.from + 1);
-                let decision = table.check(algorithm, spread_key(key), now, cost, Sought::NotYet);
+                let decision = table.check(algorithm, spread_key(key), now, cost, Lookup::NotYet);
                 units[key as usize][number] += if decision.is_allowed() { u64::from(cost) } else { 0 };
             }
         }

@@ -6,7 +6,7 @@
 //! | a time, in the algorithm's own steps | the rest |
 //! | units in use | `bits(capacity)` |
 
-use super::packing::Packing;
+use super::packing::WordLayout;
 use super::{Algorithm, Resolved, Step, WORD_LIMIT};
 use crate::decision::Decision;
 
@@ -93,7 +93,7 @@ pub(super) trait Counting: Copy {
         self.free_at(time, 0)
     }
 
-    fn packed(&self) -> Packing;
+    fn packed(&self) -> WordLayout;
 }
 
 impl<C: Counting> Algorithm for C {
@@ -150,7 +150,7 @@ impl<C: Counting> Algorithm for C {
         self.counter().heal
     }
 
-    fn packing(&self) -> Packing {
+    fn packing(&self) -> WordLayout {
         self.packed()
     }
 }

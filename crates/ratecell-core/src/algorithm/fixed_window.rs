@@ -7,13 +7,13 @@
 
 use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
-use super::packing::{Pack, Packing};
+use super::packing::{LayoutChoice, WordLayout};
 use super::params::{Key, Start};
-use super::{Form, Kernel, Plan, quota};
+use super::{Kernel, Plan, Spec, quota};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
-pub(crate) static FIXED_WINDOW: Form = Form {
+pub(crate) static FIXED_WINDOW: Spec = Spec {
     name: "fixed_window",
     quota: quota::WINDOW,
     options: &[Key::Start, Key::Offset],
@@ -51,8 +51,10 @@ pub(crate) static FIXED_WINDOW: Form = Form {
                 let count = Count { bits: pack.count_bits_of_start(limit)? };
                 let span = u128::from(horizon) + u128::from(window);
                 let quanta = match pack {
-                    Pack::Tight | Pack::Wide => span.div_ceil(u128::from(count.top())).next_power_of_two(),
-                    Pack::As(packing) => u128::from(packing.grain),
+                    LayoutChoice::Tight | LayoutChoice::Wide => {
+                        span.div_ceil(u128::from(count.top())).next_power_of_two()
+                    }
+                    LayoutChoice::As(packing) => u128::from(packing.grain),
                 };
                 let quantum = match u64::try_from(quanta) {
                     Ok(quantum) if quantum > 0 && quantum <= window / MIN_QUANTA => quantum,
@@ -118,9 +120,9 @@ impl Counting for FixedWindow {
         self.start(u128::from(index) + u128::from(units > 0))
     }
 
-    fn packed(&self) -> Packing {
+    fn packed(&self) -> WordLayout {
         let Self { counter, window, phase, .. } = *self;
-        Packing { word: *b"fixed   ", unit: window, grain: phase, count_bits: counter.count.bits }
+        WordLayout { word: *b"fixed   ", unit: window, grain: phase, count_bits: counter.count.bits }
     }
 }
 
@@ -165,8 +167,8 @@ impl Counting for FixedWindowFirst {
         self.free_at(start.saturating_sub(1), 0)
     }
 
-    fn packed(&self) -> Packing {
+    fn packed(&self) -> WordLayout {
         let Self { counter, window, quantum, .. } = *self;
-        Packing { word: *b"fixed1st", unit: window, grain: quantum, count_bits: counter.count.bits }
+        WordLayout { word: *b"fixed1st", unit: window, grain: quantum, count_bits: counter.count.bits }
     }
 }

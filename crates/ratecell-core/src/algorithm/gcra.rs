@@ -11,13 +11,13 @@ use alloc::format;
 use core::num::NonZeroU32;
 
 use super::divide::Divider;
-use super::packing::{self, Pack, Packing};
+use super::packing::{self, LayoutChoice, WordLayout};
 use super::params::{Key, Params};
-use super::{Algorithm, Emission, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
+use super::{Algorithm, Emission, Kernel, Plan, Resolved, Spec, Step, WORD_LIMIT, quota};
 use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
-pub(crate) static GCRA: Form = Form {
+pub(crate) static GCRA: Spec = Spec {
     name: "gcra",
     quota: quota::RATE,
     options: &[Key::Burst],
@@ -29,7 +29,7 @@ pub(crate) static GCRA: Form = Form {
     },
 };
 
-pub(crate) static LEAKY_METER: Form = Form {
+pub(crate) static LEAKY_METER: Spec = Spec {
     name: "leaky_meter",
     quota: quota::RATE,
     options: &[Key::Capacity],
@@ -41,7 +41,7 @@ pub(crate) static LEAKY_METER: Form = Form {
     },
 };
 
-pub(crate) static LEAKY_QUEUE: Form = Form {
+pub(crate) static LEAKY_QUEUE: Spec = Spec {
     name: "leaky_queue",
     quota: quota::RATE,
     options: &[Key::Queue, Key::Burst],
@@ -50,7 +50,7 @@ pub(crate) static LEAKY_QUEUE: Form = Form {
         let period = params.period("period")?;
         let burst = params.units_or(params.burst, 1, "burst")?;
         let Some(queue) = params.queue else {
-            return Err(PolicyError::new(Kind::BadType, "queue is missing: expected queue=UNITS"));
+            return Err(PolicyError::new(Kind::MissingParameter, "queue is missing: expected queue=UNITS"));
         };
         let capacity = queue.checked_add(u64::from(burst)).and_then(|sum| u32::try_from(sum).ok());
         let Some(capacity) = capacity else {
@@ -88,23 +88,23 @@ pub struct Gcra {
 impl Gcra {
     pub(super) fn resolve(
         params: &Params,
-        pack: Pack,
+        pack: LayoutChoice,
         limit: u32,
         period: u64,
         capacity: u32,
         undelayed: u32,
     ) -> Result<(Plan, Resolved), PolicyError> {
         let emission = match pack {
-            Pack::Tight | Pack::Wide => emission(period, limit, capacity, params.horizon()?)?,
-            Pack::As(packing) => emission_in(packing.unit, period, limit)?,
+            LayoutChoice::Tight | LayoutChoice::Wide => emission(period, limit, capacity, params.horizon()?)?,
+            LayoutChoice::As(packing) => emission_in(packing.unit, period, limit)?,
         };
         // den_max in `emission` leaves room for the horizon and the burst; ticks that were there may not.
         let Some(tau) = u64::from(capacity).checked_mul(emission.num) else {
             return Err(PolicyError::new(Kind::Range, "the burst does not fit a 64-bit word"));
         };
         let reach = match pack {
-            Pack::Tight | Pack::Wide => params.heal_ns.map_or(0, |_| tau),
-            Pack::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
+            LayoutChoice::Tight | LayoutChoice::Wide => params.heal_ns.map_or(0, |_| tau),
+            LayoutChoice::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
         };
         let by_den = Divider::new(emission.den);
         let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(tau));
@@ -301,8 +301,8 @@ impl Algorithm for Gcra {
         self.heal
     }
 
-    fn packing(&self) -> Packing {
-        Packing { word: packing::GCRA, unit: self.den, grain: self.reach, count_bits: 0 }
+    fn packing(&self) -> WordLayout {
+        WordLayout { word: packing::GCRA, unit: self.den, grain: self.reach, count_bits: 0 }
     }
 
     #[inline]

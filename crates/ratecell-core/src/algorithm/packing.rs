@@ -7,7 +7,7 @@ use alloc::format;
 /// All of a policy that its words depend on. What is not here, rates, capacities and limits, may differ
 /// between those who share a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packing {
+pub struct WordLayout {
     /// What kind of word it is, in letters: it is kept in memory and files.
     pub word: [u8; 8],
     /// Ticks of a nanosecond, of a TAT; else the nanoseconds of the window or interval.
@@ -21,7 +21,7 @@ pub struct Packing {
 /// The word of a TAT.
 pub(super) const GCRA: [u8; 8] = *b"gcra    ";
 
-impl Packing {
+impl WordLayout {
     /// Whether words of the two can mean the same, before one is packed as the other: they are of one kind, and of
     /// one window. Ticks are chosen in packing.
     pub fn is_like(&self, other: &Self) -> bool {
@@ -36,16 +36,16 @@ impl Packing {
 
 /// How the words of a policy are to be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pack {
+pub enum LayoutChoice {
     /// With no bit more for a count than the limit needs: the definition's.
     Tight,
     /// With counts as wide as the horizon allows, so that the limit can be raised over the same words.
     Wide,
     /// As words that are there already.
-    As(Packing),
+    As(WordLayout),
 }
 
-impl Pack {
+impl LayoutChoice {
     /// The bits of a count to `limit`, no more than `most`; `max_now` tells the last instant beside so many.
     pub(super) fn count_bits(
         self,

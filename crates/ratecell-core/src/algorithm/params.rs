@@ -178,7 +178,9 @@ impl Params {
     pub(crate) fn capacity(&self) -> Result<u32, PolicyError> {
         match self.capacity {
             Some(_) => self.units_or(self.capacity, 0, Key::Capacity.name()),
-            None => Err(PolicyError::new(Kind::BadType, "capacity is missing: expected capacity=UNITS")),
+            None => {
+                Err(PolicyError::new(Kind::MissingParameter, "capacity is missing: expected capacity=UNITS"))
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! The sliding log: the instants of the last `limit` units. Exact in every window, at 8 bytes a unit;
 //! its state is no word, so it has a table of its own.
 
-use super::packing::Pack;
+use super::packing::LayoutChoice;
 use super::params::{LIMIT, Params};
-use super::{Form, Plan, Resolved, quota};
+use super::{Plan, Resolved, Spec, quota};
 use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use crate::request::Request;
@@ -11,11 +11,11 @@ use alloc::format;
 
 mod ring;
 
-pub(crate) static SLIDING_LOG: Form = Form {
+pub(crate) static SLIDING_LOG: Spec = Spec {
     name: "sliding_log",
     quota: quota::WINDOW,
     options: &[],
-    resolve: |params: &Params, _: Pack| {
+    resolve: |params: &Params, _: LayoutChoice| {
         let limit = params.limit("limit")?;
         if limit > MAX_LIMIT {
             let message = format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}");

@@ -7,12 +7,12 @@
 //! | count of the newer window | `bits(limit)` |
 
 use super::divide::Divider;
-use super::packing::Packing;
+use super::packing::WordLayout;
 use super::params::Key;
-use super::{Algorithm, Form, Kernel, Plan, Resolved, Step, WORD_LIMIT, quota};
+use super::{Algorithm, Kernel, Plan, Resolved, Spec, Step, WORD_LIMIT, quota};
 use crate::decision::Decision;
 
-pub(crate) static SLIDING_WINDOW: Form = Form {
+pub(crate) static SLIDING_WINDOW: Spec = Spec {
     name: "sliding_window",
     quota: quota::WINDOW,
     options: &[Key::Strict],
@@ -217,7 +217,7 @@ impl Algorithm for SlidingWindow {
         self.heal
     }
 
-    fn packing(&self) -> Packing {
-        Packing { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
+    fn packing(&self) -> WordLayout {
+        WordLayout { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
     }
 }

@@ -9,14 +9,14 @@
 use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::gcra::Gcra;
-use super::packing::{Pack, Packing};
+use super::packing::{LayoutChoice, WordLayout};
 use super::params::{Key, Mode, Params};
 use super::quota::{self, Quota};
-use super::{Form, Kernel, Plan, Resolved};
+use super::{Kernel, Plan, Resolved, Spec};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
-pub(crate) static TOKEN_BUCKET: Form = Form {
+pub(crate) static TOKEN_BUCKET: Spec = Spec {
     name: "token_bucket",
     quota: Quota { is_rate: |params| params.mode.unwrap_or_default() == Mode::Continuous, ..quota::RATE },
     options: &[Key::Capacity, Key::Mode],
@@ -72,7 +72,7 @@ pub struct BucketInterval {
 impl BucketInterval {
     fn resolve(
         params: &Params,
-        pack: Pack,
+        pack: LayoutChoice,
         refill: u32,
         interval: u64,
         capacity: u32,
@@ -113,9 +113,9 @@ impl Counting for BucketInterval {
         self.refill.back(u128::from(index) * u128::from(self.refill.interval), units)
     }
 
-    fn packed(&self) -> Packing {
+    fn packed(&self) -> WordLayout {
         let Self { counter, refill } = *self;
-        Packing { word: *b"bucket  ", unit: refill.interval, grain: 0, count_bits: counter.count.bits }
+        WordLayout { word: *b"bucket  ", unit: refill.interval, grain: 0, count_bits: counter.count.bits }
     }
 }
 
@@ -133,7 +133,7 @@ pub struct BucketIntervalFirst {
 impl BucketIntervalFirst {
     fn resolve(
         params: &Params,
-        pack: Pack,
+        pack: LayoutChoice,
         refill: u32,
         interval: u64,
         capacity: u32,
@@ -142,8 +142,8 @@ impl BucketIntervalFirst {
         let span = u128::from(params.horizon()?) + u128::from(interval);
         let least = span.div_ceil(u128::from(count.top()));
         let quantum = match pack {
-            Pack::Tight | Pack::Wide => smooth_divisor(interval, least),
-            Pack::As(packing) => {
+            LayoutChoice::Tight | LayoutChoice::Wide => smooth_divisor(interval, least),
+            LayoutChoice::As(packing) => {
                 Some(packing.grain).filter(|grain| *grain > 0 && interval.is_multiple_of(*grain))
             }
         };
@@ -222,8 +222,13 @@ impl Counting for BucketIntervalFirst {
         self.free_at(start.saturating_sub(1), 0)
     }
 
-    fn packed(&self) -> Packing {
+    fn packed(&self) -> WordLayout {
         let Self { counter, refill, quantum, .. } = *self;
-        Packing { word: *b"bucket1s", unit: refill.interval, grain: quantum, count_bits: counter.count.bits }
+        WordLayout {
+            word: *b"bucket1s",
+            unit: refill.interval,
+            grain: quantum,
+            count_bits: counter.count.bits,
+        }
     }
 }

@@ -3,13 +3,13 @@
 use super::{Layer, Policy, form};
 use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, LIMIT, Mode, PERIOD, Params, Start};
 use crate::algorithm::words::{Duration, SEPARATORS, Word, Words, whole};
-use crate::algorithm::{FORMS, Form, gcra};
+use crate::algorithm::{SPECS, Spec, gcra};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 use alloc::vec::Vec;
 
 /// What a layer without a name is.
-const DEFAULT: &Form = &gcra::GCRA;
+const DEFAULT: &Spec = &gcra::GCRA;
 
 pub(super) fn policy(text: &str) -> Result<Policy, PolicyError> {
     let mut layers = Vec::new();
@@ -68,15 +68,15 @@ fn value_of(mut options: Words<'_>, name: &str) -> Option<usize> {
     }
 }
 
-fn algorithm(word: Word<'_>) -> Result<&'static Form, PolicyError> {
+fn algorithm(word: Word<'_>) -> Result<&'static Spec, PolicyError> {
     form(word.text).ok_or_else(|| {
-        let names: Vec<_> = FORMS.iter().map(|form| form.name).collect();
+        let names: Vec<_> = SPECS.iter().map(|form| form.name).collect();
         let message = format!("no algorithm `{}`: expected {}", word.text, names.join(", "));
         word.error(Kind::UnknownAlgorithm, message)
     })
 }
 
-fn option(word: Word<'_>, form: &Form, params: &mut Params) -> Result<(), PolicyError> {
+fn option(word: Word<'_>, form: &Spec, params: &mut Params) -> Result<(), PolicyError> {
     let Some((name, value)) = word.text.split_once('=') else {
         return Err(word.refused(format!(
             "`{}`: expected option=value without white space, or & and another layer",

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use crate::algorithm::Form;
+use crate::algorithm::Spec;
 use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, Mode, Params, Start};
 use crate::algorithm::words::whole_units;
 
-pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Form, params: &Params) -> fmt::Result {
+pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Spec, params: &Params) -> fmt::Result {
     if form.name != "gcra" {
         write!(f, "{} ", form.name)?;
     }

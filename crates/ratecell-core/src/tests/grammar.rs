@@ -3,7 +3,7 @@
 use std::prelude::v1::*;
 use std::vec;
 
-use crate::algorithm::FORMS;
+use crate::algorithm::SPECS;
 use crate::algorithm::params::{COMMON_OPTIONS, Key, Params};
 use crate::algorithm::words::UNITS;
 
@@ -45,8 +45,8 @@ fn the_units_are_as_defined() {
 fn the_algorithms_and_their_options_are_as_defined() {
     for (text, options_at) in [(DEFINITION, 3), (include_str!("../policy.rs"), 1)] {
         let rows = table(text, "| algorithm |");
-        assert_eq!(rows.len(), FORMS.len() + 1);
-        for (row, form) in rows.iter().zip(FORMS) {
+        assert_eq!(rows.len(), SPECS.len() + 1);
+        for (row, form) in rows.iter().zip(SPECS) {
             assert_eq!(quoted(row[0]), [form.name]);
             assert_eq!(options(row[options_at]), names(form.options), "{}", form.name);
         }
@@ -57,7 +57,7 @@ fn the_algorithms_and_their_options_are_as_defined() {
 
 #[test]
 fn decimals_are_taken_where_it_is_defined() {
-    for (row, form) in table(DEFINITION, "| algorithm |").iter().zip(FORMS) {
+    for (row, form) in table(DEFINITION, "| algorithm |").iter().zip(SPECS) {
         let taken = (form.quota.is_rate)(&Params::default());
         assert_eq!(taken, row[2] != "no", "{}", form.name);
     }
@@ -76,7 +76,7 @@ fn every_name_has_a_vector() {
         let found = texts().any(|text| text.split([' ', '/', '=']).any(ends_so));
         assert!(found, "no text has the unit {unit}");
     }
-    for form in FORMS {
+    for form in SPECS {
         assert!(
             texts().any(|text| text.split(' ').any(|word| word == form.name)),
             "no text of {}",
@@ -88,7 +88,7 @@ fn every_name_has_a_vector() {
 #[test]
 fn all_options_are_those_of_the_algorithms() {
     let mut of_forms: Vec<_> =
-        FORMS.iter().flat_map(|form| form.options).chain(&COMMON_OPTIONS).map(|key| key.name()).collect();
+        SPECS.iter().flat_map(|form| form.options).chain(&COMMON_OPTIONS).map(|key| key.name()).collect();
     let mut all = names(&Key::ALL);
     for names in [&mut of_forms, &mut all] {
         names.sort_unstable();

@@ -19,7 +19,7 @@ pub(crate) struct Decimal {
 /// Why a text is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    Form,
+    Spec,
     /// 2^64 or more.
     Large,
     /// More than [`MAX_PLACES`] digits after the point.
@@ -45,7 +45,7 @@ impl Decimal {
             return Ok(Self { digits: u128::from(digits), places: 0 });
         };
         if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Flaw::Form);
+            return Err(Flaw::Spec);
         }
         let places = u32::try_from(fraction.len()).ok().filter(|places| *places <= MAX_PLACES);
         let places = places.ok_or(Flaw::Fine)?;
@@ -77,7 +77,7 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 fn parse_whole(text: &str) -> Result<u64, Flaw> {
     let is_group = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
     if !text.split('_').all(is_group) {
-        return Err(Flaw::Form);
+        return Err(Flaw::Spec);
     }
     text.replace('_', "").parse().map_err(|_| Flaw::Large)
 }
@@ -98,7 +98,7 @@ fn refused(word: Word<'_>, name: &str, flaw: Flaw, instead: Option<String>, expe
         (Flaw::Fine, _) => {
             word.refused(format!("{name} is `{text}`: expected at most {MAX_PLACES} digits after the point"))
         }
-        (Flaw::Form, Some(instead)) => word.refused(format!("{name} is `{text}`: write {instead}")),
-        (Flaw::Form, None) => word.refused(format!("{name} is `{text}`: {expected}")),
+        (Flaw::Spec, Some(instead)) => word.refused(format!("{name} is `{text}`: write {instead}")),
+        (Flaw::Spec, None) => word.refused(format!("{name} is `{text}`: {expected}")),
     }
 }

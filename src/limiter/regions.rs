@@ -9,7 +9,7 @@ use crate::memory::Memory;
 use crate::region::{self, Header, Medium, Terms};
 use crate::table::{Table, keys_in};
 use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
-use ratecell_core::algorithm::{Pack, Packing};
+use ratecell_core::algorithm::{LayoutChoice, WordLayout};
 use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
 use ratecell_core::{Policy, PolicyError};
@@ -131,7 +131,7 @@ impl LimiterBuilder {
 
     /// `policy` as it is packed in a new region, and what is asked of one.
     fn wide(&self, policy: &Policy) -> Result<(Policy, Terms), BuildError> {
-        let wide = policy.repacked(|_| Pack::Wide)?;
+        let wide = policy.repacked(|_| LayoutChoice::Wide)?;
         let terms = Terms {
             packings: packings(&wide)?,
             policy: policy.to_string(),
@@ -234,14 +234,14 @@ fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {
 }
 
 /// What the words of each layer mean.
-fn packings(policy: &Policy) -> Result<Vec<Packing>, RegionError> {
+fn packings(policy: &Policy) -> Result<Vec<WordLayout>, RegionError> {
     let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => algorithm.packing());
     Ok(kernels(policy)?.iter().map(packing).collect())
 }
 
 /// `policy` in words that are `held`, as many as it has layers; of `holder`, a policy of theirs.
-fn fit(policy: &Policy, held: &[Packing], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
-    let differs = |held: &Packing, asked: &Packing| {
+fn fit(policy: &Policy, held: &[WordLayout], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
+    let differs = |held: &WordLayout, asked: &WordLayout| {
         let (held, asked) = (of_policy(described(held), holder), of_policy(described(asked), policy));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
@@ -250,10 +250,11 @@ fn fit(policy: &Policy, held: &[Packing], holder: &impl fmt::Display) -> Result<
         if !held.is_like(&asked) {
             // Where only the window differs, the counts could be as wide.
             let bits = if held.word == asked.word { held.count_bits } else { asked.count_bits };
-            return Err(differs(held, &Packing { count_bits: bits, ..asked }));
+            return Err(differs(held, &WordLayout { count_bits: bits, ..asked }));
         }
     }
-    let policy = policy.repacked(|number| held.get(number).map_or(Pack::Wide, |held| Pack::As(*held)))?;
+    let policy = policy
+        .repacked(|number| held.get(number).map_or(LayoutChoice::Wide, |held| LayoutChoice::As(*held)))?;
     for (held, asked) in held.iter().zip(packings(&policy)?) {
         if *held != asked {
             return Err(differs(held, &asked));
@@ -263,8 +264,8 @@ fn fit(policy: &Policy, held: &[Packing], holder: &impl fmt::Display) -> Result<
 }
 
 /// What words are, for whoever reads an error.
-fn described(packing: &Packing) -> String {
-    let Packing { word, unit, grain, count_bits } = packing;
+fn described(packing: &WordLayout) -> String {
+    let WordLayout { word, unit, grain, count_bits } = packing;
     let kind = word.trim_ascii().escape_ascii();
     if packing.is_gcra() {
         return format!("{kind} in ticks of 1/{unit} ns");
