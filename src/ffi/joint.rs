@@ -1,5 +1,7 @@
 //! Several limiters in one call, all or nothing.
 
+use core::mem::MaybeUninit;
+
 use super::decision::status;
 use super::ratecell_status::RATECELL_ESIZE;
 use super::{pointer, ratecell_claim, ratecell_decision, ratecell_status};
@@ -45,19 +47,30 @@ pub unsafe extern "C" fn ratecell_decide_all(
         if layers > MAX_LAYERS {
             return Err(RATECELL_ESIZE);
         }
-        let mut own = [Decision::default(); MAX_LAYERS];
-        let own = own.get_mut(..n).ok_or(RATECELL_ESIZE)?;
-        // None is left out: an error was returned above.
-        let outcome = decide_all(claims.iter().filter_map(|claim| claim.read().ok()), own);
-        for (place, decision) in places.iter_mut().zip(own) {
-            ratecell_decision::write(place, *decision);
-        }
-        Ok(outcome)
+        if n <= FEW { decided::<FEW>(claims, places) } else { decided::<MAX_LAYERS>(claims, places) }
     };
     match decide() {
         Ok(outcome) => status(outcome) as i32,
         Err(status) => status as i32,
     }
+}
+
+/// So many claims are few: room for all that there may be takes as long to write as one of them to decide.
+const FEW: usize = 4;
+
+/// Decides claims that are known to be good, at most `ROOM` of them.
+fn decided<const ROOM: usize>(
+    claims: &[ratecell_claim],
+    places: &mut [MaybeUninit<ratecell_decision>],
+) -> Result<Outcome, ratecell_status> {
+    let mut own = [Decision::default(); ROOM];
+    let own = own.get_mut(..claims.len()).ok_or(RATECELL_ESIZE)?;
+    // None is left out: an error was returned before.
+    let outcome = decide_all(claims.iter().filter_map(|claim| claim.read().ok()), own);
+    for (place, decision) in places.iter_mut().zip(own) {
+        ratecell_decision::write(place, *decision);
+    }
+    Ok(outcome)
 }
 
 impl ratecell_claim {

@@ -169,7 +169,11 @@ impl<W: Words, L: Logs> Layers<W, L> {
     /// Decides `cost` units, and charges them if they are allowed.
     #[inline(never)]
     pub(super) fn decide_cost(&self, h: u64, now: u64, cost: u32, lookup: Lookup) -> Decision {
-        self.decide(h, now, &Request::default().cost(cost), lookup)
+        let request = Request::default().cost(cost);
+        match self {
+            Self::One(layer) => layer.decide(h, now, &request, lookup),
+            Self::Several(layers) => Inquiry { layers, h, now, request }.decide(),
+        }
     }
 
     /// Decides a request that is not plain, out of the way of those that are.

@@ -104,34 +104,13 @@ impl Decision {
         Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
     }
 
-    /// The same decision, built from its fields: what a call has written to memory is then not copied as
-    /// a whole, and the decision of the path beside the call stays in registers.
+    /// The same decision, built from the fields that a plain request's has: what a call has written to memory is then not
+    /// copied as a whole, and the decision of the path beside the call stays in registers.
     #[inline(always)]
     pub fn by_field(self) -> Self {
-        let Self {
-            limit,
-            remaining,
-            retry_after_ns,
-            reset_after_ns,
-            delay_ns,
-            outcome,
-            layer,
-            next_ns,
-            given_back,
-            notes,
-        } = self;
-        Self {
-            limit,
-            remaining,
-            retry_after_ns,
-            reset_after_ns,
-            delay_ns,
-            outcome,
-            layer,
-            next_ns,
-            given_back,
-            notes,
-        }
+        let Self { remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer, notes, .. } = self;
+        let plain = Self::allowed(self.limit);
+        Self { remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer, notes, ..plain }
     }
 
     /// This decision of a new key, denied because there is no room for it before `free_at`.
