@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ratecell::waiting::{
@@ -100,7 +100,8 @@ pub(crate) fn arrive(
 /// How a waiter ended: its outcome as the published traces have it, and the decision for its caller.
 type Ended<'py> = (&'static str, Bound<'py, Decision>);
 
-/// The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it sleeps or None.
+/// The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it sleeps or None. That
+/// of a waiter of another process is an error.
 #[pyfunction]
 pub(crate) fn turn<'py>(
     limiter: PyRef<'py, Limiter>,
@@ -111,11 +112,12 @@ pub(crate) fn turn<'py>(
     let py = limiter.py();
     let core = limiter.here(py)?;
     let (process, id) = waiter;
+    if process != Fork::here() {
+        return Err(PyRuntimeError::new_err(
+            "a wait went on in a process that was forked off while it slept: expected one that begins there",
+        ));
+    }
     let ((turn, waker), _) = limiter.waits.with(py, core, |awaited| {
-        if awaited.process != process {
-            let end = WaitEnd { outcome: WaitOutcome::Cancelled, at: None, decision: None };
-            return (Turn::End(end), None);
-        }
         let turn = awaited.line.turn(core, now_ns.0, id);
         let waker = if matches!(turn, Turn::End(_)) { awaited.wakers.remove(&id) } else { None };
         (turn, waker)
@@ -134,12 +136,11 @@ pub(crate) fn turn<'py>(
 #[pyfunction]
 pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: Waiter, now_ns: At) {
     let py = limiter.py();
-    let Some(core) = limiter.at_home() else { return };
     let (process, id) = waiter;
     if process != Fork::here() {
         return;
     }
-    let (waker, _) = limiter.waits.with(py, core, |awaited| {
+    let (waker, _) = limiter.waits.with(py, &limiter.core, |awaited| {
         awaited.line.leave(now_ns.0, id);
         awaited.wakers.remove(&id)
     });

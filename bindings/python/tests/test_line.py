@@ -243,9 +243,12 @@ def test_a_waiter_of_the_old_process_is_nobody_in_the_new_one(tmp_path: Path) ->
     loop = asyncio.new_event_loop()
     task = loop.create_task(limiter.acquire("k"))
     loop.run_until_complete(asyncio.sleep(0))
-    assert waiting(limiter) == 1
+    other = _native.arrive(limiter, "j", 1, limiter.now_ns(), None, lambda: None)
+    assert waiting(limiter) == 2
 
     def child() -> int:
+        with pytest.raises(RuntimeError, match="expected one that begins there"):
+            _native.turn(limiter, other, "j", limiter.now_ns())
         order: list[int] = []
         started(limiter, order, 2)
         # It leaves, and has the number that the thread has here.
@@ -253,7 +256,8 @@ def test_a_waiter_of_the_old_process_is_nobody_in_the_new_one(tmp_path: Path) ->
         return 7 if waiting(limiter) == 1 and order == [] else 8
 
     assert in_a_child(child) == 7
-    assert waiting(limiter) == 1
+    assert waiting(limiter) == 2
+    _native.leave(limiter, other, limiter.now_ns())
     task.cancel()
     loop.run_until_complete(asyncio.wait([task]))
     loop.close()

@@ -389,7 +389,7 @@ def turn(
     limiter: Limiter, waiter: tuple[int, int], key: str | bytes, now_ns: int
 ) -> tuple[tuple[str, Decision] | None, int | None]:
     """The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it
-    sleeps or None.
+    sleeps or None. That of a waiter of another process is an error.
     """
 
 def leave(limiter: Limiter, waiter: tuple[int, int], now_ns: int) -> None:
