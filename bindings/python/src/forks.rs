@@ -27,7 +27,8 @@ pub(crate) fn watch() -> PyResult<()> {
 }
 
 /// A process, as what waits knows it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, FromPyObject, IntoPyObject)]
+#[pyo3(transparent)]
 pub(crate) struct Fork(u32);
 
 impl Fork {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ratecell::waiting::{
@@ -71,6 +71,9 @@ impl Waits {
     }
 }
 
+/// One who waits: its number in the line of that process. In a new process it is nobody, though others have its number.
+type Waiter = (Fork, u64);
+
 /// Has somebody wait for `cost` units of `key`, until `deadline_ns` at the longest, or None; who it is. `wake` is
 /// called, by any thread, when its turn has come by what happened to others.
 #[pyfunction]
@@ -81,35 +84,42 @@ pub(crate) fn arrive(
     now_ns: At,
     deadline_ns: Option<At>,
     wake: Py<PyAny>,
-) -> PyResult<u64> {
+) -> PyResult<Waiter> {
     let py = limiter.py();
     let core = limiter.here(py)?;
     let deadline = deadline_ns.map(|At(ns)| ns);
-    let (id, _) = limiter.waits.with(py, core, |awaited| {
+    let (waiter, _) = limiter.waits.with(py, core, |awaited| {
         let id = awaited.line.arrive(now_ns.0, key.0, cost.0, deadline);
         // An id is given once, so no other waker is dropped here.
         awaited.wakers.insert(id, wake);
-        id
+        (awaited.process, id)
     });
-    Ok(id)
+    Ok(waiter)
 }
 
 /// How a waiter ended: its outcome as the published traces have it, and the decision for its caller.
 type Ended<'py> = (&'static str, Bound<'py, Decision>);
 
-/// The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it sleeps or None.
+/// The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it sleeps or None. That
+/// of a waiter of another process is an error.
 #[pyfunction]
 pub(crate) fn turn<'py>(
     limiter: PyRef<'py, Limiter>,
-    waiter: u64,
+    waiter: Waiter,
     key: Key<'_>,
     now_ns: At,
 ) -> PyResult<(Option<Ended<'py>>, Option<u64>)> {
     let py = limiter.py();
     let core = limiter.here(py)?;
+    let (process, id) = waiter;
+    if process != Fork::here() {
+        return Err(PyRuntimeError::new_err(
+            "a wait went on in a process that was forked off while it slept: expected one that begins there",
+        ));
+    }
     let ((turn, waker), _) = limiter.waits.with(py, core, |awaited| {
-        let turn = awaited.line.turn(core, now_ns.0, waiter);
-        let waker = if matches!(turn, Turn::End(_)) { awaited.wakers.remove(&waiter) } else { None };
+        let turn = awaited.line.turn(core, now_ns.0, id);
+        let waker = if matches!(turn, Turn::End(_)) { awaited.wakers.remove(&id) } else { None };
         (turn, waker)
     });
     drop(waker);
@@ -122,14 +132,17 @@ pub(crate) fn turn<'py>(
     }
 }
 
-/// A waiter gives up, wherever it is.
+/// A waiter gives up, wherever it is; of another process, it is gone already.
 #[pyfunction]
-pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: u64, now_ns: At) {
+pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: Waiter, now_ns: At) {
     let py = limiter.py();
-    let Some(core) = limiter.at_home() else { return };
-    let (waker, _) = limiter.waits.with(py, core, |awaited| {
-        awaited.line.leave(now_ns.0, waiter);
-        awaited.wakers.remove(&waiter)
+    let (process, id) = waiter;
+    if process != Fork::here() {
+        return;
+    }
+    let (waker, _) = limiter.waits.with(py, &limiter.core, |awaited| {
+        awaited.line.leave(now_ns.0, id);
+        awaited.wakers.remove(&id)
     });
     drop(waker);
 }

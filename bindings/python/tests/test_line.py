@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +33,8 @@ def started(limiter: Limiter, order: list[int], cost: int) -> threading.Thread:
         order.append(cost)
 
     before = waiting(limiter)
-    thread = threading.Thread(target=work)
+    # One that fails waits for hours: the process does not wait for it.
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     while waiting(limiter) == before:
         time.sleep(0.001)
@@ -223,12 +225,43 @@ def test_nobody_waits_in_a_new_process() -> None:
     thread = started(limiter, order, 1)
 
     def child() -> int:
-        return 7 if waiting(limiter) == 0 and not limiter.wait("k", timeout=1) else 8
+        empty = waiting(limiter) == 0
+        # The limiter is in memory: the new process has one of its own.
+        with pytest.warns(RuntimeWarning, match="used across a fork"):
+            denied = not limiter.wait("k", timeout=1)
+        return 7 if empty and denied and waiting(limiter) == 0 else 8
 
     assert in_a_child(child) == 7
     assert waiting(limiter) == 1
     limiter.forget("k")
     thread.join()
+
+
+def test_a_waiter_of_the_old_process_is_nobody_in_the_new_one(tmp_path: Path) -> None:
+    limiter = Limiter("10/h", path=tmp_path / "limits")
+    assert limiter.check("k", 10)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(limiter.acquire("k"))
+    loop.run_until_complete(asyncio.sleep(0))
+    other = _native.arrive(limiter, "j", 1, limiter.now_ns(), None, lambda: None)
+    assert waiting(limiter) == 2
+
+    def child() -> int:
+        with pytest.raises(RuntimeError, match="expected one that begins there"):
+            _native.turn(limiter, other, "j", limiter.now_ns())
+        order: list[int] = []
+        started(limiter, order, 2)
+        # It leaves, and has the number that the thread has here.
+        task.get_coro().close()
+        return 7 if waiting(limiter) == 1 and order == [] else 8
+
+    assert in_a_child(child) == 7
+    assert waiting(limiter) == 2
+    _native.leave(limiter, other, limiter.now_ns())
+    task.cancel()
+    loop.run_until_complete(asyncio.wait([task]))
+    loop.close()
+    assert waiting(limiter) == 0
 
 
 def test_a_waiter_of_a_loop_that_is_gone_holds_up_nobody() -> None:

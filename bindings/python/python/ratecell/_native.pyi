@@ -380,20 +380,20 @@ def arrive(
     now_ns: int,
     deadline_ns: int | None,
     wake: Callable[[], object],
-) -> int:
+) -> tuple[int, int]:
     """Has somebody wait for `cost` units of `key`, until `deadline_ns` at the longest, or None; who it is.
     `wake` is called, by any thread, when its turn has come by what happened to others.
     """
 
 def turn(
-    limiter: Limiter, waiter: int, key: str | bytes, now_ns: int
+    limiter: Limiter, waiter: tuple[int, int], key: str | bytes, now_ns: int
 ) -> tuple[tuple[str, Decision] | None, int | None]:
     """The turn of a waiter: it asks, if that is due. Its end or None, and the instant until which it
-    sleeps or None.
+    sleeps or None. That of a waiter of another process is an error.
     """
 
-def leave(limiter: Limiter, waiter: int, now_ns: int) -> None:
-    """A waiter gives up, wherever it is."""
+def leave(limiter: Limiter, waiter: tuple[int, int], now_ns: int) -> None:
+    """A waiter gives up, wherever it is; of another process, it is gone already."""
 
 def waits(limiter: Limiter) -> tuple[int, int]:
     """How many wait, and how often the limiter was asked by them."""

@@ -73,12 +73,12 @@ class _Task:
         self._turn = self._loop.create_future()
 
     def wake(self) -> None:
-        if threading.get_ident() == self._thread:
-            self._come()
-            return
-        # Of a loop that is closed, the tasks leave when they are collected.
+        # Of a loop that is closed, which takes no call, the tasks leave when they are collected.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._come)
+            if threading.get_ident() == self._thread:
+                self._come()
+            else:
+                self._loop.call_soon_threadsafe(self._come)
 
     def _come(self) -> None:
         if not self._turn.done():
