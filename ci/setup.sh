@@ -51,6 +51,7 @@ read -ra targets <<<"$SYSTEMS $WASM"
 rustup --quiet target add "${targets[@]}"
 # For the sanitizers and the fuzzer, which are the nightly compiler's alone.
 cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
+cargo +nightly miri --version >/dev/null 2>&1 || rustup component add miri --toolchain nightly
 # Rust's own library, to be instrumented with ours.
 sysroot="$(rustc +nightly --print sysroot)"
 [ -d "$sysroot/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly

@@ -8,6 +8,7 @@ use ratecell_core::PolicyError;
 
 mod region;
 
+#[cfg(not(ratecell_model))]
 pub(crate) use region::of_policy;
 pub use region::{RegionError, RegionField};
 

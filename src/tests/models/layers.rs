@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
-use crate::limiter::layers::{self, Layer};
+use crate::limiter::layers::{Inquiry, Layer, Refund};
 use crate::table::{Lookup, Table, Verdict, WhenFull};
-use ratecell_core::Decision;
 use ratecell_core::algorithm::{Algorithm, Kernel};
+use ratecell_core::{Decision, Request};
 
 /// A layer of one slot.
 struct OneSlot {
@@ -32,18 +32,25 @@ impl OneSlot {
 impl Layer for OneSlot {
     type Receipt<'l> = Verdict<'l>;
 
-    fn peek(&self, h: u64, now: u64, cost: u32) -> Decision {
-        self.table.peek(&self.gcra(), h, now, cost)
+    fn peek(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        self.table.peek(&self.gcra(), h, now, request)
     }
 
-    fn charge(&self, h: u64, now: u64, cost: u32) -> (Decision, Self::Receipt<'_>) {
-        let verdict = self.table.charge(&self.gcra(), h, now, cost, Lookup::NotYet);
-        (self.table.report(&self.gcra(), &verdict, now, cost), verdict)
+    fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
+        let verdict = self.table.charge(&self.gcra(), h, now, request, Lookup::NotYet);
+        (self.table.report(&self.gcra(), &verdict, now, request), verdict)
     }
+}
 
-    fn refund(&self, receipt: Self::Receipt<'_>, _: u64, _: u32) {
-        receipt.refund();
+impl Refund for Verdict<'_> {
+    fn refund(self) {
+        Verdict::refund(self);
     }
+}
+
+/// Whether one unit is allowed.
+fn ask(layers: &[OneSlot]) -> bool {
+    Inquiry { layers, h: 7, now: 0, request: Request::default() }.decide().is_allowed()
 }
 
 /// The second layer has one unit left: exactly one request passes, and the first layer holds its unit
@@ -52,11 +59,11 @@ fn one_unit(threads: usize, seen_before: bool) {
     let layers = Arc::new([OneSlot::new("1000000000/s burst=4"), OneSlot::new("1000000000/s burst=2")]);
     let used = u64::from(seen_before);
     if seen_before {
-        assert!(layers::check(&*layers, 7, 0, 1).is_allowed());
+        assert!(ask(&*layers));
     }
     let spawn = |_| {
         let layers = Arc::clone(&layers);
-        thread::spawn(move || layers::check(&*layers, 7, 0, 1).is_allowed())
+        thread::spawn(move || ask(&*layers))
     };
     let threads: Vec<_> = (0..threads).map(spawn).collect();
     let raced = threads.len() as u64;

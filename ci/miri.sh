@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Miri over the core and over the table's paths that need no Linux and no assembly: undefined behaviour and data races, as
+# the portable code has them on a system that is not Linux.
+source "$(dirname "$0")/lib.sh"
+
+# Interpreted, a case of a property takes seconds.
+export PROPTEST_CASES=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=1 CARGO_TARGET_DIR="$target/miri"
+# proptest asks for the folder that it is in.
+export MIRIFLAGS=-Zmiri-disable-isolation
+
+run() {
+    cargo +nightly miri test --quiet --lib "$@" 2>"$target/miri.log" || { cat "$target/miri.log" >&2; exit 1; }
+}
+
+mkdir -p "$target"
+run -p ratecell-core
+# Linux maps its memory, which Miri does not do as Linux does; elsewhere it is the allocator's.
+run -p ratecell --target aarch64-apple-darwin -- \
+    clock::tests memory::heap::tests::it_is_zeroed table::find::tests::one
