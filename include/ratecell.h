@@ -625,8 +625,8 @@ typedef struct ratecell_decision {
    */
   uint32_t layer;
   /**
-   * With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key. 0 where
-   * there is no such time, and without the flag.
+   * With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key; with
+   * RATECELL_NO_PLACE, until there may be a place. 0 where there is no such time, and without the flag.
    */
   uint64_t next_ns;
   /**

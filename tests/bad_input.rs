@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ratecell::{Limiter, Outcome, Policy, PolicyErrorKind, Request};
+use ratecell::{DirectLimiter, Limiter, Outcome, Policy, PolicyErrorKind, Request};
 
 fn limiter(policy: &str) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
@@ -134,4 +134,22 @@ fn past_the_clock_a_layer_is_named_with_its_own_limit() {
     let decision = limiter.check_at("key", 1, past);
     assert_eq!(decision.outcome(), Outcome::ClockRange);
     assert_eq!(decision.limit(), [2, 3][decision.layer()]);
+}
+
+/// The one layer could be filled, and is not.
+#[test]
+fn past_the_range_of_one_layer_no_layer_is_charged() {
+    for text in ["sliding_log 5/m & 5/m", "5/m & sliding_window 9/m", "sliding_window 9/m & 5/m"] {
+        let policy: Policy = text.parse().expect("a policy");
+        let past = policy.resolved().map(|layer| layer.max_now_ns).min().expect("a layer") + 1;
+        let limiter = Limiter::builder(policy.clone()).max_keys(10).build().expect("a limiter");
+        let (direct, request) = (DirectLimiter::new(policy.clone()), Request::new("k").at(past));
+        let peeked = limiter.decide(request.cost(0));
+        assert_eq!(peeked.outcome(), Outcome::ClockRange, "{text}");
+        assert_eq!(limiter.decide(request.cost(3).charge()), peeked, "{text}");
+        assert_eq!(direct.decide(request.cost(3).charge()), peeked, "{text}");
+        assert!(!limiter.forget("k"), "{text}");
+        let fresh = DirectLimiter::new(policy);
+        assert_eq!(direct.check_at(0, past - 1), fresh.check_at(0, past - 1), "{text}");
+    }
 }

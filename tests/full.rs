@@ -1,6 +1,6 @@
 //! What the newcomers of a full table share, step by step.
 
-use ratecell::{Decision, Limiter, Policy, Request, WhenFull};
+use ratecell::{Decision, Limiter, Outcome, Policy, Request, WhenFull};
 
 /// A table of two homes, its clock in milliseconds.
 struct Table {
@@ -119,5 +119,40 @@ fn a_check_of_no_cost_sees_what_is_shared_as_a_peek_does() {
         let peeked = limiter.check_at(key, 0, 0);
         assert_eq!(peeked.remaining(), 1, "{policy}");
         assert_eq!(limiter.check_at(key, 0, 0), peeked, "{policy}");
+    }
+}
+
+/// A table that is full of keys that hold a unit each, at its instant 0.
+fn full(policy: &str, when_full: WhenFull) -> Limiter {
+    let policy: Policy = policy.parse().expect("a policy");
+    let limiter = Limiter::builder(policy).max_keys(6).when_full(when_full).build().expect("a limiter");
+    for key in 0..1_000_u64 {
+        let _ = limiter.check_at(key.to_le_bytes(), 1, 0);
+    }
+    limiter
+}
+
+/// A peek does not see the table, so it has nothing to say of when there may be a place.
+#[test]
+fn where_no_place_is_the_next_unit_waits_for_one_too() {
+    for policy in ["5/m", "sliding_window 5/m", "sliding_log 5/m", "5/m & leaky_queue 1/m queue=4"] {
+        let limiter = full(policy, WhenFull::Deny);
+        for request in [Request::new("k").cost(2), Request::new("k").cost(2).charge()] {
+            let decision = limiter.decide(request.at(1_000).with_next());
+            assert!(decision.is_without_place(), "{policy}: {decision:?}");
+            assert_eq!(decision.next_after(), decision.retry_after(), "{policy}");
+            assert_eq!(limiter.decide(request.at(1_000)).next_after(), None, "{policy}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_charged_for_want_of_a_place_is_answered_by_a_peek() {
+    for policy in ["5/m", "sliding_window 5/m", "sliding_log 5/m", "5/m & sliding_log 9/m"] {
+        let limiter = full(policy, WhenFull::Allow);
+        let before = limiter.check_at("k", 0, 1_000);
+        assert_eq!((before.outcome(), before.remaining()), (Outcome::Allowed, 5), "{policy}");
+        assert_eq!(limiter.decide(Request::new("k").cost(2).at(1_000).charge()), before, "{policy}");
+        assert_eq!(limiter.check_at("k", 0, 1_000), before, "{policy}");
     }
 }

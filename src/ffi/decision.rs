@@ -31,8 +31,8 @@ pub struct ratecell_decision {
     pub outcome: i32,
     /// The layer with the least remaining, counted from 0: the one to name in a refusal.
     pub layer: u32,
-    /// With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key. 0 where
-    /// there is no such time, and without the flag.
+    /// With RATECELL_NEXT: the time until remaining + 1 units would be allowed, with no other traffic on the key; with
+    /// RATECELL_NO_PLACE, until there may be a place. 0 where there is no such time, and without the flag.
     pub next_ns: u64,
     /// Units that a release gave back; otherwise 0.
     pub given_back: u32,

@@ -52,6 +52,10 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     /// has begun with such a charge (docs/DESIGN.md, *Where it is not absolute*).
     pub(crate) fn decide(&self) -> Decision {
         if self.request.is_charge() {
+            let peeked = self.remaining();
+            if peeked.outcome() == Outcome::ClockRange {
+                return self.uncharged(peeked);
+            }
             // Each is filled by itself.
             let charged = self.layers.iter().map(|layer| layer.charge(self.h, self.now, &self.request).0);
             return Decision::combined(charged).unwrap_or_default();
@@ -150,6 +154,9 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     fn next_ns(&self, decision: &Decision) -> u64 {
         let Ok(one_more) = u32::try_from(decision.remaining().saturating_add(1)) else { return 0 };
         let peeked = self.peek(&Request::default().cost(one_more));
-        if peeked.outcome() == Outcome::Denied { peeked.retry_after_ns() } else { 0 }
+        let by_policy = if peeked.outcome() == Outcome::Denied { peeked.retry_after_ns() } else { 0 };
+        // A table without a place for the key has none for one unit either, which no peek sees.
+        let is_without_place = decision.outcome() == Outcome::Denied && decision.is_without_place();
+        if is_without_place { by_policy.max(decision.retry_after_ns()) } else { by_policy }
     }
 }

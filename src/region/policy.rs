@@ -75,5 +75,26 @@ pub(super) fn read(memory: &Memory, at: usize) -> Result<String, RegionError> {
     let bytes: Vec<u8> = record[TEXT..].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let length = usize::try_from(record[LENGTH]).ok().filter(|length| *length <= MAX_TEXT);
     let text = length.and_then(|length| bytes.get(..length)).and_then(|text| core::str::from_utf8(text).ok());
-    text.map(str::to_owned).ok_or_else(|| damaged("no text; expected at most 2000 bytes of UTF-8"))
+    // Errors quote it: no control character of a file gets into a log or onto a terminal.
+    let text = text.filter(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')));
+    text.map(str::to_owned).ok_or_else(|| damaged("no text; expected at most 2000 bytes of printable ASCII"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_not_to_be_printed_is_not_read() {
+        let read_back = |text: &str| {
+            let memory = Memory::private(BYTES).expect("memory");
+            write(&memory, 0, text).expect("room");
+            read(&memory, 0)
+        };
+        assert_eq!(read_back("3/h burst=9").as_deref(), Ok("3/h burst=9"));
+        for text in ["3/h\u{1b}[2J", "3/h\0", "3/h\n", "3/\u{7f}", "3/µs"] {
+            let error = read_back(text).expect_err(text).to_string();
+            assert!(error.contains("printable ASCII"), "{error}");
+        }
+    }
 }

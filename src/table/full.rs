@@ -60,7 +60,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
-        let unkept = algorithm.decide(0, now, request).decision;
+        // Nothing is charged, and the answer to a charge is a peek's.
+        let unkept = match request.is_charge() {
+            true => algorithm.report(0, now, 0),
+            false => algorithm.decide(0, now, request).decision,
+        };
         match (self.when_full, unkept.outcome()) {
             (WhenFull::Allow, _) | (_, Outcome::Never | Outcome::ClockRange) => unkept,
             (WhenFull::Evict | WhenFull::Share | WhenFull::Deny, _) => unkept.without_room(free_at, now),

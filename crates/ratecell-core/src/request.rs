@@ -115,7 +115,8 @@ impl<'k> Request<'k> {
     }
 
     /// Charges units that have been spent already, whether or not they would be allowed: as many as there is room for,
-    /// so that the key is at most full; of several layers, in each by itself.
+    /// so that the key is at most full; of several layers, in each by itself. Where the clock is past the range of one
+    /// of them, nothing is charged.
     ///
     /// The decision is what a peek sees afterwards. For what is known only when it is over, such as a response's status,
     /// and for refusals that are to count.
@@ -125,7 +126,8 @@ impl<'k> Request<'k> {
     }
 
     /// Asks the decision for its `next_after`, too: the time until one unit more than `remaining` would be allowed.
-    /// This costs a second look at the key.
+    /// Where a full table has no place for the key, it is the time until there may be one. This costs a second look at
+    /// the key.
     #[inline(always)]
     pub fn with_next(self) -> Self {
         Self { flags: self.flags | NEXT, ..self }
