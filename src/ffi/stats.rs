@@ -84,9 +84,9 @@ unsafe fn write(
 /// Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
 /// otherwise.
 ///
-/// Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
-/// no other memory is read. With RATECELL_EXACT every key is counted: tens of milliseconds for ten million keys, and
-/// all memory of a region becomes resident.
+/// Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error is its error; no other memory is read.
+/// A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
+/// million keys, and all memory of a region becomes resident.
 ///
 /// size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
 /// are 0.
