@@ -1061,7 +1061,7 @@ int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
 
 /**
  * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
- * that clock, and is never ahead of it.
+ * that clock, and is not ahead of it, except by up to 30 us while chronyd slews it by more than 0.17 %.
  *
  * Returns 0 and writes *now_ns, a time for ratecell_limiter_check_at and for requests with RATECELL_AT.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
@@ -1298,9 +1298,9 @@ int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
  * Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
  * otherwise.
  *
- * Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
- * no other memory is read. With RATECELL_EXACT every key is counted: tens of milliseconds for ten million keys, and
- * all memory of a region becomes resident.
+ * Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error is its error; no other memory is read.
+ * A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
+ * million keys, and all memory of a region becomes resident.
  *
  * size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
  * are 0.
