@@ -1,4 +1,4 @@
-//! The errors of building a limiter. The policy's are the core's; nothing else in the crate is an `Err`.
+//! The errors of building a limiter. Those of a policy are the core's.
 
 use core::fmt;
 use std::path::PathBuf;

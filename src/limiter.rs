@@ -250,7 +250,7 @@ impl Limiter {
     /// Returns the number of live keys, the memory, and the counts of events.
     ///
     /// Above 196,608 keys, the number of live keys is an estimate, from the same 4 MiB of each layer each time, and
-    /// [`Stats::live_error`] is its error. No other memory is read. A `sliding_log` is always counted.
+    /// [`Stats::live_error`] bounds its error. No other memory is read. A `sliding_log` is always counted.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats_at(self.clock.now())
