@@ -725,7 +725,7 @@ typedef struct ratecell_stats {
    */
   uint64_t live;
   /**
-   * Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+   * Bytes of memory, fixed when the limiter was made. The entries of a sliding_log are not counted.
    */
   uint64_t bytes;
   /**

@@ -16,7 +16,7 @@ pub struct ratecell_stats {
     pub slots: u64,
     /// Live keys: keys that, at the given time, are not as good as never used.
     pub live: u64,
-    /// Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+    /// Bytes of memory, fixed when the limiter was made. The entries of a sliding_log are not counted.
     pub bytes: u64,
     /// Live keys that were erased for newcomers.
     pub evicted: u64,

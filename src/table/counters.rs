@@ -16,7 +16,7 @@ pub struct Stats {
     /// The bound on the error of `live`, up or down. 0 if every key was counted, which is exact while nothing else runs. For
     /// a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
     pub live_error: usize,
-    /// Bytes of memory, fixed at construction; the entries of a `sliding_log` are added.
+    /// Bytes of memory, fixed at construction. The entries of a `sliding_log` are not counted.
     pub bytes: usize,
     /// Live keys that were erased for newcomers.
     pub evicted: u64,
