@@ -290,22 +290,22 @@ enum ratecell_when_full
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. Only
-   * here may more pass than the policy allows, and no more than that count.
+   * Evict the key that holds the fewest used units. These units are forgiven, and counted in ratecell_stats. More
+   * may pass than the policy allows, but no more than that count.
    */
   RATECELL_FULL_EVICT = 0,
   /**
-   * The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
-   * too much, never allows too much.
+   * Charge the newcomer to a state that all newcomers of its bucket share, until it has drained. It may deny too
+   * much, and never allows too much.
    */
   RATECELL_FULL_SHARE = 1,
   /**
-   * The newcomer is denied, until a place may come free: with several layers, in the first without one.
-   * If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
+   * Deny the newcomer; retry_after_ns is the time until a place may come free. With several layers, the first one
+   * without a place denies. If the policy itself denies (after a clock step back), retry_after_ns is the policy's.
    */
   RATECELL_FULL_DENY = 2,
   /**
-   * The newcomer is allowed, and not charged.
+   * Allow the newcomer without a charge, and count it in ratecell_stats.
    */
   RATECELL_FULL_ALLOW = 3,
 };
@@ -710,8 +710,8 @@ typedef struct ratecell_claim {
 } ratecell_claim;
 
 /**
- * What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
- * bytes, and the most slots and live keys of any.
+ * The contents of a limiter, and the counts of its events. With several layers, events and bytes are summed, and
+ * slots and live keys are those of the layer with the most.
  *
  * Later versions may append fields.
  */
@@ -721,11 +721,11 @@ typedef struct ratecell_stats {
    */
   uint64_t slots;
   /**
-   * Keys that are not as good as never used at the time asked for.
+   * Live keys: keys that, at the given time, are not as good as never used.
    */
   uint64_t live;
   /**
-   * Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+   * Bytes of memory, fixed when the limiter was made. The entries of a sliding_log are not counted.
    */
   uint64_t bytes;
   /**
@@ -733,7 +733,7 @@ typedef struct ratecell_stats {
    */
   uint64_t evicted;
   /**
-   * Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+   * Units that erased keys still held, rounded up for each key: the most that may have passed beyond the policy.
    */
   uint64_t forgiven;
   /**
@@ -749,12 +749,12 @@ typedef struct ratecell_stats {
    */
   uint64_t allowed_full;
   /**
-   * Requests that met so many others at once that they were answered as by a full table.
+   * Requests that met so many others at the same time that they were answered as by a full table.
    */
   uint64_t exhausted;
   /**
-   * How many more or fewer than live there may be: 0 where all were counted, which is exact while nothing else
-   * runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+   * The bound on the error of live, up or down. 0 if every key was counted, which is exact while nothing else runs.
+   * For a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
    */
   uint64_t live_error;
 } ratecell_stats;
@@ -1061,7 +1061,7 @@ int32_t ratecell_limiter_policy(const struct ratecell_limiter *limiter,
 
 /**
  * Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
- * that clock, and is never ahead of it.
+ * that clock, and is not ahead of it, except by up to 30 us while chronyd slews it by more than 0.17 %.
  *
  * Returns 0 and writes *now_ns, a time for ratecell_limiter_check_at and for requests with RATECELL_AT.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).
@@ -1295,15 +1295,14 @@ int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
                                      struct ratecell_limiter **other);
 
 /**
- * Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
- * otherwise.
+ * Report the contents of a limiter and the counts of its events: now, or with RATECELL_AT at now_ns, which is not
+ * read otherwise.
  *
- * Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
- * no other memory is read. With RATECELL_EXACT every key is counted: tens of milliseconds for ten million keys, and
- * all memory of a region becomes resident.
+ * Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
+ * A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
+ * million keys, and all memory of a region becomes resident.
  *
- * size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
- * are 0.
+ * size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
  *
  * Returns 0 and writes *stats.
  * Errors: RATECELL_EINVAL (limiter, flags, stats), RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).
@@ -1321,7 +1320,8 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * Check a policy and write it in its canonical form, and a NUL: one space between its words, the shortest
  * periods, and its options in one order. "100 per minute" is written as "100/m".
  *
- * The grammar, in which [x] is x or nothing, such as "10/s burst=20 & fixed_window 1000/d":
+ * The grammar, in which square brackets enclose an optional part. An example is
+ * "10/s burst=20 & fixed_window 1000/d".
  *
  *     policy    1 to 8 layers, joined by &; a request is charged to all of them or to none
  *     layer     [algorithm] LIMIT/PERIOD [option=value]...

@@ -43,9 +43,9 @@ fn monday_before(wall_ns: u64) -> u64 {
 /// A limiter's clock.
 ///
 /// It tells the system's monotonic clock, so a step of the wall clock does not move it. On Linux this is
-/// CLOCK_MONOTONIC, which does not run while the machine is suspended. The limiter's clock is never ahead of it, and up
-/// to about a microsecond behind it; where another thread was preempted in the middle of measuring, by 0.2 % of that
-/// preemption. On other systems it is [`Instant`](std::time::Instant).
+/// CLOCK_MONOTONIC, which does not run while the machine is suspended. The limiter's clock is up
+/// to about a microsecond behind it or, where another thread was preempted in the middle of measuring, by 0.2 % of that
+/// preemption; it is never ahead, but for up to 30 us while chronyd slews it by more than 0.17 %. On other systems it is [`Instant`](std::time::Instant).
 ///
 /// Its zero is the Monday 00:00 UTC before it was made, so that aligned windows follow the seconds, minutes,
 /// hours, days and weeks of UTC as the wall clock showed them then.

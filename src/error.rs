@@ -1,4 +1,4 @@
-//! What a caller can build wrong, beside a policy: a limiter. Nothing else in the crate is an `Err`.
+//! The errors of building a limiter. Those of a policy are the core's.
 
 use core::fmt;
 use std::path::PathBuf;
@@ -16,33 +16,33 @@ pub use region::{RegionError, RegionField};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// `max_keys` is 0: a table of no keys would limit nothing, or everything.
+    /// `max_keys` is 0. A table without room for a key would limit nothing, or everything.
     ZeroKeys,
-    /// There is neither a policy nor a region whose policy could be followed.
+    /// There is neither a policy nor a region to take the policy from.
     NoPolicy,
-    /// There is no memory for the table.
+    /// The memory for the table cannot be allocated or used.
     Memory(MemoryError),
     /// The operating system did not give the random bytes of the hash secret.
     NoRandomness {
-        /// The system's own words.
+        /// The message of the operating system.
         reason: String,
     },
-    /// The policy cannot be kept in the words that are there.
+    /// The policy does not fit the words of a region, or of another limiter.
     Policy(PolicyError),
     /// The memory holds no region, or one that does not fit this limiter.
     Region(RegionError),
-    /// The file holds no region, or one that does not fit this limiter, or the system refuses something of it.
+    /// The file holds no region, or one that does not fit this limiter, or the system refuses a call on the file.
     #[non_exhaustive]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: RegionError,
     },
 }
 
 impl BuildError {
-    /// What no memory is large enough for.
+    /// The error for a size that no memory can have.
     pub(crate) fn too_large() -> Self {
         Self::Memory(MemoryError::too_large(usize::MAX))
     }

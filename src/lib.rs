@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The way through the crate
+//! # The path of a check
 //!
 //! ```text
 //! key ─ keyed hash ─► two candidate buckets ─► slot {tag, word}

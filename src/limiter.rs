@@ -34,20 +34,19 @@ pub use reader::Region;
 use states::Layers;
 use tables::LayerTable;
 
-/// Decides, for any number of keys, whether a request may go now.
+/// A rate limiter for any number of keys: decides whether a request may go now.
 ///
-/// All memory is taken at construction. A check never allocates, never blocks and never fails; a
-/// `sliding_log` alone allocates its entries and locks briefly. A limiter may be shared by any number
-/// of threads, by reference or in an `Arc`.
+/// All memory is allocated at construction. A check never allocates, never blocks and never fails. The exception is
+/// `sliding_log`, which allocates its entries and locks briefly. Any number of threads may share a limiter, by reference
+/// or in an `Arc`.
 ///
-/// Keys are bytes and are not kept: a key is identified by its bucket, of which there are `max_keys` / 6,
-/// and by 40 bits of its keyed hash. Two of n keys agree in both, and so are limited together, with a
-/// probability of about n^2 / (2 * buckets * 2^40). For n = `max_keys` that is 3n / 2^40: 3 in a million,
-/// for a million keys.
+/// Keys are bytes and are not stored. A key is identified by its bucket, of which there are `max_keys` / 6, and by 40
+/// bits of its keyed hash. Keys that agree in both are limited together. Among n keys, any two agree with a probability
+/// of about n^2 / (2 * buckets * 2^40). For n = `max_keys` this is 3n / 2^40: 3 in a million, for a million keys.
 ///
-/// Every call that decides reads the limiter's own clock once, unless its request gives the time: nanoseconds since
-/// any epoch, as long as all users of the limiter use one. The limiter's own is [`epoch`](Self::epoch); aligned windows
-/// are aligned to the epoch.
+/// Every call that decides reads the limiter's own clock once, unless its request gives the time. A given time is in
+/// nanoseconds since any epoch, as long as all users of the limiter use the same one. The limiter's own epoch is
+/// [`epoch`](Self::epoch). Aligned windows are aligned to the epoch.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy};
@@ -69,7 +68,7 @@ pub struct Limiter {
     layers: Layers<Table, LogTable>,
     clock: Clock,
     secret: Secret,
-    /// Those who wait for it.
+    /// The futures that wait for it.
     #[cfg(feature = "async")]
     waits: acquire::Waits,
 }
@@ -78,33 +77,34 @@ pub struct Limiter {
 #[derive(Clone, Debug)]
 #[must_use = "a builder is not a limiter: call `build`"]
 pub struct LimiterBuilder {
-    /// `None`: that of the region.
+    /// `None`: the policy of the region.
     policy: Option<Policy>,
     max_keys: Option<usize>,
     when_full: Option<WhenFull>,
 }
 
 impl LimiterBuilder {
-    /// Keys that have room at once, at least 1; default 100,000. At exactly this many, about 2 in 100,000
-    /// find none. More keys than this find room too, up to a third more, but more of them find none.
+    /// The number of keys that have room at the same time, at least 1; default 100,000. With exactly this many keys,
+    /// about 2 in 100,000 find no room. Up to a third more keys fit, but a larger part of them finds no room.
     ///
-    /// The memory is about 25 bytes a key and layer, taken at construction; a `sliding_log` about 100, and 8
-    /// for each unit it has room for, taken when a key needs it.
+    /// The memory is about 25 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
+    /// bytes, and 8 more for each unit that it has room for, allocated when a key needs them.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
         self.max_keys = Some(max_keys);
         self
     }
 
-    /// What becomes of a new key for which there is no room; default [`WhenFull::Evict`].
+    /// How to decide a new key when the table has no room for it; default [`WhenFull::Evict`].
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.when_full = Some(when_full);
         self
     }
 
-    /// The limiter, with all its memory, for this process.
+    /// Builds the limiter, with all its memory, for this process alone.
     ///
     /// # Errors
-    /// `max_keys` is 0 or the memory cannot be had; the system has no random bytes for the secret; or there is no policy.
+    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; or there is no
+    /// policy.
     pub fn build(self) -> Result<Limiter, BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
@@ -124,7 +124,7 @@ impl LimiterBuilder {
 }
 
 impl fmt::Debug for Limiter {
-    /// The policy: neither the keys nor the secret.
+    /// Prints the policy, and neither keys nor secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limiter").field("policy", &self.policy).finish_non_exhaustive()
     }
@@ -136,8 +136,8 @@ impl Limiter {
         LimiterBuilder { policy: Some(policy), max_keys: None, when_full: None }
     }
 
-    /// Begins a limiter that follows the policy of the region it [attaches](LimiterBuilder::attach) to or
-    /// [opens](LimiterBuilder::open): that of the region's maker. Where there is no region, it is an error.
+    /// Begins a limiter with the policy of an existing region, which it [attaches](LimiterBuilder::attach) to or
+    /// [opens](LimiterBuilder::open). Without a region the call returns an error.
     pub fn following() -> LimiterBuilder {
         LimiterBuilder { policy: None, max_keys: None, when_full: None }
     }
@@ -160,19 +160,20 @@ impl Limiter {
         self.decide(Request::new(&key).cost(cost).at(now_ns))
     }
 
-    /// What a check of `key` would see now, without charging it: a check of cost 0.
+    /// Returns what a check of `key` would see now, without charging it: a check of cost 0.
     ///
-    /// It does not see whether a full table has room for a new key: under [`WhenFull::Deny`] a key may have
-    /// units remaining and be denied all the same.
+    /// A peek does not find out whether a full table has room for a new key. Under [`WhenFull::Deny`] a peek may report
+    /// remaining units for a key that a check then denies.
     #[inline]
     pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
         self.check_n(key, 0)
     }
 
-    /// Decides a request: one value that says whose units, how many, when and how.
+    /// Decides a [`Request`]: one value with the key, the cost, the time and the options.
     ///
-    /// A new key for which a full table has no room is not [charged](Request::charge) under [`WhenFull::Deny`] and
-    /// [`WhenFull::Allow`]. Under `Deny` the decision says so, and no peek does; a charge of 0 is a peek.
+    /// If a full table has no room for a new key, a [charge](Request::charge) of it does nothing under
+    /// [`WhenFull::Deny`] and [`WhenFull::Allow`]. Under `Deny` its decision is a denial; that of a peek, or of a charge
+    /// of 0, is not.
     ///
     /// ```
     /// use ratecell::{Limiter, Policy, Request};
@@ -202,7 +203,7 @@ impl Limiter {
         self.decide_at(h, now, &request)
     }
 
-    /// What a key is known by.
+    /// The hash that identifies a key.
     #[inline(always)]
     pub(crate) fn hash(&self, request: &Request<'_>) -> u64 {
         match request.key() {
@@ -237,8 +238,8 @@ impl Limiter {
         }
     }
 
-    /// Makes `key` as if never seen; says whether there was anything to forget. What it was charged on a cell
-    /// shared under [`WhenFull::Share`] stays.
+    /// Resets `key` to the state of a key never seen. Returns whether there was anything to forget. Charges of the key on
+    /// a cell shared under [`WhenFull::Share`] stay.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
         let held = self.layers.forget(self.hash(&Request::new(&key)), self.clock.now());
         #[cfg(feature = "async")]
@@ -246,10 +247,10 @@ impl Limiter {
         held
     }
 
-    /// What the limiter holds now and what has happened to it.
+    /// Returns the number of live keys, the memory, and the counts of events.
     ///
-    /// Above 196,608 keys the live ones are estimated, from the same 4 MiB of each layer each time, and
-    /// [`Stats::live_error`] says how far they may be from that. No other memory is read. A `sliding_log` is counted.
+    /// Above 196,608 keys, the number of live keys is an estimate, from the same 4 MiB of each layer each time, and
+    /// [`Stats::live_error`] bounds its error. No other memory is read. A `sliding_log` is always counted.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats_at(self.clock.now())
@@ -261,8 +262,8 @@ impl Limiter {
         self.survey(now_ns, Extent::Sample)
     }
 
-    /// [`stats`](Self::stats) with every key counted: this reads the whole table, tens of milliseconds for ten million
-    /// keys, and in a region makes all of its memory resident.
+    /// [`stats`](Self::stats) with every key counted. This reads the whole table: it takes tens of milliseconds for ten
+    /// million keys, and makes all memory of a region resident.
     #[must_use]
     pub fn stats_exact(&self) -> Stats {
         self.stats_exact_at(self.clock.now())

@@ -22,10 +22,10 @@ use heap::Block;
 #[cfg(target_os = "linux")]
 use mapping::Block;
 
-/// Memory that a limiter can live in, and share with other processes. Clones are the same memory, which
-/// stays until all of them and all limiters in it are gone.
+/// Memory for limiters, which other processes can share. Clones are the same memory. It is freed when all clones and all
+/// limiters in it are gone. It may be shared by any number of threads.
 ///
-/// Processes share memory on Linux alone: on other systems [`shared`](Self::shared) gives
+/// Only on Linux can processes share memory: on other systems [`shared`](Self::shared) returns
 /// [`MemoryError::Unsupported`].
 #[derive(Clone, Debug)]
 pub struct Memory {
@@ -42,7 +42,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Where memory begins: at a multiple of a cache line.
+    /// Memory begins at a multiple of this many bytes: a cache line.
     pub const ALIGNMENT: usize = 64;
 
     /// Zeroed memory of this process; on Linux resident from the start, on huge pages where the system has them.
@@ -50,15 +50,15 @@ impl Memory {
         Ok(Self::of_block(Block::private(len)?, len))
     }
 
-    /// `len` zeroed bytes that are shared with the processes forked off later.
+    /// Allocates `len` zeroed bytes, shared with the processes that are forked off later.
     ///
     /// # Errors
-    /// [`MemoryError::OutOfMemory`]; on a system other than Linux [`MemoryError::Unsupported`].
+    /// [`MemoryError::OutOfMemory`]; on systems other than Linux [`MemoryError::Unsupported`].
     pub fn shared(len: usize) -> Result<Self, MemoryError> {
         Ok(Self::of_block(Block::shared(len)?, len))
     }
 
-    /// The first `len` bytes of a file, shared with all who map it.
+    /// The first `len` bytes of a file, shared with every process that maps it.
     #[cfg(target_os = "linux")]
     pub(crate) fn of_file(file: &File, len: usize) -> Result<Self, MemoryError> {
         Ok(Self::of_block(Block::of_file(file, len)?, len))
@@ -75,15 +75,15 @@ impl Memory {
         Self { start: block.start(), len, _block: Some(Arc::new(block)) }
     }
 
-    /// Memory of the caller's.
+    /// Uses the caller's memory, which the caller keeps and frees.
     ///
     /// # Errors
-    /// [`MemoryError::Unaligned`] if it does not begin at a multiple of [`ALIGNMENT`](Self::ALIGNMENT), or is
-    /// no memory: null, or longer than `isize::MAX`.
+    /// [`MemoryError::Unaligned`] if it does not begin at a multiple of [`ALIGNMENT`](Self::ALIGNMENT), is null, or is
+    /// longer than `isize::MAX` bytes.
     ///
     /// # Safety
-    /// As long as this, a clone or a limiter in it lives, `len` bytes from `start` can be read and written,
-    /// and whoever else changes them, in whichever process, does so through a limiter, or by atomics.
+    /// As long as this value, a clone or a limiter in it lives, the `len` bytes from `start` can be read and written. In
+    /// that time they are changed, in every process, only through a limiter or by atomics.
     pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Result<Self, MemoryError> {
         let start = NonNull::new(start).filter(|start| start.addr().get().is_multiple_of(Self::ALIGNMENT));
         let start = start
@@ -92,19 +92,19 @@ impl Memory {
         Ok(Self { start, len, _block: None })
     }
 
-    /// How many bytes it is.
+    /// The number of bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "memory of no bytes is of no use to ask for")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Makes all of it zeros. Whoever uses it meanwhile may find any of it zeroed.
+    /// Makes all of it zeros. A limiter that uses it meanwhile may find any of it zeroed.
     #[cfg(target_os = "linux")]
     pub(crate) fn clear(&self) {
         let words = self.array::<AtomicU64>(0, self.len / size_of::<AtomicU64>());
         for word in words.iter().flat_map(Array::all) {
-            // Relaxed: whoever learns of the memory afterwards learns of it by a release.
+            // Relaxed: a thread that learns of the memory afterwards learns of it by a release.
             word.store(0, Ordering::Relaxed);
         }
     }

@@ -41,18 +41,17 @@ use layout::{Bucket, Slot, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// The key with the least left to remember goes; the units it is thereby forgiven are counted in
-    /// [`Stats::forgiven`]. The only answer by which more may pass than the policy allows, and no more
-    /// than that count.
+    /// Evicts the key that holds the fewest used units. These units are forgiven, and counted in [`Stats::forgiven`]. More
+    /// may pass than the policy allows, but no more than that count.
     #[default]
     Evict,
-    /// The newcomer is charged to a cell that all newcomers of its bucket share, until that has
-    /// drained. May deny too much, never allows too much.
+    /// Charges the newcomer to a cell that all newcomers of its bucket share, until the cell has drained. It may deny too
+    /// much, and never allows too much.
     Share,
-    /// The newcomer is denied, until a place may come free: of several layers, in the first without one.
-    /// If the policy itself denies (after a clock step back), `retry_after` is the policy's, not the table's.
+    /// Denies the newcomer; `retry_after` is the time until a place may come free. With several layers, the first one
+    /// without a place denies. If the policy itself denies (after a clock step back), `retry_after` is the policy's.
     Deny,
-    /// The newcomer is allowed, and not charged.
+    /// Allows the newcomer without a charge, and counts it in [`Stats::allowed_full`].
     Allow,
 }
 

@@ -4,7 +4,7 @@ use ratecell::Policy;
 
 const RECIPES: &str = include_str!("../docs/RECIPES.md");
 
-/// The rows of the table, without its head: what you know, what you write.
+/// The rows of the table, without its head: the limit, the policy.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
     let cells =
         RECIPES.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));

@@ -1,5 +1,5 @@
-//! CLOCK_MONOTONIC by the processor's time stamp counter, in a third of the time: never ahead of what the
-//! system would say, and no more than a microsecond behind it.
+//! CLOCK_MONOTONIC by the processor's time stamp counter, in a third of the time: not ahead of the system's clock, but for
+//! the case at the end, and no more than a microsecond behind it.
 //!
 //! Where the system's clock itself is this counter, scaled, a reading of both is an *anchor*, from which the
 //! counter tells the time for a third of a millisecond. It is scaled by a little less than it should be, so that

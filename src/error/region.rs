@@ -1,25 +1,25 @@
-//! What can be wrong with memory or a file that a limiter is to share.
+//! The errors of memory and files that limiters share.
 
 use core::fmt;
 use std::io;
 
-/// What must be the same for all who share a region.
+/// A property that must be the same for all limiters of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegionField {
-    /// How header and sections are laid out, which a version of the library may change, and the order of bytes.
+    /// The layout of header and sections, which a version of the library may change, and the order of bytes.
     Layout,
-    /// How many layers the policy has.
+    /// The number of layers of the policy.
     Layers,
-    /// What a layer's words mean: its algorithm, its window, the width of its counts.
+    /// The meaning of a layer's words: its algorithm, its window, the width of its counts.
     Words,
-    /// How many keys have room.
+    /// The number of keys that have room.
     MaxKeys,
-    /// What becomes of a new key without room.
+    /// How a new key without room is decided.
     WhenFull,
-    /// The run of the machine: shared memory made in another boot cannot be used; a file's clock is carried over.
+    /// The boot of the machine. Shared memory of another boot cannot be used; the clock of a file is carried over.
     Boot,
-    /// The time namespace, whose monotonic clock is another's.
+    /// The time namespace: another one may have another monotonic clock.
     TimeNamespace,
 }
 
@@ -41,46 +41,46 @@ impl fmt::Display for RegionField {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// The memory is shorter than what is to be in it, or than its header says.
+    /// The memory is too short for the region, or shorter than its header says.
     TooSmall {
-        /// Bytes that are needed.
+        /// The bytes needed.
         needed: usize,
-        /// Bytes that are there.
+        /// The bytes that it has.
         len: usize,
     },
-    /// It does not begin as a region does.
+    /// The memory does not begin as a region does.
     NotARegion,
-    /// It begins as a region does, but its header is not one that was ever written.
+    /// The memory begins as a region does, but its header is damaged.
     Corrupt,
-    /// Its header is one that was written, but a section is not where or what it should be.
+    /// The header is intact, but a section is not where it should be, or is damaged or of an unknown form.
     Section {
-        /// The section's number in the directory, and its kind; of one that is not there, the kind alone.
+        /// The number of the section in the directory, and its kind; for a missing section, only the kind.
         section: String,
-        /// What is wrong with it, and what was expected.
+        /// The fault, and what was expected.
         reason: String,
     },
-    /// It is a region of something else.
+    /// The region differs from the limiter in a property that must be the same.
     Differs {
-        /// What differs.
+        /// The property.
         field: RegionField,
-        /// As it is in the region.
+        /// Its value in the region.
         held: String,
-        /// As it was asked for, or is here.
+        /// The value that was asked for, or that holds here.
         asked: String,
     },
-    /// A `sliding_log` is kept in no word: it cannot be shared.
+    /// The policy has a `sliding_log`, which cannot be shared because its state is not a word.
     NoWord,
-    /// Limiters share memory and files on Linux alone.
+    /// This system is not Linux: limiters share memory and files only there.
     Unsupported,
-    /// The operating system refuses something of the file.
+    /// The operating system refuses a call on the file.
     #[non_exhaustive]
     Io {
-        /// Its kind.
+        /// The kind of the error.
         kind: io::ErrorKind,
-        /// The system's number for it.
+        /// The system's number for the error.
         errno: Option<i32>,
-        /// What cannot be done, and the system's own words. Where a permission is missing, what of owner, mode,
-        /// directory and settings of the kernel was found, and what was expected.
+        /// The action that failed, and the message of the system. If a permission is missing, also the owner, mode,
+        /// directory or kernel setting that denied it, and what was expected.
         reason: String,
     },
 }
@@ -92,7 +92,7 @@ impl RegionError {
         Self::Io { kind: error.kind(), errno: error.raw_os_error(), reason }
     }
 
-    /// The same, with what was found and what was expected.
+    /// The same error with an explanation: what was found and what was expected.
     pub(crate) fn because(self, why: &str) -> Self {
         match self {
             Self::Io { kind, errno, reason } => Self::Io { kind, errno, reason: format!("{reason}: {why}") },
@@ -135,7 +135,7 @@ impl fmt::Display for RegionError {
 
 impl core::error::Error for RegionError {}
 
-/// What a policy has, and the policy.
+/// A property of a policy, and the policy, for an error.
 pub(crate) fn of_policy(what: impl fmt::Display, policy: impl fmt::Display) -> String {
     format!("{what}, of `{policy}`")
 }

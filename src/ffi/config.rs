@@ -56,16 +56,16 @@ impl Default for ratecell_config {
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ratecell_when_full {
-    /// The key with the least left to remember goes; what it is forgiven is counted in ratecell_stats. Only
-    /// here may more pass than the policy allows, and no more than that count.
+    /// Evict the key that holds the fewest used units. These units are forgiven, and counted in ratecell_stats. More
+    /// may pass than the policy allows, but no more than that count.
     RATECELL_FULL_EVICT = 0,
-    /// The newcomer is charged to a state that all newcomers there share, until it has drained. May deny
-    /// too much, never allows too much.
+    /// Charge the newcomer to a state that all newcomers of its bucket share, until it has drained. It may deny too
+    /// much, and never allows too much.
     RATECELL_FULL_SHARE = 1,
-    /// The newcomer is denied, until a place may come free: with several layers, in the first without one.
-    /// If the policy itself denies (after a clock step back), retry_after_ns is the policy's, not the table's.
+    /// Deny the newcomer; retry_after_ns is the time until a place may come free. With several layers, the first one
+    /// without a place denies. If the policy itself denies (after a clock step back), retry_after_ns is the policy's.
     RATECELL_FULL_DENY = 2,
-    /// The newcomer is allowed, and not charged.
+    /// Allow the newcomer without a charge, and count it in ratecell_stats.
     RATECELL_FULL_ALLOW = 3,
 }
 

@@ -1,4 +1,4 @@
-//! The life of a limiter, and what it says of itself.
+//! Makes and frees limiters, and reads their policy and clock.
 
 use core::ffi::c_char;
 use std::time::UNIX_EPOCH;
@@ -14,8 +14,8 @@ pub struct ratecell_limiter {
     pub(super) limiter: Limiter,
 }
 
-/// Makes a limiter and hands it over, or says in the config's `why` what was wrong. `flags` are the config's that
-/// the call has a use for.
+/// Makes a limiter and writes it to `limiter`, or writes the reason for an error to the config's `why`. `flags` are those
+/// of the config that the call accepts.
 ///
 /// # Safety
 /// As the header's preamble has it.
@@ -109,7 +109,7 @@ pub(super) unsafe fn policy_of<'a>(limiter: *const ratecell_limiter) -> Result<&
 }
 
 /// Read a limiter's own clock: nanoseconds since its epoch, by CLOCK_MONOTONIC. It may be about a microsecond behind
-/// that clock, and is never ahead of it.
+/// that clock, and is not ahead of it, except by up to 30 us while chronyd slews it by more than 0.17 %.
 ///
 /// Returns 0 and writes *now_ns, a time for ratecell_limiter_check_at and for requests with RATECELL_AT.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, now_ns).

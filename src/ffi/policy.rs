@@ -50,7 +50,8 @@ fn parse(text: &CStr) -> Result<Policy, PolicyRefusal> {
 /// Check a policy and write it in its canonical form, and a NUL: one space between its words, the shortest
 /// periods, and its options in one order. "100 per minute" is written as "100/m".
 ///
-/// The grammar, in which [x] is x or nothing, such as "10/s burst=20 & fixed_window 1000/d":
+/// The grammar, in which square brackets enclose an optional part. An example is
+/// "10/s burst=20 & fixed_window 1000/d".
 ///
 ///     policy    1 to 8 layers, joined by &; a request is charged to all of them or to none
 ///     layer     [algorithm] LIMIT/PERIOD [option=value]...

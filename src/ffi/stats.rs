@@ -1,12 +1,12 @@
-//! What a limiter holds and what has happened to it.
+//! The contents of a limiter, and the counts of its events.
 
 use super::flags::{RATECELL_AT, RATECELL_EXACT};
 use super::{pointer, ratecell_limiter, ratecell_status, status};
 use crate::limiter::Limiter;
 use crate::table::Stats;
 
-/// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
-/// bytes, and the most slots and live keys of any.
+/// The contents of a limiter, and the counts of its events. With several layers, events and bytes are summed, and
+/// slots and live keys are those of the layer with the most.
 ///
 /// Later versions may append fields.
 #[repr(C)]
@@ -14,13 +14,13 @@ use crate::table::Stats;
 pub struct ratecell_stats {
     /// Places for keys. The table is advertised for three quarters of them.
     pub slots: u64,
-    /// Keys that are not as good as never used at the time asked for.
+    /// Live keys: keys that, at the given time, are not as good as never used.
     pub live: u64,
-    /// Bytes of memory, fixed when the limiter was made; a sliding_log's entries come on top.
+    /// Bytes of memory, fixed when the limiter was made. The entries of a sliding_log are not counted.
     pub bytes: u64,
     /// Live keys that were erased for newcomers.
     pub evicted: u64,
-    /// Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+    /// Units that erased keys still held, rounded up for each key: the most that may have passed beyond the policy.
     pub forgiven: u64,
     /// Requests decided on a state shared by newcomers without room.
     pub shared: u64,
@@ -28,10 +28,10 @@ pub struct ratecell_stats {
     pub denied_full: u64,
     /// Newcomers allowed uncharged for want of room.
     pub allowed_full: u64,
-    /// Requests that met so many others at once that they were answered as by a full table.
+    /// Requests that met so many others at the same time that they were answered as by a full table.
     pub exhausted: u64,
-    /// How many more or fewer than live there may be: 0 where all were counted, which is exact while nothing else
-    /// runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+    /// The bound on the error of live, up or down. 0 if every key was counted, which is exact while nothing else runs.
+    /// For a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
     pub live_error: u64,
 }
 
@@ -81,15 +81,14 @@ unsafe fn write(
     Ok(())
 }
 
-/// Report what a limiter holds and what has happened to it: now, or with RATECELL_AT at now_ns, which is not read
-/// otherwise.
+/// Report the contents of a limiter and the counts of its events: now, or with RATECELL_AT at now_ns, which is not
+/// read otherwise.
 ///
-/// Above 196,608 keys live is estimated from 4 MiB of each layer, and live_error says how far it may be from that;
-/// no other memory is read. With RATECELL_EXACT every key is counted: tens of milliseconds for ten million keys, and
-/// all memory of a region becomes resident.
+/// Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
+/// A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
+/// million keys, and all memory of a region becomes resident.
 ///
-/// size is sizeof(ratecell_stats): so many bytes are written, and those that this library does not know
-/// are 0.
+/// size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
 ///
 /// Returns 0 and writes *stats.
 /// Errors: RATECELL_EINVAL (limiter, flags, stats), RATECELL_EALIGN (limiter, stats), RATECELL_ESIZE (size).

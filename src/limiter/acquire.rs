@@ -1,4 +1,4 @@
-//! Waiting in a future: no runtime is named, and the timer is `futures-timer`'s.
+//! Waiting in a future, in any runtime: the timer is that of `futures-timer`.
 
 use core::fmt;
 use core::pin::Pin;
@@ -14,7 +14,7 @@ use super::line::{Line, Turn, WaitEnd};
 use ratecell_core::Decision;
 use ratecell_core::waiting::{Parameters, WaitOutcome};
 
-/// A limiter's line, with the wakers of its futures. It is there from the first wait on.
+/// A limiter's line, with the wakers of its futures. It exists from the first wait on.
 #[derive(Default)]
 pub(super) struct Waits(Mutex<Option<Awaited>>);
 
@@ -25,12 +25,12 @@ struct Awaited {
 
 impl Waits {
     fn lock(&self) -> MutexGuard<'_, Option<Awaited>> {
-        // A panic under it would be a bug, and leaves no waiter half known.
+        // A panic under the lock would be a bug, and leaves no waiter half registered.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the line, and then wakes those whose turn has come: not under the lock, which a waker may
-    /// want.
+    /// Runs `act` on the line, and then wakes the futures whose turn has come. It wakes them after the lock is released,
+    /// because a waker may take the lock.
     fn with<T>(&self, limiter: &Limiter, act: impl FnOnce(&mut Awaited, u64) -> T) -> T {
         let mut guard = self.lock();
         let awaited = guard.get_or_insert_with(|| Awaited {
@@ -47,7 +47,7 @@ impl Waits {
         done
     }
 
-    /// Units of a key came back.
+    /// Asks again for the first waiter of a key whose units came back.
     pub(super) fn changed(&self, limiter: &Limiter, key: &[u8]) {
         if self.lock().as_ref().is_some_and(|awaited| !awaited.line.is_empty()) {
             self.with(limiter, |awaited, now_ns| awaited.line.changed(now_ns, key));
@@ -56,21 +56,21 @@ impl Waits {
 }
 
 impl Limiter {
-    /// Waits until `key` is allowed, and charges it: one unit, as long as it takes, but for what [`Acquire::cost`] and
-    /// [`Acquire::within`] say.
+    /// Waits until `key` is allowed, and charges it. By default it waits for one unit, as long as it takes;
+    /// [`Acquire::cost`] and [`Acquire::within`] change that.
     ///
     /// Futures that wait for one key of one limiter are served in the order in which they were first polled, whatever
-    /// their costs and deadlines: only the first of them asks, and none that comes later takes what it waits for. One
-    /// that cannot go in time, as long as those before it stay, is refused at once. Nobody else stands in that line:
-    /// other processes, limiters made by [`with_policy`](Self::with_policy), and the other calls of this limiter take
-    /// units when they find them.
+    /// their costs and deadlines. Only the first of them asks, and no later one takes its units. A future that cannot go
+    /// in time, as long as those before it stay, is refused at once. Nobody else stands in that line: other processes,
+    /// limiters made by [`with_policy`](Self::with_policy), and the other calls of this limiter take units as soon as
+    /// they find them.
     ///
-    /// Under a `leaky_queue` it takes its place in the queue as soon as there is one from which it goes in time, and is
-    /// ready when it has its turn. So the decision's [`delay`](Decision::delay) is over.
+    /// Under a `leaky_queue` the future takes a place in the queue as soon as there is one from which it goes in time. It
+    /// is ready when it leaves the queue, so the decision's [`delay`](Decision::delay) is over then.
     ///
-    /// It runs in any runtime. Dropping it is safe at any time: the next in line goes on. It was charged nothing, but
-    /// for one that has its place in a `leaky_queue`, which stays charged. One that is neither polled nor dropped holds
-    /// up those behind it.
+    /// The future runs in any runtime. It may be dropped at any time, and the next in line goes on. A dropped future was
+    /// charged nothing, unless it has its place in a `leaky_queue`: then it stays charged. A future that is neither polled
+    /// nor dropped holds up those behind it.
     ///
     /// ```
     /// # use ratecell::{Limiter, Policy};
@@ -87,10 +87,10 @@ impl Limiter {
     }
 }
 
-/// Waiting for a limiter: what [`Limiter::acquire`] returns. It stands in line from when it is first polled.
+/// The future that [`Limiter::acquire`] returns. It stands in line from its first poll on.
 ///
 /// # Errors
-/// Its output is the [`Decision`] that allowed it, or an [`AcquireError`]; then nothing was charged.
+/// Its output is the [`Decision`] that allowed it, or an [`AcquireError`]. After an error nothing was charged.
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Acquire<'l, K> {
     limiter: &'l Limiter,
@@ -107,14 +107,15 @@ enum State {
 }
 
 impl<K> Acquire<'_, K> {
-    /// Waits for so many units, all at once; 1 without this. Those of 0 go at once, and their decision is a peek's.
+    /// Waits for `cost` units, all at once; default 1. A future with a cost of 0 goes at once, and its decision is that of
+    /// a peek.
     pub fn cost(mut self, cost: u32) -> Self {
         self.cost = cost;
         self
     }
 
-    /// Waits for at most so long, from when it is first polled; as long as it takes without this. A zero is one try,
-    /// if nobody stands in line.
+    /// Waits for at most `within` from its first poll on; default: as long as it takes. Zero is one try, if nobody stands
+    /// in line.
     pub fn within(mut self, within: Duration) -> Self {
         self.within = Some(within);
         self
@@ -152,8 +153,8 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                     return Poll::Ready(Err(AcquireError { outcome, after: None, decision: None }));
                 }
             };
-            // The caller's code runs outside of the lock: what gives the key, and what drops a waker, which may drop
-            // the last of a task that waits here, too.
+            // The caller's code runs outside of the lock: `as_ref` of the key, and the drop of a waker, which may drop
+            // the last reference to a task that also waits here.
             let key = this.key.as_ref();
             let (id, turn, now_ns, waker) = waits.with(limiter, |awaited, now_ns| {
                 let id = id.unwrap_or_else(|| {
@@ -189,7 +190,7 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
             if Pin::new(delay).poll(context).is_pending() {
                 return Poll::Pending;
             }
-            // Its time has come by another clock; by the limiter's it may be some nanoseconds later.
+            // The timer has another clock: by the limiter's, the instant may be some nanoseconds later.
             *timer = None;
         }
     }
@@ -208,7 +209,7 @@ impl<K> Drop for Acquire<'_, K> {
 }
 
 impl<K> fmt::Debug for Acquire<'_, K> {
-    /// Not the key.
+    /// Prints cost and deadline, and not the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Acquire")
             .field("cost", &self.cost)
@@ -232,14 +233,14 @@ impl AcquireError {
         self.outcome
     }
 
-    /// Of [`WaitOutcome::Late`], the time before which it could not have gone, from when that was known; `None` where
-    /// it is not.
+    /// For [`WaitOutcome::Late`], the time, counted from the error, before which the future could not have gone, if it is
+    /// known; otherwise `None`.
     #[must_use]
     pub fn after(&self) -> Option<Duration> {
         self.after
     }
 
-    /// The limiter's last answer; `None` where it was not asked.
+    /// The limiter's last answer; `None` if the limiter was not asked.
     #[must_use]
     pub fn decision(&self) -> Option<&Decision> {
         self.decision.as_ref()
@@ -251,7 +252,7 @@ impl fmt::Display for AcquireError {
         f.write_str(match self.outcome {
             WaitOutcome::Late => "it cannot go in time",
             WaitOutcome::Never => "the cost exceeds the capacity and can never be allowed",
-            WaitOutcome::ClockRange => "the time is past what the policy can tell",
+            WaitOutcome::ClockRange => "the time is past the range of the policy",
             WaitOutcome::Busy => "too many wait already",
             _ => "the wait has ended",
         })?;

@@ -1,26 +1,28 @@
-//! Many requests in one call, with the cache misses of some under way while others are decided.
+//! Many requests in one call: the cache misses of some are under way while others are decided.
 
 use core::borrow::Borrow;
 
 use super::Limiter;
 use ratecell_core::{Decision, Request};
 
-/// Keys whose buckets are asked for before the first of them is decided: enough to keep the memory
-/// busy, few enough that the lines are still there.
+/// Keys whose buckets are prefetched before the first of them is decided: enough to keep the memory busy, and few
+/// enough that the lines are still in the cache.
 const AHEAD: usize = 32;
 
 impl Limiter {
-    /// Decides `requests` in their order. The decisions are those of as many [`decide`](Self::decide)s; a key may
-    /// occur more than once. The clock is read once for all that give no time.
+    /// Decides `requests` in their order, and writes the decision of each to the same place of `decisions`.
+    ///
+    /// The decisions are those of one [`decide`](Self::decide) after another. A key may occur more than once. The clock
+    /// is read once for all requests that give no time.
     ///
     /// # Panics
-    /// Where `decisions` is not as long as `requests`.
+    /// If `decisions` is not as long as `requests`.
     pub fn decide_batch(&self, requests: &[Request<'_>], decisions: &mut [Decision]) {
         assert_eq!(requests.len(), decisions.len(), "a batch has one decision for each request");
         self.decide_each(requests, |request| request, decisions, |place, decision| *place = decision);
     }
 
-    /// Decides each of `batch`, of which `request` makes the request, and has `write` write the decision.
+    /// Decides each of `batch`: `request` makes its request, and `write` writes its decision.
     #[inline]
     pub(crate) fn decide_each<'r, R, Q: Borrow<Request<'r>>, D>(
         &self,
@@ -37,7 +39,7 @@ impl Limiter {
                 // Under way while the next is hashed.
                 self.prefetch(*h);
             }
-            // One key in five is not at home: for the others no more is fetched than they need.
+            // One key in five is not at home; the others need no second bucket.
             for h in ahead.iter().take(batch.len()) {
                 self.layers.iter().for_each(|layer| layer.prefetch_rest(*h));
             }

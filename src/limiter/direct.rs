@@ -13,10 +13,10 @@ use crate::table::{Lookup, Verdict};
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, Log, Plan, SlidingLog};
 use ratecell_core::{Decision, Policy, Request};
 
-/// Decides whether a request may go now, one limit for everything.
+/// A rate limiter without keys: one limit for everything.
 ///
-/// The decisions are those of a [`Limiter`](super::Limiter) with one key; so are the clock and the
-/// times. May be shared by any number of threads.
+/// Decisions, clock and times are those of a [`Limiter`](super::Limiter) with one key. Any number of threads may share
+/// it.
 ///
 /// ```
 /// use ratecell::{DirectLimiter, Policy};
@@ -46,7 +46,7 @@ impl Words for OneWord {
         _: Lookup,
     ) -> Verdict<'_> {
         loop {
-            // It belongs to one key for ever.
+            // The cell belongs to one key for ever, so no charge is of another.
             if let Some(charge) = Cell::charge(self, algorithm, now, request, || true) {
                 return Verdict::charged(self, charge);
             }
@@ -147,13 +147,13 @@ impl DirectLimiter {
         self.decide(Request::default().cost(cost).at(now_ns))
     }
 
-    /// What a check would see now, without charging it: a check of cost 0.
+    /// Returns what a check would see now, without charging it: a check of cost 0.
     #[inline]
     pub fn peek(&self) -> Decision {
         self.check_n(0)
     }
 
-    /// Decides a request, as [`Limiter::decide`](super::Limiter::decide) does; its key is of no account.
+    /// Decides a request, as [`Limiter::decide`](super::Limiter::decide) does. Its key is ignored.
     #[inline(always)]
     pub fn decide(&self, request: Request<'_>) -> Decision {
         let now = request.now_ns().unwrap_or_else(|| self.clock.now());
@@ -171,7 +171,7 @@ impl DirectLimiter {
         self.layers.decide_cost(0, now, cost, Lookup::NotYet).by_field()
     }
 
-    /// Makes the limiter as if never used.
+    /// Resets the limiter to the state of one never used.
     pub fn forget(&self) {
         self.layers.forget(0, 0);
     }

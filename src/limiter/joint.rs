@@ -7,12 +7,12 @@ use super::layers::{Inquiry, MAX_LAYERS, Receipts, refund};
 use super::tables::LayerTable;
 use ratecell_core::{Decision, Outcome, Request};
 
-/// One of several requests that are to be allowed together or not at all.
+/// One of several requests that are allowed together or not at all: see [`Limiter::decide_all`].
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'c> {
     /// The limiter that decides it.
     pub limiter: &'c Limiter,
-    /// What it is asked.
+    /// Its request.
     pub request: Request<'c>,
 }
 
@@ -25,16 +25,18 @@ impl<'c> Claim<'c> {
 }
 
 impl Limiter {
-    /// Decides all of `claims` as one request: all are charged, or none is. Returns the gravest of their
-    /// outcomes; `decisions` are what each says by itself, and of one that would have allowed, where another
-    /// refuses, what it has still.
+    /// Decides all of `claims` as one request: all are charged, or none is.
     ///
-    /// As with the layers of one policy, all are peeked at before any is charged, and no number of callers can
-    /// have any limiter allow more than its policy; a claim that another caller overtakes is refused. What was charged
-    /// for it is then taken back, unless another charge of the same key came after it: such a charge stays.
+    /// Returns the gravest of the outcomes, and writes the decision of each claim to the same place of `decisions`. If a
+    /// claim is refused, the decision of one that would have been allowed shows its units as they are, uncharged.
+    ///
+    /// As with the layers of one policy, all claims are peeked at before any is charged. No limiter ever allows more than
+    /// its policy, with any number of callers. If another caller comes in between, the request may be refused after some
+    /// of its claims were charged. These charges are then taken back, except where another charge of the same key
+    /// followed: such a charge stays.
     ///
     /// # Panics
-    /// Where `decisions` is not as long as `claims`, or the claims' policies have more than 64 layers in all.
+    /// If `decisions` is not as long as `claims`, or the policies of the claims have more than 64 layers in all.
     pub fn decide_all(claims: &[Claim<'_>], decisions: &mut [Decision]) -> Outcome {
         assert_eq!(claims.len(), decisions.len(), "a joint request has one decision for each claim");
         let layers: usize = claims.iter().map(|claim| claim.limiter.layers.len()).sum();
@@ -72,7 +74,7 @@ pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions:
     overtaken.map_or(gravest, |(_, refused)| refused.outcome())
 }
 
-/// Charges all, or none: then it says which claim refused, and how.
+/// Charges all, or none. The error is the number of the claim that refused, with its decision.
 fn charge_all(
     inquiries: &[Inquiry<'_, LayerTable>],
     decisions: &mut [Decision],

@@ -49,7 +49,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
     /// they are charged, another caller came between: the earlier charges are taken back, except where
     /// their words have changed since. That may refuse what a serial order would allow. The reverse takes a window that
-    /// has begun with such a charge (docs/DESIGN.md, *Where it is not absolute*).
+    /// has begun with such a charge (docs/DESIGN.md, *Known limits*).
     pub(crate) fn decide(&self) -> Decision {
         if self.request.is_charge() {
             let peeked = self.remaining();

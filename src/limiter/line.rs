@@ -1,4 +1,4 @@
-//! Those who wait for one limiter, and the machine that says which of them asks, and when.
+//! The waiters of one limiter, and the state machine that decides which of them asks, and when.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -7,15 +7,15 @@ use super::Limiter;
 use ratecell_core::waiting::{Action, Answer, Event, Parameters, WaitOutcome, Waiting};
 use ratecell_core::{Decision, Request};
 
-/// The waiters of one limiter, for a driver in which each sleeps by itself, such as a future or a thread.
+/// The waiters of one limiter, for a driver in which each waiter sleeps by itself, such as a future or a thread.
 ///
-/// A waiter [`arrive`](Self::arrive)s, and then takes its [`turn`](Self::turn): at once, when the instant comes that
-/// its last turn gave, and when it is [`woken`](Self::woken). It asks the limiter in no other call, so one that gives
-/// up between its turns has not been charged without being told. One that gives up must
-/// [`leave`](Self::leave), or those behind it wait for it.
+/// A waiter [`arrive`](Self::arrive)s and then takes its [`turn`](Self::turn): at once, at the instant that its last turn
+/// returned, and when it is [`woken`](Self::woken). Only `turn` asks the limiter. So a waiter that gives up between its
+/// turns was never charged without a report of it. A waiter that gives up must [`leave`](Self::leave); otherwise the
+/// waiters behind it wait for it.
 ///
-/// There is one clock, the limiter's: instants are nanoseconds by [`Limiter::now_ns`]. A line allocates for each
-/// waiter, and has no lock of its own.
+/// All instants are nanoseconds by the limiter's clock, [`Limiter::now_ns`]. A line allocates for each waiter. It has no
+/// lock: threads that share one must put it behind their own.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy};
@@ -59,7 +59,7 @@ struct Waiter {
 /// What a waiter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It sleeps until that instant, or until it is woken; `None`: until it is woken.
+    /// It sleeps until this instant or until it is woken, whichever is first; with `None`, until it is woken.
     Sleep {
         /// Nanoseconds by the limiter's clock.
         until: Option<u64>,
@@ -71,11 +71,11 @@ pub enum Turn {
 /// How a waiter ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitEnd {
-    /// It goes, or the reason why not.
+    /// [`WaitOutcome::Go`], or the reason why it does not go.
     pub outcome: WaitOutcome,
-    /// Of [`WaitOutcome::Late`], an instant before which it could not have gone, where one is known.
+    /// For [`WaitOutcome::Late`], an instant before which it could not have gone, if one is known; otherwise `None`.
     pub at: Option<u64>,
-    /// The limiter's last answer to it; `None` where it was not asked.
+    /// The limiter's last answer to the waiter; `None` if the limiter was not asked.
     pub decision: Option<Decision>,
 }
 
@@ -92,8 +92,8 @@ impl Line {
         }
     }
 
-    /// A new waiter, by its number: for `cost` units of `key`, until `deadline` at the longest; `None` is as long as
-    /// it takes. A deadline of `now_ns` is one try. A cost of 0 goes without an ask.
+    /// Adds a waiter for `cost` units of `key`, and returns its number. It waits until `deadline` at the longest; with
+    /// `None`, as long as it takes. A deadline of `now_ns` is one try. A waiter with a cost of 0 goes without an ask.
     pub fn arrive(&mut self, now_ns: u64, key: &[u8], cost: u32, deadline: Option<u64>) -> u64 {
         self.last += 1;
         let id = self.last;
@@ -104,8 +104,9 @@ impl Line {
         id
     }
 
-    /// What the waiter does next, at `now_ns`: it asks `limiter`, whose line this is, if that is due. After its end it
-    /// is not known any more, and is [`WaitOutcome::Cancelled`].
+    /// Takes the waiter's turn at `now_ns`, and returns what it does next. If an ask is due, `limiter` is asked, which must
+    /// be the limiter of this line. A waiter that has ended is unknown afterwards: its turn is an end by
+    /// [`WaitOutcome::Cancelled`].
     pub fn turn(&mut self, limiter: &Limiter, now_ns: u64, id: u64) -> Turn {
         let turn = self.next_turn(limiter, now_ns, id);
         // What happened to it in its own turn wakes it not again.
@@ -154,8 +155,8 @@ impl Line {
         }
     }
 
-    /// The waiter gives up. One that is held by a `leaky_queue` stays charged; any other was charged nothing, or has
-    /// been told that it goes. After its end nothing happens.
+    /// Removes a waiter that gives up. A waiter that has its place in a `leaky_queue` stays charged. Any other was charged
+    /// nothing, or its turn has already returned that it goes. For a waiter that has ended, nothing happens.
     pub fn leave(&mut self, now_ns: u64, id: u64) {
         let Some(waiter) = self.waiters.get_mut(&id) else {
             return;
@@ -168,19 +169,20 @@ impl Line {
         self.waiters.remove(&id);
     }
 
-    /// This process gave units of `key` back, or forgot it: whoever is first asks again.
+    /// Reports that this process gave units of `key` back, or forgot it: the first waiter for it asks again.
     pub fn changed(&mut self, now_ns: u64, key: &[u8]) {
         if !self.waiters.is_empty() {
             self.hand_in(now_ns, Event::Changed { key });
         }
     }
 
-    /// One of those whose turn has come by what happened to others; each is told of once, and may have ended since.
+    /// Takes the number of a waiter whose turn has come through another call. Each is returned once, and may have ended
+    /// since.
     pub fn woken(&mut self) -> Option<u64> {
         self.woken.pop_front()
     }
 
-    /// How many wait, those included that have ended and not had their turn since.
+    /// How many wait, including waiters that have ended and have not had their turn since.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiters.len()
@@ -218,10 +220,10 @@ impl Line {
     }
 }
 
-/// The answer to an ask that was not made, because its instant has passed or the waiter is gone.
+/// The answer for an ask that was not made, because its instant has passed or the waiter is gone.
 const PASSED: Answer = Answer::Denied { retry_ns: 0, delay_ns: 0 };
 
-/// Makes the request of a waiter: it is charged only if it can go by an instant that has not passed. No other function
+/// Makes the request of a waiter, which is charged only if it can go by an instant that has not passed. No other function
 /// asks for a waiter.
 fn ask(limiter: &Limiter, waiter: &Waiter, now_ns: u64, by: Option<u64>) -> (Decision, Answer) {
     let within_ns = by.map(|by| by - now_ns);

@@ -1,4 +1,4 @@
-//! A region looked into from outside: read, and never written.
+//! A region inspected from outside: read, and never written.
 
 use core::fmt;
 use std::path::Path;
@@ -14,11 +14,11 @@ use ratecell_core::Policy;
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::with_kernel;
 
-/// The region in a file, for those who look into it: what it says of itself, and how full it is.
+/// The region in a file, for inspection: its policy, its size and how full it is.
 ///
-/// It needs neither a policy nor the right to write the file. The file is mapped for reading alone, so nothing done here
-/// changes a decision of those who limit by it, and they may go on meanwhile. All numbers are as they were at some
-/// moment during the call.
+/// It needs neither a policy nor the right to write the file. The file is mapped read-only, so no call here changes a
+/// decision of its limiters, which may go on meanwhile. Each number is its value at some moment during the call. Any
+/// number of threads may share a `Region`.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy, Region};
@@ -38,12 +38,12 @@ pub struct Region {
     max_keys: usize,
     when_full: WhenFull,
     clock: Clock,
-    /// In memory that must not be written.
+    /// In memory that is mapped read-only.
     layers: Vec<(Kernel, Table)>,
 }
 
 impl fmt::Debug for Region {
-    /// The policy and the size: not the keys.
+    /// Prints the policy and the size, and no keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut region = f.debug_struct("Region");
         region.field("policy", &self.policy).field("max_keys", &self.max_keys).finish_non_exhaustive()
@@ -51,11 +51,12 @@ impl fmt::Debug for Region {
 }
 
 impl Region {
-    /// The region in the file at `path`. Nobody may shorten the file while this lives: the system would end the process.
+    /// Opens the region in the file at `path`. Nobody may shorten the file while the `Region` lives: the system would end
+    /// the process.
     ///
     /// # Errors
     /// [`BuildError::File`]: the system refuses to open the file for reading, or it holds no region, or one that is
-    /// damaged or of another layout. [`BuildError::Policy`]: the policy that it names cannot be kept in its words.
+    /// damaged or of another layout. [`BuildError::Policy`]: the region's policy cannot be kept in its words.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, BuildError> {
         let path = path.as_ref();
         let region = || {
@@ -74,13 +75,13 @@ impl Region {
         &self.policy
     }
 
-    /// The keys that have room.
+    /// The number of keys that have room.
     #[must_use]
     pub fn max_keys(&self) -> usize {
         self.max_keys
     }
 
-    /// What becomes of a new key for which there is no room.
+    /// How a new key is decided when the table has no room for it.
     #[must_use]
     pub fn when_full(&self) -> WhenFull {
         self.when_full
@@ -92,14 +93,15 @@ impl Region {
         self.clock.epoch()
     }
 
-    /// Nanoseconds since the [`epoch`](Self::epoch) by the region's clock, or by the wall clock where nobody has opened
+    /// Nanoseconds since the [`epoch`](Self::epoch) by the region's clock, or by the wall clock if no limiter has opened
     /// the region since the machine started.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.clock.now()
     }
 
-    /// What the region holds now and what has happened in it: as [`Limiter::stats`](crate::Limiter::stats).
+    /// Returns the number of live keys, the memory, and the counts of events: as
+    /// [`Limiter::stats`](crate::Limiter::stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats_at(self.now_ns())

@@ -14,15 +14,19 @@ use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
 use ratecell_core::{Policy, PolicyError};
 
-/// In memory that processes share, and in files.
+/// Limiters in memory that processes share, and in files. On systems other than Linux, making or attaching to a region
+/// fails with [`RegionError::Unsupported`].
 ///
-/// All who share a region must mean the same by its words: the algorithm, the window, how wide a count is.
-/// These are those of whoever made it. Rate, capacity and limit are each limiter's own, and may change
-/// while others go on with theirs: a GCRA rate is then told in the region's ticks, rounded so that it is
-/// never exceeded, which [`Resolved::emission`](crate::Resolved::emission) says; a limit may be as high as
-/// the counts are wide, and they are as wide as the horizon allows. A GCRA that heals judges by the burst that the
-/// region was made with, so there a burst may shrink but not grow. A limiter that is begun by
-/// [`Limiter::following`] has the policy that the region was made with.
+/// All limiters of a region must agree on the meaning of its words: the algorithm, the window, the width of a count. The
+/// maker of the region sets them. Rate, capacity and limit belong to each limiter, and may change while others go on with
+/// theirs:
+///
+/// - A GCRA rate is expressed in the region's ticks, rounded so that it is never exceeded;
+///   [`Resolved::emission`](crate::Resolved::emission) has the result.
+/// - A limit may be as high as the width of the counts allows. They are as wide as the horizon allows.
+/// - A GCRA with `heal` uses the burst that the region was made with, so there a burst may shrink but not grow.
+///
+/// A limiter begun by [`Limiter::following`] has the policy that the region was made with.
 ///
 /// ```
 /// use ratecell::{Limiter, Memory, Policy};
@@ -39,10 +43,10 @@ use ratecell_core::{Policy, PolicyError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl LimiterBuilder {
-    /// The bytes of memory that [`init`](Self::init) takes for `max_keys`.
+    /// The bytes of memory that [`init`](Self::init) needs for `max_keys`.
     ///
     /// # Errors
-    /// `max_keys` is 0 or more than memory holds; the policy has a `sliding_log`, or there is none.
+    /// `max_keys` is 0 or more than memory can hold; the policy has a `sliding_log`; or there is no policy.
     pub fn region_bytes(&self) -> Result<usize, BuildError> {
         region::size(&self.new_region()?.1)
     }
@@ -50,7 +54,7 @@ impl LimiterBuilder {
     /// The most keys that have room in a region of `len` bytes.
     ///
     /// # Errors
-    /// The policy has a `sliding_log`, or there is none; or not one key has room.
+    /// The policy has a `sliding_log`; there is no policy; or not one key has room.
     pub fn max_keys_in(&self, len: usize) -> Result<usize, BuildError> {
         let layers = self.new_region()?.1.packings.len();
         match region::buckets_in(layers, len) {
@@ -62,20 +66,20 @@ impl LimiterBuilder {
         }
     }
 
-    /// Makes `memory` a region, and the limiter that is first in it. Whatever was there is gone, so nobody
-    /// may be using it. Unless `max_keys` was called, there is room for as many keys as `memory` holds.
+    /// Makes `memory` a region, and returns its first limiter. The memory is overwritten, so nobody may be using it.
+    /// Unless `max_keys` was called, the region has room for as many keys as fit in `memory`.
     ///
     /// # Errors
-    /// The memory is too small; the policy has a `sliding_log`, or there is none; or the system has no random bytes.
+    /// The memory is too small; the policy has a `sliding_log`; there is no policy; or the system has no random bytes.
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let (policy, terms) = self.new_region()?;
         let header = region::init(memory, terms)?;
         limiter(policy, memory, header)
     }
 
-    /// [`init`](Self::init) of memory that is all zeros, as fresh pages are: it is not written but for what stands
-    /// before the tables, so that its pages come into being as keys do. In memory that is not zeroed, keys may be found that were never
-    /// checked.
+    /// [`init`](Self::init) for memory that is all zeros, as fresh pages are. Only the part before the tables is written,
+    /// so a page of a table becomes resident when the first key in it does. In memory that is not zeroed, the table may
+    /// contain keys that were never checked.
     ///
     /// # Errors
     /// As [`init`](Self::init).
@@ -85,30 +89,32 @@ impl LimiterBuilder {
         limiter(policy, memory, header)
     }
 
-    /// A limiter in the region that is in `memory`. `max_keys` and `when_full` are the region's, and where
-    /// they were called must be so.
+    /// Returns a limiter in the region that `memory` holds. `max_keys` and `when_full` are those of the region; if they
+    /// were called, they must be equal.
     ///
     /// # Errors
-    /// [`BuildError::Region`] says what the memory is or what differs; [`BuildError::Policy`], that the
-    /// policy does not fit the region's words.
+    /// [`BuildError::Region`]: the memory holds no region, or one that differs, or the policy has a `sliding_log`.
+    /// [`BuildError::Policy`]: the policy does not fit the words of the region.
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;
         limiter(policy, memory, header)
     }
 
-    /// A limiter in the region that is in the file at `path`; made, if there is no file or nothing in it, for
-    /// `max_keys`, or by default 100,000.
+    /// Returns a limiter in the region that the file at `path` holds. If the file is absent, empty or all zeros, the
+    /// region is made, for `max_keys`, or by default 100,000.
     ///
-    /// All of the file's blocks are allocated when it is made, and it is as long as the region. A new file can
-    /// be read and written by its owner alone; an empty one that is there beforehand keeps its owner and mode.
-    /// The region outlives its processes, and the machine's restart, after which its clock goes on from the
-    /// epoch by the wall clock. A restart is seen by the boot id; where /proc/sys is hidden, by the clocks, of which
-    /// each opening notes one in the file. Nobody may shorten the file while it is used: the system would end the process.
+    /// All blocks of the file are allocated when it is made, and it is as long as the region. A new file can be read and
+    /// written only by its owner; an existing empty file keeps its owner and mode.
+    ///
+    /// The region outlives its processes, and a restart of the machine. After a restart its clock goes on from the epoch
+    /// by the wall clock. A restart is detected by the boot id or, if /proc/sys is hidden, by the clocks, one of which
+    /// each opening notes in the file. Nobody may shorten the file while it is used: the system would end the process.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach), and what the system refuses of the file. A file that holds anything
-    /// else is left as it is; and where there is no policy, one that is absent or holds nothing, too.
+    /// [`BuildError::File`]: the file holds something else or a region that differs, or the system refuses to open it or
+    /// to make it. All others are as those of [`attach`](Self::attach) and [`init`](Self::init). A file with any other
+    /// content is left as it is, and without a policy so is one that is absent or empty.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Limiter, BuildError> {
         let path = path.as_ref();
         let terms = match &self.policy {
@@ -124,12 +130,12 @@ impl LimiterBuilder {
         opened.map_err(|error| of_file(path, error))
     }
 
-    /// The policy as it is packed in a new region, and what it asks of one.
+    /// The policy as it is packed in a new region, and its terms for one.
     fn new_region(&self) -> Result<(Policy, Terms), BuildError> {
         self.wide(self.policy.as_ref().ok_or(BuildError::NoPolicy)?)
     }
 
-    /// `policy` as it is packed in a new region, and what is asked of one.
+    /// `policy` as it is packed in a new region, and its terms for one.
     fn wide(&self, policy: &Policy) -> Result<(Policy, Terms), BuildError> {
         let wide = policy.repacked(|_| LayoutChoice::Wide)?;
         let terms = Terms {
@@ -141,7 +147,7 @@ impl LimiterBuilder {
         Ok((wide, terms))
     }
 
-    /// The policy, or that of the region, in the words of the region.
+    /// The builder's policy, or otherwise that of the region, in the words of the region.
     pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
         let policy = match &self.policy {
             Some(policy) => policy,
@@ -156,11 +162,11 @@ impl LimiterBuilder {
 }
 
 impl Limiter {
-    /// Another limiter on the same keys, in the same memory, with another policy: a tier, a location, a rate
-    /// that changes while others go on with theirs.
+    /// Returns another limiter on the same keys, in the same memory, with another policy: for a tier, a location, or a
+    /// changed rate while others go on with theirs.
     ///
-    /// The policy must mean the same by its words, as among those who share a region. One made by
-    /// [`build`](LimiterBuilder::build) has counts just as wide as its own limit needs.
+    /// The words of both policies must have the same meaning, as for all limiters of a region. In a limiter made by
+    /// [`build`](LimiterBuilder::build), counts are only as wide as its own limit needs.
     ///
     /// # Errors
     /// As [`LimiterBuilder::attach`].
@@ -239,16 +245,16 @@ fn packings(policy: &Policy) -> Result<Vec<WordLayout>, RegionError> {
     Ok(kernels(policy)?.iter().map(packing).collect())
 }
 
-/// `policy` in words that are `held`, as many as it has layers; of `holder`, a policy of theirs.
+/// `policy` packed in the words `held`, one for each of its layers. `holder` is a policy with these words, for the error.
 fn fit(policy: &Policy, held: &[WordLayout], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
     let differs = |held: &WordLayout, asked: &WordLayout| {
         let (held, asked) = (of_policy(described(held), holder), of_policy(described(asked), policy));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
-    // Before its words are asked to be as those: of another kind, or window, they would be refused for a number.
+    // Before the policy is repacked: for words of another kind or window that would fail with an error about a number.
     for (held, asked) in held.iter().zip(packings(policy)?) {
         if !held.is_like(&asked) {
-            // Where only the window differs, the counts could be as wide.
+            // If only the window differs, the error shows counts of the same width.
             let bits = if held.word == asked.word { held.count_bits } else { asked.count_bits };
             return Err(differs(held, &WordLayout { count_bits: bits, ..asked }));
         }
@@ -263,7 +269,7 @@ fn fit(policy: &Policy, held: &[WordLayout], holder: &impl fmt::Display) -> Resu
     Ok(policy)
 }
 
-/// What words are, for whoever reads an error.
+/// A packing in the words of an error.
 fn described(packing: &WordLayout) -> String {
     let WordLayout { word, unit, grain, count_bits } = packing;
     let kind = word.trim_ascii().escape_ascii();

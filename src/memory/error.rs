@@ -1,29 +1,29 @@
-//! Why there is no memory.
+//! The errors of memory.
 
 use core::fmt;
 
-/// Why memory for limiters was not had.
+/// Why there is no memory for a limiter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The operating system did not give it.
+    /// The operating system did not allocate it.
     OutOfMemory {
         /// The bytes asked for.
         bytes: usize,
-        /// The system's own words.
+        /// The message of the operating system.
         reason: String,
     },
     /// The caller's memory is null or longer than `isize::MAX`, or its address is not a multiple of `expected`.
     Unaligned {
-        /// Bytes.
+        /// The alignment needed, in bytes.
         expected: usize,
     },
-    /// Memory is shared with other processes on Linux alone.
+    /// This system is not Linux: processes share memory only there.
     Unsupported,
 }
 
 impl MemoryError {
-    /// No memory is so large.
+    /// The error for a size that no memory can have.
     pub(crate) fn too_large(bytes: usize) -> Self {
         Self::OutOfMemory { bytes, reason: "larger than the address space".to_owned() }
     }

@@ -4,23 +4,23 @@ use super::buckets::Index;
 use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 
-/// What a limiter holds and what has happened to it. Of several layers, the sum of the events and of
-/// the bytes, and the most slots and live keys of any.
+/// The contents of a limiter, and the counts of its events. With several layers, events and bytes are summed, and slots
+/// and live keys are those of the layer with the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Places for keys. The table is advertised for three quarters of them.
     pub slots: usize,
-    /// Keys that are not as good as never used at the time asked for.
+    /// Live keys: keys that, at the given time, are not as good as never used.
     pub live: usize,
-    /// How many more or fewer than `live` there may be: 0 where all were counted, which is exact while nothing else
-    /// runs. Of a sample it is four standard errors, and bounds the error of all but 1 of 10,000 limiters.
+    /// The bound on the error of `live`, up or down. 0 if every key was counted, which is exact while nothing else runs. For
+    /// a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
     pub live_error: usize,
-    /// Bytes of memory, fixed at construction; a log's entries come on top.
+    /// Bytes of memory, fixed at construction. The entries of a `sliding_log` are not counted.
     pub bytes: usize,
     /// Live keys that were erased for newcomers.
     pub evicted: u64,
-    /// Units that erased keys still held, each key's rounded up: what may have passed beyond the policy.
+    /// Units that erased keys still held, rounded up for each key: the most that may have passed beyond the policy.
     pub forgiven: u64,
     /// Requests decided on a cell shared by newcomers without room.
     pub shared: u64,
@@ -28,7 +28,7 @@ pub struct Stats {
     pub denied_full: u64,
     /// Newcomers allowed uncharged for want of room.
     pub allowed_full: u64,
-    /// Requests that met so many others at once that they were answered as by a full table.
+    /// Requests that met so many others at the same time that they were answered as by a full table.
     pub exhausted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a limiter answers: plain data, everything a caller needs in one value.
+//! The answer of a limiter: everything that a caller needs, as plain data in one value.
 
 use core::time::Duration;
 
@@ -6,23 +6,23 @@ mod combine;
 
 /// How a request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[must_use = "an outcome that is not looked at limits nothing"]
+#[must_use = "an outcome that is ignored limits nothing"]
 #[non_exhaustive]
 #[repr(i32)]
 pub enum Outcome {
-    /// It may go; its cost was charged (a peek, of cost 0, charges nothing).
+    /// The request may go, and its cost was charged. A peek, of cost 0, charges nothing.
     Allowed = 0,
-    /// Not now; nothing was charged.
+    /// The request may not go now. Nothing was charged.
     Denied = 1,
-    /// Its cost exceeds the capacity, or its own units alone are delayed for longer than it allows: it can never go.
-    /// Nothing was charged.
+    /// The request can never go: its cost exceeds the capacity, or its own units alone are delayed for longer than it
+    /// allows. Nothing was charged.
     Never = 2,
     /// `now` is past the range of the policy's word. Nothing was charged.
     ClockRange = 3,
 }
 
 impl Outcome {
-    /// The graver of two: they are numbered by gravity.
+    /// The graver of two outcomes. Their numbers grow with gravity.
     #[inline]
     pub fn gravest(self, other: Self) -> Self {
         if other as i32 > self as i32 { other } else { self }
@@ -31,10 +31,9 @@ impl Outcome {
 
 /// The answer to one request: plain data, 64 bytes.
 ///
-/// A denial is an answer, not an error. Times are relative to the `now` of the request, in whole
-/// nanoseconds, rounded up.
+/// A denial is an answer, not an error. Times count from the `now` of the request, in whole nanoseconds, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a decision that is not looked at limits nothing"]
+#[must_use = "a decision that is ignored limits nothing"]
 pub struct Decision {
     pub(crate) limit: u64,
     pub(crate) remaining: u64,
@@ -53,11 +52,11 @@ impl Decision {
     /// The value of `retry_after_ns` that means never.
     pub const NEVER: u64 = u64::MAX;
 
-    /// The bit of [`notes`](Self::notes) that says that a full table denied, which had no place for the key, and not the
-    /// policy.
+    /// A bit of [`notes`](Self::notes): the request was denied because the full table had no place for the key, not by
+    /// the policy.
     pub const NO_PLACE: u32 = 1;
 
-    /// Allowed, with nothing remaining and no waits: what an algorithm completes.
+    /// Allowed, with nothing remaining and no waits: the start from which an algorithm fills in a decision.
     #[inline]
     pub const fn allowed(limit: u64) -> Self {
         Self {
@@ -74,7 +73,8 @@ impl Decision {
         }
     }
 
-    /// The longest wait that a decision tells: what is longer, or would read as [`NEVER`](Self::NEVER), is this.
+    /// The longest wait that a decision can hold. A longer wait is cut to this, so that none reads as
+    /// [`NEVER`](Self::NEVER).
     const LONGEST: u64 = Self::NEVER - 1;
 
     /// The wait at `now` until `instant`.
@@ -84,7 +84,7 @@ impl Decision {
         u64::try_from(wait).unwrap_or(Self::LONGEST).min(Self::LONGEST)
     }
 
-    /// Makes it a denial until that many nanoseconds have passed, which is not never.
+    /// Makes it a denial for `wait_ns` nanoseconds, cut to [`LONGEST`](Self::LONGEST).
     #[inline]
     pub(crate) fn deny(&mut self, wait_ns: u64) {
         self.outcome = Outcome::Denied;
@@ -104,8 +104,8 @@ impl Decision {
         Self { retry_after_ns: Self::NEVER, outcome: Outcome::ClockRange, ..Self::allowed(limit) }
     }
 
-    /// The same decision, built from the fields that a plain request's has: what a call has written to memory is then not
-    /// copied as a whole, and the decision of the path beside the call stays in registers.
+    /// The same decision, built from the fields that a plain request's has. So a decision that a call has written to memory
+    /// is not copied as a whole, and the decision of the path without a call stays in registers.
     #[inline(always)]
     pub fn by_field(self) -> Self {
         let Self { remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer, notes, .. } = self;
@@ -131,8 +131,8 @@ impl Decision {
         never
     }
 
-    /// This decision, which also says after how many nanoseconds one unit more than `remaining` would be allowed; 0
-    /// where there is no such time.
+    /// This decision with `next_ns`: the nanoseconds until one unit more than `remaining` would be allowed; 0 if there is
+    /// no such time.
     #[inline]
     pub const fn with_next(self, next_ns: u64) -> Self {
         Self { next_ns, ..self }
@@ -144,10 +144,10 @@ impl Decision {
         Self { notes, ..self }
     }
 
-    /// A decision with these fields: one that another process sent, or that a test makes up.
+    /// A decision with these fields, for one that another process sent, or for a test.
     ///
-    /// A denial with a `retry_after_ns` of [`NEVER`](Self::NEVER) is one whose wait is not known; no limiter makes one.
-    /// Of [`Outcome::Never`] and [`Outcome::ClockRange`] it is `NEVER`, whatever is given.
+    /// In a denial, a `retry_after_ns` of [`NEVER`](Self::NEVER) means that the wait is not known; no limiter makes such a
+    /// denial. For [`Outcome::Never`] and [`Outcome::ClockRange`], `retry_after_ns` is always `NEVER`, whatever is passed.
     #[inline]
     pub const fn new(
         outcome: Outcome,
@@ -179,16 +179,16 @@ impl Decision {
         matches!(self.outcome, Outcome::Allowed)
     }
 
-    /// The most units that can pass at one instant: the capacity of the policy, of several layers that
-    /// of [`layer`](Self::layer).
+    /// The most units that can pass at one instant: the capacity of the policy or, if it has several layers, of
+    /// [`layer`](Self::layer).
     #[must_use]
     #[inline]
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Which of the policy's layers has the least [`remaining`](Self::remaining), and among equals is reset
-    /// last: the one to name to whoever was refused. Counted from 0; 0 where there is one layer.
+    /// The number of the layer with the least [`remaining`](Self::remaining); among equals, of the one that is reset last.
+    /// This is the layer to name to a refused client. Counted from 0; a single layer is 0.
     #[must_use]
     #[inline]
     pub const fn layer(&self) -> usize {
@@ -202,13 +202,14 @@ impl Decision {
         self.remaining
     }
 
-    /// How long until the same cost would be allowed, with no other traffic on the key: exact, 1 ns
-    /// earlier it is still denied. Zero if it was allowed, `None` if it never can be, or if a decision that was made
-    /// [`new`](Self::new) does not say. What is longer than 2^64 - 2 ns is that long.
+    /// The time until the same request would be allowed, with no other traffic on the key. It is exact: 1 ns earlier the
+    /// request is still denied. Zero if it was allowed. `None` if it can never be allowed, or if a decision made by
+    /// [`new`](Self::new) does not have the time. A time longer than 2^64 - 2 ns is reported as that.
     ///
-    /// It is exact by the limiter's own clock, which is never ahead of CLOCK_MONOTONIC and up to about a
-    /// microsecond behind it (where another thread was preempted while it measured the clocks, 0.2 % of that
-    /// preemption): a wait of exactly this by another clock may end that much too early.
+    /// It is exact by the limiter's own clock, which is up to about a microsecond behind CLOCK_MONOTONIC, or behind by
+    /// 0.2 % of a preemption if another thread was preempted while it measured the clocks. So a wait of exactly this time
+    /// by another clock may end that much too early. The limiter's clock is never ahead of CLOCK_MONOTONIC, except by up
+    /// to 30 us while chronyd slews the clock by more than 0.17 %.
     #[must_use]
     #[inline]
     pub const fn retry_after(&self) -> Option<Duration> {
@@ -225,7 +226,7 @@ impl Decision {
         self.retry_after_ns
     }
 
-    /// How long until the key is as good as never used.
+    /// The time until the key is as good as never used.
     #[must_use]
     #[inline]
     pub const fn reset_after(&self) -> Duration {
@@ -239,8 +240,9 @@ impl Decision {
         self.reset_after_ns
     }
 
-    /// How long to hold the allowed request before it goes on: zero except for a `leaky_queue`. Of a refusal
-    /// [within](crate::Request::within) a delay, the one that it would be given.
+    /// The time to hold the allowed request before it goes on: zero except for a `leaky_queue`. For a request refused
+    /// [within](crate::Request::within) a delay, the delay that it would get at the first instant at which the policy
+    /// alone admits it.
     #[must_use]
     #[inline]
     pub const fn delay(&self) -> Duration {
@@ -254,8 +256,8 @@ impl Decision {
         self.delay_ns
     }
 
-    /// How long until one unit more than [`remaining`](Self::remaining) would be allowed, with no other traffic on the
-    /// key. `None` where there is no such time, and where the request did not [ask](crate::Request::with_next) for it.
+    /// The time until one unit more than [`remaining`](Self::remaining) would be allowed, with no other traffic on the
+    /// key. `None` if there is no such time, or if the request did not [ask](crate::Request::with_next) for it.
     #[must_use]
     #[inline]
     pub const fn next_after(&self) -> Option<Duration> {
@@ -272,21 +274,21 @@ impl Decision {
         self.next_ns
     }
 
-    /// Units that a release gave back; 0 for all that is not a release.
+    /// The units that a release gave back; 0 for every other request.
     #[must_use]
     #[inline]
     pub const fn given_back(&self) -> u32 {
         self.given_back
     }
 
-    /// What else there is to know, a bit each: [`NO_PLACE`](Self::NO_PLACE).
+    /// Further facts, one bit each: [`NO_PLACE`](Self::NO_PLACE).
     #[must_use]
     #[inline]
     pub const fn notes(&self) -> u32 {
         self.notes
     }
 
-    /// Whether a full table denied, which had no place for the key, and not the policy.
+    /// Whether the request was denied because the full table had no place for the key, not by the policy.
     #[must_use]
     #[inline]
     pub const fn is_without_place(&self) -> bool {
@@ -294,7 +296,7 @@ impl Decision {
     }
 }
 
-/// Never, of a limit of 0: what a slice of decisions holds before it is filled.
+/// [`Outcome::Never`] with a limit of 0: the content of a slice of decisions before it is filled.
 impl Default for Decision {
     #[inline]
     fn default() -> Self {

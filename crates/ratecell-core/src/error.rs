@@ -1,9 +1,9 @@
-//! What can be wrong with a policy. Nothing else in the crate is an `Err`.
+//! The errors of a policy.
 
 use alloc::string::String;
 use core::fmt;
 
-/// The ways in which a policy can be refused, each with the code it has in the vectors.
+/// The kind of a [`PolicyError`]. Each has a code in the published vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PolicyErrorKind {
@@ -15,13 +15,13 @@ pub enum PolicyErrorKind {
     ZeroPeriod,
     /// The capacity (burst) is 0.
     ZeroCapacity,
-    /// A parameter that the algorithm needs is absent.
+    /// A required parameter of the algorithm is absent.
     MissingParameter,
     /// The offset of a fixed window is not below the window.
     BadOffset,
     /// A number is outside its range, or the state does not fit one 64-bit word for the horizon.
     Range,
-    /// The rate is too fine to be kept within a thousandth of itself.
+    /// The rate is too fine to be represented to within a thousandth of itself.
     Precision,
     /// No algorithm, or no variant of one, has this name.
     UnknownAlgorithm,
@@ -30,7 +30,7 @@ pub enum PolicyErrorKind {
 }
 
 impl PolicyErrorKind {
-    /// Every kind there is.
+    /// Every kind.
     pub const ALL: [Self; 10] = [
         Self::Syntax,
         Self::ZeroLimit,
@@ -62,7 +62,7 @@ impl PolicyErrorKind {
     }
 }
 
-/// Why a policy was refused: a code, a sentence, and for text the place.
+/// The reason why a policy was refused: a kind, a sentence, and, for text, the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     kind: PolicyErrorKind,
@@ -76,29 +76,29 @@ impl PolicyError {
         Self { kind, message: message.into(), param: None, column: None }
     }
 
-    /// The same error, of the parameter of that name.
+    /// The same error, about the parameter of that name.
     pub fn about(self, param: &'static str) -> Self {
         Self { param: Some(param), ..self }
     }
 
-    /// The parameter that is wrong, if it is one.
+    /// The name of the wrong parameter, if the error is about one.
     pub fn param(&self) -> Option<&'static str> {
         self.param
     }
 
-    /// The same error, placed in the policy's text unless a closer place is known.
+    /// The same error at this byte offset in the policy's text, unless it has a place already.
     pub fn at(mut self, offset: usize) -> Self {
         self.column.get_or_insert(offset + 1);
         self
     }
 
-    /// Which of the ways it was.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> PolicyErrorKind {
         self.kind
     }
 
-    /// Where in the policy's text, as a column counted in bytes from 1; `None` if it was not text.
+    /// The place in the policy's text, as a column counted in bytes from 1; `None` if the policy was not text.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.column

@@ -1,9 +1,9 @@
-//! What every decision of the rate limiter `ratecell` is: policies, words, and the arithmetic between them.
+//! The decisions of the rate limiter `ratecell`: policies, words, and the arithmetic between them.
 //!
-//! A *word* is one key's whole state, a `u64`. A [`Policy`] is read from text or built; each of its layers has a
-//! kernel that implements [`Algorithm`](algorithm::Algorithm), whose `step` decides a request on a word and returns
-//! the next word. This crate keeps no words: it has no atomics, no clock, no I/O and no `unsafe` code. `ratecell`
-//! keeps them in a concurrent table and re-exports what its users need; a store elsewhere decides by the same lines.
+//! A *word* is the whole state of one key, a `u64`. A [`Policy`] is parsed from text or built. Each of its layers has a
+//! kernel that implements [`Algorithm`](algorithm::Algorithm): its `step` decides a request on a word and returns the next
+//! word. This crate stores no words. It has no atomics, no clock, no I/O and no `unsafe` code. `ratecell` stores the words
+//! in a concurrent table, and re-exports the items that its users need. Another store can decide by the same code.
 //!
 //! ```text
 //! request · error · decision → algorithm → policy → structured → client_key · waiting · fields

@@ -1,4 +1,4 @@
-//! Policies: what is allowed. Built by typed constructors or from text, checked when they are built.
+//! Policies. They are built by typed constructors or from text, and checked when they are built.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -21,18 +21,18 @@ mod print;
 
 const MAX_LAYERS: usize = 8;
 
-/// What is allowed: one algorithm with its parameters, or up to eight that must all agree.
+/// The rule of a limiter: one algorithm with its parameters, or up to eight of them, which must all allow a request.
 ///
-/// Made by a constructor and [`build`](PolicyBuilder::build), or from text:
+/// A policy is made by a constructor and [`build`](PolicyBuilder::build), or from text:
 ///
 /// ```text
 /// [algorithm] LIMIT/PERIOD [option=value]... [& layer]...
 /// ```
 ///
-/// The algorithm is `gcra` where it is not said. LIMIT is a whole number from 1 to 2^32-1. PERIOD is a
-/// unit, `ns us ms s m h d w`, with an optional whole number before it (`/s` is `/1s`), up to 2^62 ns.
-/// What people write elsewhere is read too: `100/minute`, `100 per 2 hours`, `10r/s`, `1_000 / s`, and for a
-/// rate `0.5/s`, which is exactly `1/2s`. `Display` prints one canonical form. The [definition] has all of it.
+/// Without an algorithm it is `gcra`. LIMIT is a whole number from 1 to 2^32-1. PERIOD is a unit, `ns us ms s m h d w`,
+/// with an optional whole number before it (`/s` is `/1s`), up to 2^62 ns. Other common spellings are accepted:
+/// `100/minute`, `100 per 2 hours`, `10r/s`, `1_000 / s`, and for a rate `0.5/s`, which is exactly `1/2s`. `Display`
+/// prints one canonical form. The [definition] has the whole grammar.
 ///
 /// | algorithm | options |
 /// | --- | --- |
@@ -66,7 +66,7 @@ const MAX_LAYERS: usize = 8;
 /// # Ok::<(), ratecell::PolicyError>(())
 /// ```
 ///
-/// Policies are equal whose canonical form is: `3/s` and `3/s burst=3` decide alike, and are two.
+/// Two policies are equal if their canonical forms are: `3/s` and `3/s burst=3` decide alike, but are not equal.
 ///
 /// [definition]: https://github.com/ratecell/ratecell/blob/main/vectors/README.md#grammar
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub struct Policy {
     layers: Vec<Layer>,
 }
 
-/// One algorithm with its parameters: as they were said, and as they decide.
+/// One algorithm with its parameters, as they were given and as they decide.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     form: &'static Spec,
@@ -108,12 +108,12 @@ impl Layer {
         Ok(Self { form, params, plan, resolved })
     }
 
-    /// The same layer with its words packed otherwise.
+    /// The same layer with its words packed as `pack`.
     fn repacked(&self, pack: LayoutChoice) -> Result<Self, PolicyError> {
         Self::packed(self.form, self.params, pack)
     }
 
-    /// How it decides.
+    /// The algorithm, ready to decide.
     pub fn plan(&self) -> Plan {
         self.plan
     }
@@ -141,20 +141,20 @@ impl Policy {
         PolicyBuilder::new(&gcra::GCRA, limit, period, Params::default())
     }
 
-    /// A bucket of `capacity` tokens, into which `refill` come in each `interval`.
+    /// A bucket of `capacity` tokens, with `refill` tokens added in each `interval`.
     pub fn token_bucket(refill: u32, interval: Duration, capacity: u32) -> PolicyBuilder<TokenBucket> {
         let params = Params { capacity: Some(u64::from(capacity)), ..Params::default() };
         PolicyBuilder::new(&token_bucket::TOKEN_BUCKET, refill, interval, params)
     }
 
-    /// A bucket that holds `capacity` units, out of which `leak` run in each `period`.
+    /// A bucket that holds `capacity` units, of which `leak` leak out in each `period`.
     pub fn leaky_meter(leak: u32, period: Duration, capacity: u32) -> PolicyBuilder<LeakyMeter> {
         let params = Params { capacity: Some(u64::from(capacity)), ..Params::default() };
         PolicyBuilder::new(&gcra::LEAKY_METER, leak, period, params)
     }
 
-    /// A queue of `queue` units, released `leak` in each `period`: an allowed request is told how long
-    /// to wait, by [`Decision::delay`](crate::Decision::delay).
+    /// A queue of `queue` units, of which `leak` are released in each `period`. An allowed request waits for its
+    /// [`Decision::delay`](crate::Decision::delay).
     pub fn leaky_queue(leak: u32, period: Duration, queue: u32) -> PolicyBuilder<LeakyQueue> {
         let params = Params { queue: Some(u64::from(queue)), ..Params::default() };
         PolicyBuilder::new(&gcra::LEAKY_QUEUE, leak, period, params)
@@ -178,7 +178,7 @@ impl Policy {
     /// All of `policies` at once: a request is charged to every one of them, or to none.
     ///
     /// # Errors
-    /// [`BadLayers`](Kind::BadLayers) where there is none or more than eight, or one has layers itself.
+    /// [`BadLayers`](Kind::BadLayers) if there are no policies or more than eight, or if one has several layers itself.
     pub fn all(policies: impl IntoIterator<Item = Policy>) -> Result<Policy, PolicyError> {
         let mut layers = Vec::new();
         for policy in policies {
@@ -204,7 +204,7 @@ impl Policy {
         }
     }
 
-    /// What became of each layer's parameters, in order.
+    /// The parameters of each layer as they decide, in order.
     pub fn resolved(&self) -> impl Iterator<Item = Resolved> + '_ {
         self.layers.iter().map(|layer| layer.resolved)
     }
@@ -215,13 +215,13 @@ impl Policy {
         self.resolved().map(|layer| layer.capacity).min().unwrap_or(0)
     }
 
-    /// The last `now` that can be decided, in nanoseconds since the epoch: the least of the layers.
+    /// The last `now` at which a request can be decided, in nanoseconds since the epoch: the least of the layers.
     #[must_use]
     pub fn max_now_ns(&self) -> u64 {
         self.resolved().map(|layer| layer.max_now_ns).min().unwrap_or(0)
     }
 
-    /// The same policy with the words of each layer packed as `pack` says of its number.
+    /// The same policy with the words of each layer packed as `pack` returns for its number.
     pub fn repacked(&self, pack: impl Fn(usize) -> LayoutChoice) -> Result<Self, PolicyError> {
         let layers = self.layers.iter().enumerate();
         let layers = layers.map(|(number, layer)| layer.repacked(pack(number)));
@@ -257,7 +257,7 @@ algorithms! {
     FixedWindow,
 }
 
-/// A policy of one layer under construction; `A` says which options it has.
+/// A policy of one layer under construction. `A` decides which options it has.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a builder is not a policy: call `build`"]
 pub struct PolicyBuilder<A> {
@@ -266,7 +266,7 @@ pub struct PolicyBuilder<A> {
     algorithm: PhantomData<A>,
 }
 
-/// Whole nanoseconds; a time past 584 years is refused as out of range by what takes it.
+/// Whole nanoseconds. A time above 584 years is cut to `u64::MAX`, which is out of range for every parameter.
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -277,24 +277,24 @@ impl<A> PolicyBuilder<A> {
         Self { form, params, algorithm: PhantomData }
     }
 
-    /// Reads a state that can only have been written later than now + `heal` as fresh, so that a clock
-    /// set back by more than that locks no key out. Each such step may admit one extra burst a key.
+    /// Treats a state that can only have been written later than now + `heal` as fresh. So a clock that is set back by more
+    /// than `heal` locks no key out. Each such step of the clock may admit one extra burst a key.
     pub fn heal(mut self, heal: Duration) -> Self {
         self.params.heal_ns = Some(nanoseconds(heal));
         self
     }
 
-    /// How long after its epoch a limiter must serve; the default is 9 years. A shorter one leaves more
-    /// of the word for finer rates and larger counts.
+    /// The time after its epoch for which a limiter must serve; default 9 years. A shorter horizon leaves more of the word
+    /// for finer rates and larger counts.
     pub fn horizon(mut self, horizon: Duration) -> Self {
         self.params.horizon_ns = Some(nanoseconds(horizon));
         self
     }
 
-    /// The policy.
+    /// Builds the policy.
     ///
     /// # Errors
-    /// Says which parameter is out of range, or that the state does not fit a word for the horizon.
+    /// A parameter is out of range, and the error names it; or the state does not fit a word for the horizon.
     pub fn build(self) -> Result<Policy, PolicyError> {
         Policy::of(vec![Layer::new(self.form, self.params)?])
     }
@@ -309,7 +309,7 @@ impl PolicyBuilder<Gcra> {
 }
 
 impl PolicyBuilder<LeakyQueue> {
-    /// Units that go at once before the queue delays any. Default: 1.
+    /// The units that go at once before the queue delays any. Default: 1.
     pub fn burst(mut self, burst: u32) -> Self {
         self.params.burst = Some(u64::from(burst));
         self
@@ -325,8 +325,8 @@ impl PolicyBuilder<TokenBucket> {
 }
 
 impl PolicyBuilder<SlidingWindow> {
-    /// Whether the estimate itself must never exceed the limit. It then admits one less in a saturated
-    /// window. Default: no.
+    /// Whether the estimate itself must never exceed the limit. A strict window admits one unit less when it is saturated.
+    /// Default: no.
     pub fn strict(mut self, strict: bool) -> Self {
         self.params.strict = Some(strict);
         self
@@ -340,7 +340,7 @@ impl PolicyBuilder<FixedWindow> {
         self
     }
 
-    /// Moves the aligned windows: they start at `offset` + k windows. Below the window. Default: 0.
+    /// Moves the aligned windows: they start at `offset` + k windows. The offset must be below the window. Default: 0.
     pub fn offset(mut self, offset: Duration) -> Self {
         self.params.offset_ns = Some(nanoseconds(offset));
         self
@@ -360,7 +360,7 @@ impl core::str::FromStr for Policy {
 }
 
 impl fmt::Debug for Policy {
-    /// As its text.
+    /// Prints the policy as text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Policy({:?})", self.to_string())
     }

@@ -1,11 +1,11 @@
-//! What is asked of a limiter: whose units, how many, when and how, in one value.
+//! A request to a limiter: key, cost, time and options in one value.
 
 use core::time::Duration;
 
-/// A request: `cost` units of a key, or what one of its methods says otherwise.
+/// A request to a limiter: units of a key, with options.
 ///
-/// A plain one, as [`new`](Self::new) makes it, asks for one unit now and is charged only if it is allowed.
-/// Nothing in it refers to a limiter: it may be given to several.
+/// A plain request, as [`new`](Self::new) makes it, is for one unit now, and is charged only if it is allowed. A request
+/// does not refer to a limiter, and may be passed to several.
 ///
 /// ```
 /// use ratecell_core::Request;
@@ -19,10 +19,10 @@ use core::time::Duration;
 /// assert!(spent.is_charge());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[must_use = "a request that is not given to a limiter asks nothing"]
+#[must_use = "a request does nothing until it is passed to a limiter"]
 pub struct Request<'k> {
     key: &'k [u8],
-    /// Read where [`HASHED`] is set, and so with the two below.
+    /// Valid if [`HASHED`] is set; the two below with [`AT`] and [`WITHIN`].
     hash: u64,
     now_ns: u64,
     max_delay_ns: u64,
@@ -30,14 +30,14 @@ pub struct Request<'k> {
     flags: u32,
 }
 
-// The numbers are those of the C header, which hands them over as they are.
+// The numbers are those of the C header, which passes them on unchanged.
 const AT: u32 = 1;
 const HASHED: u32 = 1 << 2;
 const WITHIN: u32 = 1 << 3;
 const CHARGE: u32 = 1 << 4;
 const NEXT: u32 = 1 << 5;
 
-/// One unit of the empty key: what a limiter without keys is asked.
+/// One unit of the empty key, now: the request for a limiter without keys.
 impl Default for Request<'_> {
     #[inline(always)]
     fn default() -> Self {
@@ -54,15 +54,15 @@ impl<'k> Request<'k> {
 
     /// One unit of the key with this hash, which the caller computed, now.
     ///
-    /// Distinct hashes can be one key, as the documentation of the limiter says with the probability. Where others
-    /// choose the keys, the hash must be one that they cannot predict, or they can choose keys that share buckets. A key
-    /// by its hash is not the key by its bytes.
+    /// Two hashes can be one key; the documentation of the limiter has the probability. If others choose the keys, they
+    /// must not be able to predict the hash: otherwise they can choose keys that share buckets. A key given by its hash
+    /// is not the key given by its bytes.
     #[inline(always)]
     pub fn hashed(hash: u64) -> Self {
         Self { hash, flags: HASHED, ..Self::default() }
     }
 
-    /// A request of all its parts, of which the known ones of `flags` say what is read: for the C header's struct.
+    /// A request from the parts of the struct in the C header. `flags` says which parts are read; unknown bits are ignored.
     #[doc(hidden)]
     #[inline(always)]
     pub fn from_parts(
@@ -80,54 +80,55 @@ impl<'k> Request<'k> {
     #[doc(hidden)]
     pub const FLAGS: u32 = AT | HASHED | WITHIN | CHARGE | NEXT;
 
-    /// So many units: all of them or none. 0 is a peek: it charges nothing, and the decision's `remaining` is the answer.
+    /// Sets the units: all of them are charged, or none. 0 is a peek: it charges nothing, and the decision's `remaining`
+    /// is the answer.
     #[inline(always)]
     pub fn cost(self, cost: u32) -> Self {
         Self { cost, ..self }
     }
 
-    /// At this instant instead of now: nanoseconds since any epoch, as long as all users of the limiter use one.
+    /// Sets the instant, instead of now: nanoseconds since any epoch, as long as all users of the limiter use the same
+    /// one.
     #[inline(always)]
     pub fn at(self, now_ns: u64) -> Self {
         Self { now_ns, flags: self.flags | AT, ..self }
     }
 
-    /// Allowed only with a delay of at most `max_delay`: otherwise denied, and not charged. For callers that can hold a
-    /// request only so long. With a `max_delay` of zero a `leaky_queue` can be asked as often as needed, and nothing that
-    /// may yet give up has a place in it.
+    /// Allows the request only with a delay of at most `max_delay`. Otherwise it is denied, and nothing is charged. This is
+    /// for callers that can hold a request for only so long. With a `max_delay` of zero, a caller can ask a `leaky_queue`
+    /// as often as needed, and never takes a place in the queue that it might give up.
     ///
-    /// The `retry_after` of a refusal is the time until this same request, with this same `max_delay`, is allowed. Its
-    /// `delay` is the one that it would be given at the first instant at which the policy alone admits it: so the
-    /// policy's own wait is `retry_after - max(0, delay - max_delay)`. Where its own units alone are delayed for
-    /// longer, as those of a cost above the burst of a `leaky_queue` are, it can never go.
+    /// A denied request has two times. `retry_after` is the time until this same request, with the same `max_delay`, is
+    /// allowed. `delay` is the delay that it would get at the first instant at which the policy alone admits it. So the
+    /// policy's own wait is `retry_after - max(0, delay - max_delay)`. If the request's own units alone are delayed for
+    /// longer than `max_delay`, as with a cost above the burst of a `leaky_queue`, it is never allowed.
     ///
-    /// A [`charge`](Self::charge) has no delay, so this changes nothing about it.
+    /// A [`charge`](Self::charge) has no delay, so `within` does not change it.
     #[inline(always)]
     pub fn within(self, max_delay: Duration) -> Self {
         // Longer than any delay, if it does not fit.
         self.within_ns(u64::try_from(max_delay.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// [`within`](Self::within) so many nanoseconds.
+    /// [`within`](Self::within) this many nanoseconds.
     #[inline(always)]
     pub fn within_ns(self, max_delay_ns: u64) -> Self {
         Self { max_delay_ns, flags: self.flags | WITHIN, ..self }
     }
 
-    /// Charges units that have been spent already, whether or not they would be allowed: as many as there is room for,
-    /// so that the key is at most full; of several layers, in each by itself. Where the clock is past the range of one
-    /// of them, nothing is charged.
+    /// Charges units that have been spent already, whether or not they would be allowed. At most as many are charged as
+    /// there is room for, so the key is at most full; each of several layers is filled by itself. If the clock is past the
+    /// range of one of them, nothing is charged.
     ///
-    /// The decision is what a peek sees afterwards. For what is known only when it is over, such as a response's status,
-    /// and for refusals that are to count.
+    /// The decision is that of a peek afterwards. This is for a cost that is known only after the work, such as one that
+    /// depends on the response, and for refusals that should count.
     #[inline(always)]
     pub fn charge(self) -> Self {
         Self { flags: self.flags | CHARGE, ..self }
     }
 
-    /// Asks the decision for its `next_after`, too: the time until one unit more than `remaining` would be allowed.
-    /// Where a full table has no place for the key, it is the time until there may be one. This costs a second look at
-    /// the key.
+    /// Asks for the `next_after` of the decision, too: the time until one unit more than `remaining` would be allowed. If
+    /// a full table has no place for the key, it is the time until there may be one. This takes a second look at the key.
     #[inline(always)]
     pub fn with_next(self) -> Self {
         Self { flags: self.flags | NEXT, ..self }
@@ -140,21 +141,21 @@ impl<'k> Request<'k> {
         if self.flags & HASHED == 0 { Key::Bytes(self.key) } else { Key::Hash(self.hash) }
     }
 
-    /// How many units.
+    /// The number of units.
     #[inline(always)]
     #[must_use]
     pub fn units(&self) -> u32 {
         self.cost
     }
 
-    /// When, if the request says so.
+    /// The instant, if the request gives one, in nanoseconds.
     #[inline(always)]
     #[must_use]
     pub fn now_ns(&self) -> Option<u64> {
         (self.flags & AT != 0).then_some(self.now_ns)
     }
 
-    /// The longest delay with which it is allowed, if it says so.
+    /// The longest delay with which it is allowed, if the request gives one, in nanoseconds.
     #[inline(always)]
     #[must_use]
     pub fn max_delay_ns(&self) -> Option<u64> {
@@ -168,23 +169,23 @@ impl<'k> Request<'k> {
         self.flags & CHARGE != 0
     }
 
-    /// Whether the decision is to say what is [next](Self::with_next).
+    /// Whether it asks for the decision's [`next_after`](Self::with_next).
     #[inline(always)]
     #[must_use]
     pub fn wants_next(&self) -> bool {
         self.flags & NEXT != 0
     }
 
-    /// Whether nothing but a cost is asked of the key's state, and so one [`step`](crate::algorithm::Algorithm::step)
-    /// answers.
+    /// Whether it has no option but the time and the hash, so that one [`step`](crate::algorithm::Algorithm::step) answers
+    /// it whole.
     #[inline(always)]
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.flags & (WITHIN | CHARGE | NEXT) == 0
     }
 
-    /// Whether one [`step`](crate::algorithm::Algorithm::step) decides it: as [`is_plain`](Self::is_plain), whatever is
-    /// asked of what comes next.
+    /// Whether one [`step`](crate::algorithm::Algorithm::step) decides it. It may still ask for
+    /// [`next_after`](Self::with_next), which [`is_plain`](Self::is_plain) excludes.
     #[inline(always)]
     #[must_use]
     pub(crate) fn is_step(&self) -> bool {
@@ -192,7 +193,7 @@ impl<'k> Request<'k> {
     }
 }
 
-/// Whose units are asked for.
+/// The key of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key<'k> {
     /// The key's bytes.
