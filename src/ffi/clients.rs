@@ -187,9 +187,11 @@ pub unsafe extern "C" fn ratecell_clients_new(
 ) -> i32 {
     guarded(|| {
         // SAFETY: as the header's preamble has it.
-        let (config, out) = unsafe { (ratecell_clients_config::read(config)?, pointer::output(clients)?) };
+        let config = unsafe { ratecell_clients_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
-        let clients = unsafe { explained(config.why, config.why_len, || config.clients()) }?;
+        let (out, clients) = unsafe {
+            explained(config.why, config.why_len, || Ok((pointer::output(clients)?, config.clients()?)))
+        }?;
         out.write(Box::into_raw(Box::new(ratecell_clients { clients })));
         Ok(())
     })
