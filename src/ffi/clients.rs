@@ -2,9 +2,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::mem::offset_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::ratecell_status::RATECELL_EPANIC;
 use super::why::{Refusal, explained, guarded};
 use super::{pointer, ratecell_status, text};
 use ratecell_core::client_key::{ClientField, Clients, FieldKind, Trust, Width};
@@ -220,7 +218,7 @@ pub unsafe extern "C" fn ratecell_client_key(
     buffer: *mut c_char,
     len: usize,
 ) -> i32 {
-    let write = || {
+    text::guarded(|| {
         // SAFETY: as the header's preamble has it.
         let (clients, peer, lines) =
             unsafe { (pointer::input(clients)?, pointer::key(peer, peer_len)?, pointer::inputs(lines, n)?) };
@@ -233,9 +231,7 @@ pub unsafe extern "C" fn ratecell_client_key(
         let key = clients.clients.key(peer, lines);
         // SAFETY: as the header's preamble has it.
         unsafe { text::write(&key, buffer, len) }
-    };
-    // Unwinding leaves nothing half-done: the key is written last.
-    text::code(catch_unwind(AssertUnwindSafe(write)).unwrap_or(Err(RATECELL_EPANIC)))
+    })
 }
 
 /// End what knows clients and give its memory back.
