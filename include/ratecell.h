@@ -1050,7 +1050,8 @@ void ratecell_limiter_free(struct ratecell_limiter *limiter);
  * Write a limiter's policy as ratecell_policy_format does, and a NUL.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
- * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC, RATECELL_EPANIC.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC,
+ * RATECELL_EPANIC.
  * NULL: buffer may be, if len is 0.
  * Threads: any.
  * Since: 0.1
