@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # No panic, no abort and no unwinding can be reached from what decides: the calls in the machine code of the
-# shared library are followed from each function that C calls.
+# shared library are followed from each function that C calls. What else can panic catches it.
 #
 #   ci/panics.sh DIR    DIR: where ci/capi.sh built
 source "$(dirname "$0")/lib.sh"
@@ -38,8 +38,18 @@ reached() {
 }
 
 objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
-deciding=(check check_at decide decide_batch forget now stats)
-for function in decide_all "${deciding[@]/#/limiter_}"; do
+# What decides, and what is asked beside it: no panic is there at all.
+deciding=(decide_all limiter_check limiter_check_at limiter_decide limiter_decide_batch limiter_forget
+    limiter_now limiter_stats strerror version_number)
+# What parses, allocates or writes text: of a panic there, which would be a bug, a status is made.
+guarded=(client_key clients_new fields limiter_epoch limiter_new limiter_open limiter_policy limiter_with_policy
+    policy_explain policy_format region_attach region_init region_size waiting_event waiting_new)
+# What gives memory back, and has no status.
+ending=(clients_free limiter_free waiting_free)
+placed="$(printf 'ratecell_%s\n' "${deciding[@]}" "${guarded[@]}" "${ending[@]}" | LC_ALL=C sort)"
+diff -u ffi-tests/abi/symbols.txt - <<<"$placed" >&2 || { echo "expected every exported function in one list of $0" >&2; exit 1; }
+
+for function in "${deciding[@]}"; do
     names="$(reached "ratecell_$function")"
     # std's mutex calls the kernel through a register, where it has to wait.
     if grep -Ev "$harmless|^indirect-call-in:.*Mutex.*lock_contended" <<<"$names" |
@@ -50,6 +60,11 @@ for function in decide_all "${deciding[@]/#/limiter_}"; do
     count="$(wc -l <<<"$names")"
     echo "ratecell_$function: $count functions reached, none that panics"
 done
+for function in "${guarded[@]}"; do
+    names="$(reached "ratecell_$function")"
+    grep -q 'catch_unwind.*cleanup' <<<"$names" || { echo "ratecell_$function catches no panic" >&2; exit 1; }
+done
+echo "${#guarded[@]} functions catch what panics in them"
 # The search itself: what makes a limiter parses text and allocates.
 names="$(reached ratecell_limiter_new)"
 grep -q panic <<<"$names" || { echo "no panic is found where there are some" >&2; exit 1; }

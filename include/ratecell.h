@@ -1050,7 +1050,8 @@ void ratecell_limiter_free(struct ratecell_limiter *limiter);
  * Write a limiter's policy as ratecell_policy_format does, and a NUL.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
- * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC,
+ * RATECELL_EPANIC.
  * NULL: buffer may be, if len is 0.
  * Threads: any.
  * Since: 0.1
@@ -1077,7 +1078,7 @@ int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter,
  * are aligned.
  *
  * Returns 0 and writes *unix_ns, nanoseconds since 1970.
- * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns), RATECELL_EPANIC.
  * NULL: neither.
  * Threads: any.
  * Since: 0.1
@@ -1345,7 +1346,8 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * Options may stand in any order, each once. Ranges and errors are in vectors/README.md.
  *
  * Returns the length without the NUL. With len 0 only the length is returned.
- * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC,
+ * RATECELL_EPANIC.
  * NULL: buffer may be, if len is 0.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1359,7 +1361,7 @@ int32_t ratecell_policy_format(const char *policy,
  *
  * Returns the length without the NUL: 0, and an empty text, for a policy that is right. With len 0 only
  * the length is returned.
- * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+ * Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC, RATECELL_EPANIC.
  * NULL: buffer may be, if len is 0.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1381,7 +1383,7 @@ int32_t ratecell_policy_explain(const char *policy,
  * returned.
  * Errors: RATECELL_EINVAL (answers, buffer, styles, an answer's limiter, decision or reserved, or the decision's outcome
  * or layer is none of the limiter's), RATECELL_EALIGN (answers, an answer's limiter or decision), RATECELL_ENAME (an
- * answer's name, unit or partition), RATECELL_ESIZE (n, len), RATECELL_ENOSPC.
+ * answer's name, unit or partition), RATECELL_ESIZE (n, len), RATECELL_ENOSPC, RATECELL_EPANIC.
  * NULL: answers may be, if n is 0; buffer, if len is 0.
  * Threads: any.
  * Since: 0.1

@@ -401,8 +401,8 @@ public:
         });
     }
 
-    /// Makes a limiter in a region that is there, made by any process, at any address. Errors: those of
-    /// ratecell_region_attach.
+    /// Makes a limiter in a region that is there, made by any process, at any address. Without a policy, of nullptr, it
+    /// follows the region's. Errors: those of ratecell_region_attach.
     static Result<Limiter, Failure> attach(void *memory, std::size_t len, const char *policy,
                                            const Config &config = {}) {
         return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
@@ -411,7 +411,8 @@ public:
     }
 
     /// Makes a limiter in the region that is in a file; if the file is absent, empty or all zeros, makes the region for
-    /// the config's max_keys. Errors: those of ratecell_limiter_open.
+    /// the config's max_keys. Without a policy, of nullptr, none is made: the limiter follows the file's. Errors: those
+    /// of ratecell_limiter_open.
     static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) {
         return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_open(path, policy, raw, out);

@@ -116,9 +116,9 @@ static void every_configuration_is_checked(void) {
         { config_of("X", 0, 1), RATECELL_ECONFIG, "bad_trust: both" },
         { config_of("X", 0, 0), RATECELL_ECONFIG, "bad_network: none" },
         { config_of("X", 0, 0), RATECELL_ECONFIG, "bad_network: the network `10.0.0.1/8`" },
-        { config_of("X", 0, 0), RATECELL_EINVAL, "" },
-        { config_of("X", 0, 0), RATECELL_EINVAL, "" },
-        { config_of("X", 0, 0), RATECELL_ESIZE, "" },
+        { config_of("X", 0, 0), RATECELL_EINVAL, "RATECELL_EINVAL" },
+        { config_of("X", 0, 0), RATECELL_EINVAL, "RATECELL_EINVAL" },
+        { config_of("X", 0, 0), RATECELL_ESIZE, "RATECELL_ESIZE" },
         { config_of(NULL, 0, 0), RATECELL_ECONFIG, "bad_width: the width of IPv4 is 7" },
         { config_of(NULL, 0, 0), RATECELL_ECONFIG, "bad_width: the width of IPv6 is 129" },
         { config_of(NULL, 0, 0), RATECELL_ESIZE, "" },
@@ -150,7 +150,7 @@ static void every_configuration_is_checked(void) {
         CHECK_UNTOUCHED(clients);
         CHECK(strncmp(why, refused[i].why, strlen(refused[i].why)) == 0);
         /* A config whose size is wrong is not read. */
-        int unread = refused[i].status == RATECELL_ESIZE || refused[i].status == RATECELL_E2BIG;
+        int unread = refused[i].config.size != sizeof refused[i].config;
         CHECK((why[0] == '\0') == unread);
     }
     /* No more of them are read than there can be. */
@@ -204,6 +204,21 @@ static void the_reason_is_cut_where_it_does_not_fit(void) {
     config.why = why;
     config.why_len = TOO_LONG;
     CHECK_STATUS(ratecell_clients_new(&config, &clients), RATECELL_ESIZE);
+}
+
+/* Whatever was there before: of what is made an empty text, and of no place for it a sentence. */
+static void the_reason_is_written_each_time(void) {
+    char why[200] = "of before";
+    ratecell_clients *clients = NULL;
+    ratecell_clients_config config = config_of("X", 0, 1);
+    config.why = why;
+    config.why_len = sizeof why;
+    check_case("a reason");
+    CHECK_STATUS(ratecell_clients_new(&config, &clients), 0);
+    CHECK_TEXT(why, "");
+    ratecell_clients_free(clients);
+    CHECK_STATUS(ratecell_clients_new(&config, NULL), RATECELL_EINVAL);
+    CHECK(strncmp(why, "RATECELL_EINVAL: ", 17) == 0);
 }
 
 /* A longer config of a later version is taken where what is new in it is 0. */
@@ -299,6 +314,7 @@ int main(void) {
     every_kind_reads_its_field();
     every_configuration_is_checked();
     the_reason_is_cut_where_it_does_not_fit();
+    the_reason_is_written_each_time();
     a_config_may_grow();
     every_argument_of_new_is_checked();
     every_argument_of_key_is_checked();

@@ -146,6 +146,29 @@ static void a_region_of_something_else_is_left_as_it_is(void) {
     CHECK(unlink(path) == 0);
 }
 
+/* Without a policy a file is followed, and none is made. */
+static void without_a_policy_the_file_s_is_followed(void) {
+    char policy[64];
+    ratecell_limiter *maker = OPENED(path, "10/w burst=7", &few);
+    ratecell_limiter *follower = OPENED(path, NULL, NULL);
+    check_case("no policy");
+    CHECK(ratecell_limiter_policy(follower, policy, sizeof policy) > 0);
+    CHECK_TEXT(policy, "10/w burst=7");
+    CHECK_STATUS(ratecell_limiter_check_at(maker, "key", 3, 3, 0, NULL), RATECELL_ALLOWED);
+    CHECK_U64(region_remaining(follower, "key", 0), 4);
+    ratecell_limiter_free(follower);
+    ratecell_limiter_free(maker);
+    CHECK(unlink(path) == 0);
+
+    check_case("no policy, and no file");
+    FILE_REFUSED(path, NULL, &few, RATECELL_EFILE, strerror(ENOENT));
+    CHECK(access(path, F_OK) != 0);
+    check_case("no policy, and nothing in the file");
+    stays("", 0, NULL, &few, RATECELL_EREGION_NONE, "not a region");
+    stays("\0\0\0\0\0\0\0", 8, NULL, &few, RATECELL_EREGION_NONE, "not a region");
+    CHECK(unlink(path) == 0);
+}
+
 /* The boot that the header names is none, as after a restart of the machine: the file goes on, at its epoch. */
 static void a_file_outlives_the_machine_s_run(void) {
     uint64_t before = 0, now = 0, epoch = 0, same = 1;
@@ -313,6 +336,7 @@ int main(void) {
     zeros_become_a_region();
     another_s_file_is_left_as_it_is();
     a_region_of_something_else_is_left_as_it_is();
+    without_a_policy_the_file_s_is_followed();
     a_file_outlives_the_machine_s_run();
     a_file_of_another_clock_is_refused();
     what_the_system_refuses_is_told_in_its_words();

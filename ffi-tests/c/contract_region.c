@@ -208,6 +208,51 @@ static void what_differs_is_told(void) {
     }
 }
 
+/* Without a policy a limiter has that of the region's maker, and the same keys. */
+static void without_a_policy_the_region_s_is_followed(void) {
+    ratecell_config given = keys(24);
+    for (size_t i = 0; i < CHECK_COUNT(shared); i++) {
+        char ours[512], theirs[512];
+        ratecell_decision decision;
+        size_t len = 0;
+        void *memory = region_new(shared[i], &given, &len);
+        check_case("in the region of %s", shared[i]);
+        ratecell_limiter *other = ATTACHED(memory, len, shared[i]);
+        ratecell_limiter *follower = ATTACHED(memory, len, NULL);
+        CHECK(ratecell_policy_format(shared[i], ours, sizeof ours) > 0);
+        CHECK(ratecell_limiter_policy(follower, theirs, sizeof theirs) > 0);
+        CHECK_TEXT(theirs, ours);
+        CHECK_STATUS(ratecell_limiter_check_at(other, "key", 3, 1, 0, &decision), RATECELL_ALLOWED);
+        CHECK_U64(region_remaining(follower, "key", 0), decision.remaining);
+        ratecell_limiter_free(follower);
+        ratecell_limiter_free(other);
+        free(memory);
+    }
+
+    char why[256] = "";
+    ratecell_config config = keys(24);
+    ratecell_limiter *limiter;
+    size_t len = 0;
+    void *memory = region_new(POLICY, &config, &len);
+    check_case("no policy, and another max_keys");
+    config.max_keys = 60;
+    REFUSED(memory, len, NULL, &config, RATECELL_EREGION_MAX_KEYS, "max_keys: 24; expected 60");
+    check_case("no policy, and no region");
+    memset(memory, 0, len);
+    REFUSED(memory, len, NULL, NULL, RATECELL_EREGION_NONE, "not a region");
+    check_case("a region without a policy");
+    UNTOUCHED(limiter);
+    config.why = why;
+    config.why_len = sizeof why;
+    CHECK_STATUS(ratecell_region_init(memory, len, NULL, &config, &limiter), RATECELL_EINVAL);
+    CHECK_TEXT(why, "no policy: expected one, or a region to follow that of");
+    CHECK_UNTOUCHED(limiter);
+    why[0] = '\0';
+    CHECK_U64(ratecell_region_size(NULL, &config), 0);
+    CHECK_TEXT(why, "no policy: expected one, or a region to follow that of");
+    free(memory);
+}
+
 /* Through one all is seen that came through the other; the limits are each one's own. */
 static void two_limiters_are_of_one_region(const char *policy, uint64_t now) {
     ratecell_config config = keys(64);
@@ -305,6 +350,7 @@ int main(void) {
     no_size_of_no_region();
     a_region_is_of_one_kind_of_words();
     what_differs_is_told();
+    without_a_policy_the_region_s_is_followed();
     a_full_region_is_full_for_all();
     return CHECK_END();
 }

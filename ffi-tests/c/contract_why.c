@@ -119,7 +119,8 @@ static void of_a_file(void) {
     CHECK_STATUS(ratecell_limiter_open(path, POLICY, &config, &limiter), 0);
     CHECK_TEXT(why, "");
     config = asking();
-    says(ratecell_limiter_open(path, "10/w & 1/s", &config, &other), RATECELL_EREGION_LAYERS, "layers: 1; expected 2");
+    says(ratecell_limiter_open(path, "10/w & 1/s", &config, &other), RATECELL_EREGION_LAYERS,
+         "layers: 1, of `10/w`; expected 2, of `10/w & 1/s`");
     config = asking();
     says(ratecell_limiter_open("/nowhere/file", POLICY, &config, &other), RATECELL_EFILE, "No such file");
     CHECK_UNTOUCHED(other);

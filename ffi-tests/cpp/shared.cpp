@@ -165,6 +165,18 @@ void a_queue_is_entered_only_within_a_delay() {
     CHECK_EQUAL(Limiter().decide(Request("key").within(0ns)).error(), RATECELL_EINVAL);
 }
 
+void without_a_policy_the_maker_s_is_followed() {
+    Memory memory(ratecell::region_size("10/w burst=7"));
+    CHECK_EQUAL(Limiter::attach(memory.data(), memory.size(), nullptr).error(), RATECELL_EREGION_NONE);
+    CHECK_EQUAL(Limiter::init(memory.data(), memory.size(), nullptr).error(), RATECELL_EINVAL);
+    const Limiter maker = *Limiter::init(memory.data(), memory.size(), "10/w burst=7");
+    const Limiter follower = *Limiter::attach(memory.data(), memory.size(), nullptr);
+    CHECK_EQUAL(*follower.policy(), "10/w burst=7");
+    CHECK_EQUAL(maker.check_at("key", 3, 0s).remaining(), 4u);
+    CHECK_EQUAL(follower.check_at("key", 0, 0s).remaining(), 4u);
+    CHECK_EQUAL(Limiter::open("/nowhere/file", nullptr).error(), RATECELL_EFILE);
+}
+
 void fresh_pages_become_a_region() {
     const Config zeroed{0, WhenFull::Evict, true};
     Memory pages(ratecell_region_size("5/h", nullptr));
@@ -178,6 +190,7 @@ void fresh_pages_become_a_region() {
 } // namespace
 
 int main() {
+    without_a_policy_the_maker_s_is_followed();
     fresh_pages_become_a_region();
     a_queue_is_entered_only_within_a_delay();
     one_makes_and_another_attaches();

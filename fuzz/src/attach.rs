@@ -145,7 +145,7 @@ fn look_into(memory: &Memory, len: usize) {
                 let stats = region.stats_at(now);
                 assert_eq!(stats, follower.stats_at(now), "at {now}: expected one answer");
                 assert!(stats.live <= stats.slots && stats.bytes < len, "{stats:?} in {len} bytes");
-                let _ = follower.peek_at("key", now);
+                let _ = follower.check_at("key", 0, now);
             }
         }
         // A reader goes by the wall clock, whatever the region's is.

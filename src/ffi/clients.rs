@@ -2,9 +2,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::mem::offset_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::ratecell_status::RATECELL_EPANIC;
 use super::why::{Refusal, explained, guarded};
 use super::{pointer, ratecell_status, text};
 use ratecell_core::client_key::{ClientField, Clients, FieldKind, Trust, Width};
@@ -187,9 +185,11 @@ pub unsafe extern "C" fn ratecell_clients_new(
 ) -> i32 {
     guarded(|| {
         // SAFETY: as the header's preamble has it.
-        let (config, out) = unsafe { (ratecell_clients_config::read(config)?, pointer::output(clients)?) };
+        let config = unsafe { ratecell_clients_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
-        let clients = unsafe { explained(config.why, config.why_len, || config.clients()) }?;
+        let (out, clients) = unsafe {
+            explained(config.why, config.why_len, || Ok((pointer::output(clients)?, config.clients()?)))
+        }?;
         out.write(Box::into_raw(Box::new(ratecell_clients { clients })));
         Ok(())
     })
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn ratecell_client_key(
     buffer: *mut c_char,
     len: usize,
 ) -> i32 {
-    let write = || {
+    text::guarded(|| {
         // SAFETY: as the header's preamble has it.
         let (clients, peer, lines) =
             unsafe { (pointer::input(clients)?, pointer::key(peer, peer_len)?, pointer::inputs(lines, n)?) };
@@ -231,9 +231,7 @@ pub unsafe extern "C" fn ratecell_client_key(
         let key = clients.clients.key(peer, lines);
         // SAFETY: as the header's preamble has it.
         unsafe { text::write(&key, buffer, len) }
-    };
-    // Unwinding leaves nothing half-done: the key is written last.
-    text::code(catch_unwind(AssertUnwindSafe(write)).unwrap_or(Err(RATECELL_EPANIC)))
+    })
 }
 
 /// End what knows clients and give its memory back.

@@ -84,7 +84,7 @@ pub struct ratecell_answer {
 /// returned.
 /// Errors: RATECELL_EINVAL (answers, buffer, styles, an answer's limiter, decision or reserved, or the decision's outcome
 /// or layer is none of the limiter's), RATECELL_EALIGN (answers, an answer's limiter or decision), RATECELL_ENAME (an
-/// answer's name, unit or partition), RATECELL_ESIZE (n, len), RATECELL_ENOSPC.
+/// answer's name, unit or partition), RATECELL_ESIZE (n, len), RATECELL_ENOSPC, RATECELL_EPANIC.
 /// NULL: answers may be, if n is 0; buffer, if len is 0.
 /// Threads: any.
 /// Since: 0.1
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn ratecell_fields(
     buffer: *mut c_char,
     len: usize,
 ) -> i32 {
-    let write = || -> Result<usize, ratecell_status> {
+    text::guarded(|| {
         let styles = chosen(styles)?;
         if n > MAX_LAYERS {
             return Err(RATECELL_ESIZE);
@@ -109,8 +109,7 @@ pub unsafe extern "C" fn ratecell_fields(
         }
         // SAFETY: as the header's preamble has it.
         unsafe { text::write(&Fields::new(styles, &own, now_unix_ns), buffer, len) }
-    };
-    text::code(write())
+    })
 }
 
 fn chosen(bits: u32) -> Result<Styles, ratecell_status> {

@@ -86,7 +86,8 @@ pub unsafe extern "C" fn ratecell_limiter_free(limiter: *mut ratecell_limiter) {
 /// Write a limiter's policy as ratecell_policy_format does, and a NUL.
 ///
 /// Returns the length without the NUL. With len 0 only the length is returned.
-/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC,
+/// RATECELL_EPANIC.
 /// NULL: buffer may be, if len is 0.
 /// Threads: any.
 /// Since: 0.1
@@ -97,8 +98,7 @@ pub unsafe extern "C" fn ratecell_limiter_policy(
     len: usize,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    let written = unsafe { policy_of(limiter).and_then(|policy| text::write(policy, buffer, len)) };
-    text::code(written)
+    text::guarded(|| unsafe { policy_of(limiter).and_then(|policy| text::write(policy, buffer, len)) })
 }
 
 /// # Safety
@@ -129,17 +129,17 @@ pub unsafe extern "C" fn ratecell_limiter_now(limiter: *const ratecell_limiter, 
 /// are aligned.
 ///
 /// Returns 0 and writes *unix_ns, nanoseconds since 1970.
-/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns).
+/// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns), RATECELL_EPANIC.
 /// NULL: neither.
 /// Threads: any.
 /// Since: 0.1
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ratecell_limiter_epoch(limiter: *const ratecell_limiter, unix_ns: *mut u64) -> i32 {
-    // SAFETY: as the header's preamble has it.
-    let read =
-        unsafe { pointer::input(limiter).and_then(|limiter| Ok((limiter, pointer::output(unix_ns)?))) };
-    status::code(read.map(|(limiter, out)| {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let (limiter, out) = unsafe { (pointer::input(limiter)?, pointer::output(unix_ns)?) };
         let epoch = limiter.limiter.epoch().duration_since(UNIX_EPOCH).unwrap_or_default();
         out.write(u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX));
-    }))
+        Ok(())
+    })
 }

@@ -75,7 +75,8 @@ fn parse(text: &CStr) -> Result<Policy, PolicyRefusal> {
 /// Options may stand in any order, each once. Ranges and errors are in vectors/README.md.
 ///
 /// Returns the length without the NUL. With len 0 only the length is returned.
-/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_EPOLICY_..., RATECELL_ESIZE (len), RATECELL_ENOSPC,
+/// RATECELL_EPANIC.
 /// NULL: buffer may be, if len is 0.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -86,7 +87,7 @@ pub unsafe extern "C" fn ratecell_policy_format(
     len: usize,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    text::code(unsafe {
+    text::guarded(|| unsafe {
         pointer::text(policy).and_then(|policy| match parse(policy) {
             Ok(policy) => text::write(&policy, buffer, len),
             Err(refusal) => Err(refusal.status()),
@@ -98,7 +99,7 @@ pub unsafe extern "C" fn ratecell_policy_format(
 ///
 /// Returns the length without the NUL: 0, and an empty text, for a policy that is right. With len 0 only
 /// the length is returned.
-/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC.
+/// Errors: RATECELL_EINVAL (policy, buffer), RATECELL_ESIZE (len), RATECELL_ENOSPC, RATECELL_EPANIC.
 /// NULL: buffer may be, if len is 0.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -109,11 +110,10 @@ pub unsafe extern "C" fn ratecell_policy_explain(
     len: usize,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    let written = unsafe {
+    text::guarded(|| unsafe {
         pointer::text(policy).and_then(|policy| match parse(policy) {
             Ok(_) => text::write(&"", buffer, len),
             Err(refusal) => text::write(&refusal, buffer, len),
         })
-    };
-    text::code(written)
+    })
 }

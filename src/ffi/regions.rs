@@ -7,7 +7,7 @@ use super::flags::RATECELL_ZEROED;
 use super::limiter::make;
 use super::policy;
 use super::ratecell_status::RATECELL_ECONFIG;
-use super::why::{Refusal, explained};
+use super::why::{Refusal, explained, guarded};
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
 use crate::memory::Memory;
@@ -63,15 +63,19 @@ pub unsafe extern "C" fn ratecell_region_size(
     policy: *const c_char,
     config: *const ratecell_config,
 ) -> usize {
-    // SAFETY: as the header's preamble has it.
-    let bytes = unsafe {
-        ratecell_config::read(config).and_then(|config| {
+    let mut bytes = 0;
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let config = unsafe { ratecell_config::read(config) }?;
+        // SAFETY: as the header's preamble has it.
+        bytes = unsafe {
             explained(config.why, config.why_len, || {
                 Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?)
             })
-        })
-    };
-    bytes.unwrap_or(0)
+        }?;
+        Ok(())
+    });
+    bytes
 }
 
 /// Make a region of memory, and the first limiter in it.

@@ -3,10 +3,11 @@
 use core::ffi::c_char;
 use core::fmt::{self, Display, Write};
 use core::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::pointer;
 use super::ratecell_status;
-use super::ratecell_status::RATECELL_ENOSPC;
+use super::ratecell_status::{RATECELL_ENOSPC, RATECELL_EPANIC};
 
 /// Counts the bytes of what is written.
 #[derive(Default)]
@@ -76,10 +77,24 @@ pub(super) fn write_start(text: &str, buffer: &mut [MaybeUninit<u8>]) {
     let _ = rest.write_bytes(start.as_bytes()).and_then(|()| rest.write_bytes(&[0]));
 }
 
-/// A length, or a status, as C has it.
-pub(super) fn code(result: Result<usize, ratecell_status>) -> i32 {
-    match result {
+/// Runs what writes text: a length, or a status, as C has it. A bug there is a status, not the end of the caller's
+/// process.
+pub(super) fn guarded(write: impl FnOnce() -> Result<usize, ratecell_status>) -> i32 {
+    // Unwinding leaves nothing half-built: only the caller's buffer is written, and last.
+    match catch_unwind(AssertUnwindSafe(write)).unwrap_or(Err(RATECELL_EPANIC)) {
         Ok(length) => i32::try_from(length).unwrap_or(RATECELL_ENOSPC as i32),
         Err(status) => status as i32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_status() {
+        assert_eq!(guarded(|| panic!("on purpose")), RATECELL_EPANIC as i32);
+        assert_eq!(guarded(|| Ok(7)), 7);
+        assert_eq!(guarded(|| Ok(usize::MAX)), RATECELL_ENOSPC as i32);
     }
 }

@@ -134,7 +134,6 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
 
 /// The layers of a limiter. One alone, as most have, stands in the limiter itself.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a pointer less to follow, in every check")]
 pub(super) enum Layers<W, L> {
     One(States<W, L>),
     Several(Box<[States<W, L>]>),

@@ -11,10 +11,7 @@ use crate::{cases, limiter};
 
 /// Never is an outcome, and the number says the same.
 fn assert_consistent(decision: &Decision) -> Result<(), TestCaseError> {
-    let can_go = match decision.outcome() {
-        Outcome::Allowed | Outcome::Denied => true,
-        _ => false,
-    };
+    let can_go = matches!(decision.outcome(), Outcome::Allowed | Outcome::Denied);
     prop_assert_eq!(decision.retry_after_ns() != Decision::NEVER, can_go, "{:?}", decision);
     prop_assert_eq!(decision.retry_after().is_some(), can_go, "{:?}", decision);
     prop_assert!(decision.reset_after_ns() < Decision::NEVER, "{:?}", decision);

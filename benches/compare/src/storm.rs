@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use ::ratecell::Request;
 use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use zerocopy::IntoBytes;
@@ -215,7 +216,7 @@ impl Filling {
             Store::Ratecell => {
                 let build = || (ratecell::limiter(limit, keys), CallerHasher::default());
                 self.insert_all(make, build, |(limiter, hasher), key| {
-                    limiter.decide(Request::hashed(hasher.hash_one(key)).cost(1).at(now)).is_allowed()
+                    limiter.decide(Request::hashed(hasher.hash_one(key)).at(now)).is_allowed()
                 })
             }
             Store::Governor => {

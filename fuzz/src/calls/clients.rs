@@ -9,7 +9,7 @@ use ratecell::client_key::{self, ClientField, ClientsError, FieldKind, Width};
 use ratecell::ffi::ratecell_status::RATECELL_ECONFIG;
 use ratecell::ffi::{
     ratecell_client_key, ratecell_clients, ratecell_clients_config, ratecell_clients_free,
-    ratecell_clients_new, ratecell_line,
+    ratecell_clients_new, ratecell_line, ratecell_strerror,
 };
 
 use super::faults::Fault;
@@ -111,13 +111,17 @@ impl Clients {
         {
             assert_eq!(status, expected, "{self:?}");
             out.assert_untouched("ratecell_clients_new");
-            why.assert_untouched("ratecell_clients_new");
+            // SAFETY: static text.
+            self.told(&why, unsafe { CStr::from_ptr(ratecell_strerror(expected)) }.to_bytes());
             return;
         }
         match self.twin(field.as_deref(), networks.as_deref()) {
             Ok(twin) => {
                 assert_eq!(status, 0, "{self:?}: expected clients");
-                assert!(self.why_len == 0 || why.bytes().first() == Some(&0), "{self:?}: expected an empty text");
+                assert!(
+                    self.why_len == 0 || why.bytes().first() == Some(&0),
+                    "{self:?}: expected an empty text"
+                );
                 let clients: *mut ratecell_clients = out.value(0);
                 self.key(clients, &twin, field.as_deref());
                 // SAFETY: just made, and not used again.
@@ -126,11 +130,16 @@ impl Clients {
             Err(error) => {
                 assert_eq!(status, RATECELL_ECONFIG as i32, "{self:?}: expected {error}");
                 out.assert_untouched("ratecell_clients_new");
-                let Some(most) = usize::from(self.why_len).checked_sub(1) else { return };
-                let told = CStr::from_bytes_until_nul(why.bytes()).expect("a NUL").to_bytes();
-                assert_eq!(told, &error.as_bytes()[..most.min(error.len())], "{self:?}");
+                self.told(&why, error.as_bytes());
             }
         }
+    }
+
+    /// As much of the sentence is at `why` as has room there.
+    fn told(&self, why: &Memory, sentence: &[u8]) {
+        let Some(most) = usize::from(self.why_len).checked_sub(1) else { return };
+        let told = CStr::from_bytes_until_nul(why.bytes()).expect("a NUL").to_bytes();
+        assert_eq!(told, &sentence[..most.min(sentence.len())], "{self:?}");
     }
 
     /// The same by Rust, or the sentence that C has.

@@ -1,6 +1,6 @@
 //! ratecell, by its public interface.
 
-use ratecell::{DirectLimiter, Limiter, Policy};
+use ratecell::{DirectLimiter, Limiter, Policy, Request};
 
 use super::{CallerHasher, Limit, caller_hash};
 use crate::case::Case;
@@ -51,7 +51,7 @@ pub(crate) fn by_key(limit: Limit, max_keys: u32, keys: u32) -> Limiter {
 pub(crate) fn by_hash(policy: Policy, hasher: &CallerHasher, max_keys: u32, keys: u32) -> Limiter {
     let limiter = limiter_of(policy, max_keys);
     for key in (0..keys).map(key) {
-        let _ = limiter.decide(Request::hashed(caller_hash(hasher, &key)).cost(1));
+        let _ = limiter.decide(Request::hashed(caller_hash(hasher, &key)));
     }
     limiter
 }
@@ -64,7 +64,10 @@ pub(crate) fn batch_by_key<'s, const N: usize>(name: &'static str, limiter: &'s 
     Case::batched::<N>(
         name,
         || limiter.now_ns(),
-        |keys, now, decisions| limiter.check_batch_at(keys, now, decisions),
+        |keys, now, decisions| {
+            let requests = keys.each_ref().map(|key| Request::new(key).at(now));
+            limiter.decide_batch(&requests, decisions);
+        },
     )
 }
 
@@ -86,7 +89,7 @@ pub(crate) fn ahead<'s>(
     Case::lone(
         name,
         move || limiter.now_ns() + ahead,
-        |key, now| limiter.decide(Request::hashed(caller_hash(hasher, key)).cost(1).at(now)).is_allowed(),
+        |key, now| limiter.decide(Request::hashed(caller_hash(hasher, key)).at(now)).is_allowed(),
     )
 }
 
@@ -99,8 +102,8 @@ fn batch_by_hash<'s, const N: usize>(
         name,
         || limiter.now_ns(),
         |keys, now, decisions| {
-            let hashes = keys.each_ref().map(|key| caller_hash(hasher, key));
-            limiter.check_hash_batch_at(&hashes, now, decisions);
+            let requests = keys.each_ref().map(|key| Request::hashed(caller_hash(hasher, key)).at(now));
+            limiter.decide_batch(&requests, decisions);
         },
     )
 }
@@ -155,7 +158,9 @@ impl Keyed {
 
     pub(crate) fn batches(&self) -> [Case<'_>; 4] {
         let limiter = &self.batched;
-        let own_clock = |keys: &[_; 32], _, decisions: &mut [_]| limiter.check_batch(keys, decisions);
+        let own_clock = |keys: &[_; 32], _, decisions: &mut [_]| {
+            limiter.decide_batch(&keys.each_ref().map(Request::new), decisions);
+        };
         [
             batch_by_key::<8>(BATCH_8, limiter),
             batch_by_key::<32>(BATCH_32, limiter),
