@@ -1324,24 +1324,26 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * The grammar, in which square brackets enclose an optional part. An example is
  * "10/s burst=20 & fixed_window 1000/d".
  *
- *     policy    1 to 8 layers, joined by &; a request is charged to all of them or to none
- *     layer     [algorithm] LIMIT/PERIOD [option=value]...
- *     LIMIT     a whole number, which may have underscores; in gcra, the leaky ones and a continuous token_bucket
- *               also a decimal: 0.5/s is 1/2s. "10 per s" and "10r/s" are 10/s
- *     PERIOD    [whole number] unit; a duration is a whole number and a unit
- *     unit      ns us ms s m h d w, or an English name such as sec, minutes, hour or days
+ * ```text
+ * policy    1 to 8 layers, joined by &; a request is charged to all of them or to none
+ * layer     [algorithm] LIMIT/PERIOD [option=value]...
+ * LIMIT     a whole number, which may have underscores; in gcra, the leaky ones and a continuous token_bucket
+ *           also a decimal: 0.5/s is 1/2s. "10 per s" and "10r/s" are 10/s
+ * PERIOD    [whole number] unit; a duration is a whole number and a unit
+ * unit      ns us ms s m h d w, or an English name such as sec, minutes, hour or days
  *
- *     algorithm            options, with their defaults
- *     gcra, or none        burst=LIMIT: units at one instant
- *     token_bucket         capacity=LIMIT mode=continuous, or interval (refilled at multiples of PERIOD),
- *                          or interval_first (refilled at PERIODs after the request that found it full)
- *     leaky_meter          capacity=N, which is needed
- *     leaky_queue          queue=N, which is needed; burst=1: units without a delay
- *     sliding_window       strict=false: two weighted windows; true: the estimate never above LIMIT
- *     sliding_log          no options: every unit is kept
- *     fixed_window         start=aligned, to the epoch, or first: opened by a request; offset=0s, below PERIOD
- *     all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
- *                          horizon=DURATION: how long after the epoch the state must serve; nine years by default
+ * algorithm            options, with their defaults
+ * gcra, or none        burst=LIMIT: units at one instant
+ * token_bucket         capacity=LIMIT mode=continuous, or interval (refilled at multiples of PERIOD),
+ *                      or interval_first (refilled at PERIODs after the request that found it full)
+ * leaky_meter          capacity=N, which is needed
+ * leaky_queue          queue=N, which is needed; burst=1: units without a delay
+ * sliding_window       strict=false: two weighted windows; true: the estimate never above LIMIT
+ * sliding_log          no options: every unit is kept
+ * fixed_window         start=aligned, to the epoch, or first: opened by a request; offset=0s, below PERIOD
+ * all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
+ *                      horizon=DURATION: how long after the epoch the state must serve; nine years by default
+ * ```
  *
  * Options may stand in any order, each once. Ranges and errors are in vectors/README.md.
  *

@@ -4,7 +4,6 @@ use core::ffi::c_char;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::policy::PolicyRefusal;
 use super::ratecell_status::{RATECELL_ECONFIG, RATECELL_EPANIC};
 use super::{pointer, ratecell_status, status, text};
 use crate::error::BuildError;
@@ -36,15 +35,13 @@ impl From<ClientsError> for Refusal {
 }
 
 impl Refusal {
+    pub(super) fn new(status: ratecell_status, why: String) -> Self {
+        Self { status, why: why.into() }
+    }
+
     /// Of a value of a config.
     pub(super) fn config(why: String) -> Self {
-        Self { status: RATECELL_ECONFIG, why: why.into() }
-    }
-}
-
-impl From<PolicyRefusal> for Refusal {
-    fn from(refusal: PolicyRefusal) -> Self {
-        Self { status: refusal.status(), why: refusal.to_string().into() }
+        Self::new(RATECELL_ECONFIG, why)
     }
 }
 

@@ -40,7 +40,8 @@ impl Waits {
         let done = act(awaited, limiter.now_ns());
         let mut woken = Vec::new();
         while let Some(id) = awaited.line.woken() {
-            woken.extend(awaited.wakers.get(&id).cloned());
+            // It leaves another when it is polled.
+            woken.extend(awaited.wakers.remove(&id));
         }
         drop(guard);
         woken.into_iter().for_each(Waker::wake);
@@ -153,9 +154,9 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                     return Poll::Ready(Err(AcquireError { outcome, after: None, decision: None }));
                 }
             };
-            // The caller's code runs outside of the lock: `as_ref` of the key, and the drop of a waker, which may drop
-            // the last reference to a task that also waits here.
-            let key = this.key.as_ref();
+            // The caller's code runs outside of the lock: `as_ref` of the key, the clone of a waker, and its drop, which
+            // may drop the last reference to a task that also waits here.
+            let (key, own) = (this.key.as_ref(), context.waker().clone());
             let (id, turn, now_ns, waker) = waits.with(limiter, |awaited, now_ns| {
                 let id = id.unwrap_or_else(|| {
                     let within_ns =
@@ -165,8 +166,8 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                 });
                 let turn = awaited.line.turn(limiter, now_ns, id);
                 let waker = match turn {
-                    Turn::Sleep { .. } => awaited.wakers.insert(id, context.waker().clone()),
-                    Turn::End(_) => awaited.wakers.remove(&id),
+                    Turn::Sleep { .. } => [awaited.wakers.insert(id, own), None],
+                    Turn::End(_) => [awaited.wakers.remove(&id), Some(own)],
                 };
                 (id, turn, now_ns, waker)
             });

@@ -24,6 +24,8 @@ const ENTRY_WORDS: usize = 4;
 pub(super) const WORDS: usize = ENTRIES * ENTRY_WORDS;
 /// The bytes of a directory.
 pub(super) const BYTES: usize = WORDS * size_of::<u64>();
+/// Where it begins: behind the header.
+pub(super) const AT: usize = 512;
 /// Sections begin at multiples of this.
 const ALIGNMENT: usize = PART_ALIGNMENT;
 /// The form of each known kind.
@@ -124,7 +126,7 @@ impl Entry {
 }
 
 /// Where the first section may begin: after the header and the directory.
-pub(super) const SECTIONS_AT: usize = super::header::BYTES + BYTES;
+pub(super) const SECTIONS_AT: usize = AT + BYTES;
 
 /// Where the sections of a region are, all of them within it and none in another.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ const LAYOUT: u64 = 2;
 pub(super) const WORDS: usize = 64;
 /// The bytes of the header.
 pub(super) const BYTES: usize = WORDS * size_of::<u64>();
+const _: () = assert!(BYTES == directory::AT);
 const DIRECTORY_CHECKSUM: usize = 14;
 const CHECKSUM: usize = 15;
 /// Which copy of the clock counts: this word's lowest bit.
@@ -125,7 +126,7 @@ impl Header {
         let directory = self.directory.words();
         packings::write(memory, self.directory.packings_at, &self.packings)?;
         policy::write(memory, self.directory.policy_at, &self.policy)?;
-        store(memory, BYTES, &directory)?;
+        store(memory, directory::AT, &directory)?;
         let [_, words @ ..] = self.words(&directory);
         store(memory, size_of::<u64>(), &words)?;
         // Release: whoever sees the magic sees the rest, and the tables' zeros.
@@ -143,7 +144,7 @@ impl Header {
         if head.bytes > memory.len() {
             return Err(RegionError::TooSmall { needed: head.bytes, len: memory.len() });
         }
-        let directory: directory::Words = load(memory, BYTES).ok_or(RegionError::Corrupt)?;
+        let directory: directory::Words = load(memory, directory::AT).ok_or(RegionError::Corrupt)?;
         if checksum(&directory) != head.directory_checksum {
             return Err(RegionError::Corrupt);
         }
