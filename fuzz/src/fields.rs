@@ -158,7 +158,7 @@ impl Asker {
                 match name.as_str() {
                     "RateLimit" => self.rate_limit(value, decision),
                     "RateLimit-Policy" => self.rate_limit_policy(value),
-                    "Retry-After" => assert_eq!(digits(value), retry_after(decision), "{decision:?}"),
+                    "Retry-After" => assert_eq!(Some(digits(value)), retry_after(decision), "{decision:?}"),
                     _ => panic!("{lines:?}: expected no field of that name"),
                 }
             }
@@ -177,7 +177,7 @@ impl Asker {
                     "Retry-After" => retry_after(decision),
                     _ => panic!("{lines:?}: expected no field of that name"),
                 };
-                assert_eq!(digits(value), expected, "{name}: {value} of {decision:?}");
+                assert_eq!(Some(digits(value)), expected, "{name}: {value} of {decision:?}");
             }
         }
     }
@@ -276,9 +276,9 @@ fn retry_after(decision: &ratecell_decision) -> Option<u64> {
 }
 
 /// A text of digits alone.
-fn digits(text: &str) -> Option<u64> {
+fn digits(text: &str) -> u64 {
     assert!(!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()), "{text:?}: expected digits");
-    Some(text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}")))
+    text.parse().unwrap_or_else(|error| panic!("{text:?}: {error}"))
 }
 
 /// A structured list of items.
