@@ -1179,7 +1179,9 @@ int32_t ratecell_limiter_decide_batch(const struct ratecell_limiter *limiter,
  * There is one decision for each claim: that of its limiter alone. Where a claim would be allowed and another is
  * refused, its decision is that of a peek. No number of callers can make any limiter allow more than its policy: a claim
  * that another caller overtakes is refused. The charges made for it are then taken back, except those that another
- * charge of the same key has followed: they stay.
+ * charge of the same key has followed: they stay. Two claims on one key of one limiter are decided one after the other;
+ * if their sum is above its capacity, they are denied each time, with a retry_after_ns that does not help: give one claim
+ * with the sum.
  *
  * Returns the gravest outcome: RATECELL_ALLOWED if all are, RATECELL_DENIED, RATECELL_NEVER or
  * RATECELL_CLOCK_RANGE; and writes all decisions.

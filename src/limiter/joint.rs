@@ -33,7 +33,9 @@ impl Limiter {
     /// As with the layers of one policy, all claims are peeked at before any is charged. No limiter ever allows more than
     /// its policy, with any number of callers. If another caller comes in between, the request may be refused after some
     /// of its claims were charged. These charges are then taken back, except where another charge of the same key
-    /// followed: such a charge stays.
+    /// followed: such a charge stays. Two claims on one key of one limiter are decided one after the other; if their sum
+    /// is above its capacity, they are denied each time, with a `retry_after` that does not help: give one claim with the
+    /// sum.
     ///
     /// # Panics
     /// If `decisions` is not as long as `claims`, or the policies of the claims have more than 64 layers in all.
