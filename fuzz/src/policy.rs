@@ -6,7 +6,7 @@ use std::ffi::CString;
 
 use ratecell::ffi::ratecell_status::RATECELL_EPOLICY_SYNTAX;
 use ratecell::ffi::{ratecell_policy_explain, ratecell_policy_format, ratecell_strerror};
-use ratecell::{Policy, PolicyError};
+use ratecell::{Policy, PolicyError, PolicyErrorKind};
 
 use crate::text::written;
 
@@ -148,7 +148,11 @@ fn name(status: i32) -> String {
     text.split(':').next().unwrap_or_default().to_owned()
 }
 
-/// The name of the status of an error: that of its code.
+/// The name of the status of an error: that of its code, but for a missing parameter, of which the code says less.
 fn status(error: &PolicyError) -> String {
-    format!("RATECELL_EPOLICY_{}", error.kind().code().to_uppercase())
+    let code = match error.kind() {
+        PolicyErrorKind::MissingParameter => "missing_parameter",
+        kind => kind.code(),
+    };
+    format!("RATECELL_EPOLICY_{}", code.to_uppercase())
 }
