@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Miri over the core and over the table's paths that need no Linux and no assembly: undefined behaviour and data races, as
-# the portable code has them on a system that is not Linux.
+# Miri looks for undefined behaviour in the core, and in the portable paths of the clock, the memory and the table: those
+# that other systems than Linux run.
 source "$(dirname "$0")/lib.sh"
 
 # Interpreted, a case of a property takes seconds.

@@ -1089,7 +1089,7 @@ int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
 /**
  * Decide cost units of a key now, all of them or none, and charge them if they are allowed.
  *
- * The empty key is valid. A cost of 0 is a peek: it charges nothing and writes nothing to the table, and the decision's
+ * The empty key is valid. A cost of 0 is a peek: it charges nothing and changes no key's state, and the decision's
  * remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
  * key may have units remaining and be denied all the same.
  *

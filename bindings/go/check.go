@@ -39,7 +39,7 @@ func (l *Limiter) CheckAt(key string, cost uint32, nowNs uint64) Decision {
 	return n.checkAt(key, cost, nowNs)
 }
 
-// Peek returns what a check of a key would see now, and writes nothing: the decision's Remaining is the answer.
+// Peek returns what a check of a key would see now, and changes no key's state: the decision's Remaining is the answer.
 // It is Allowed, except where the clock has stepped back to before the key's state.
 func (l *Limiter) Peek(key string) Decision {
 	return l.CheckN(key, 0)

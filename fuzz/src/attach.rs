@@ -109,7 +109,7 @@ impl Script {
         });
         let why = CStr::from_bytes_until_nul(place.bytes()).expect("a NUL").to_str().expect("UTF-8");
         assert_eq!(memory.bytes()[..len], before, "expected who attaches to change nothing");
-        // A peek may finish an insertion that it finds begun.
+        // A peek changes no word, but may finish an insertion that it finds committed.
         look_into(&memory, len);
         match made {
             Err(status) => {

@@ -36,7 +36,7 @@ fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_decision>>)
 
 /// Decide cost units of a key now, all of them or none, and charge them if they are allowed.
 ///
-/// The empty key is valid. A cost of 0 is a peek: it charges nothing and writes nothing to the table, and the decision's
+/// The empty key is valid. A cost of 0 is a peek: it charges nothing and changes no key's state, and the decision's
 /// remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
 /// key may have units remaining and be denied all the same.
 ///

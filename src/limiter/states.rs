@@ -179,16 +179,11 @@ impl<W: Words, L: Logs> Layers<W, L> {
     #[cold]
     #[inline(never)]
     pub(super) fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        self.decide(h, now, request, Lookup::NotYet)
-    }
-
-    fn decide(&self, h: u64, now: u64, request: &Request<'_>, lookup: Lookup) -> Decision {
-        let inquiry = || Inquiry { layers: self, h, now, request: *request };
-        let decision = match self {
-            Self::One(layer) => layer.decide(h, now, request, lookup),
-            Self::Several(_) => inquiry().decide(),
-        };
-        if request.wants_next() { inquiry().with_next(decision) } else { decision }
+        let inquiry = Inquiry { layers: self, h, now, request: *request };
+        inquiry.with_next(match self {
+            Self::One(layer) => layer.decide(h, now, request, Lookup::NotYet),
+            Self::Several(_) => inquiry.decide(),
+        })
     }
 
     /// Makes a key as if never seen; says whether there was anything to forget.

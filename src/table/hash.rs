@@ -42,7 +42,7 @@ impl Secret {
 
     /// The hash of a key: SipHash-1-3, a keyed pseudo-random function, so that who chooses keys cannot
     /// choose buckets.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn hash(&self, key: &[u8]) -> u64 {
         self.keyed.hash(key)
     }
