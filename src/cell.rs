@@ -1,13 +1,8 @@
-//! The cell: one atomic word, and the one loop of the crate that changes a word by a policy.
+//! The cell: what holds one key's word, and the one loop of the crate that changes a word by a policy.
 
 use crate::sync::{AtomicU64, Ordering};
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
-
-/// One key's state. Zero is a key never seen.
-#[derive(Debug, Default)]
-#[repr(transparent)]
-pub(crate) struct Cell(AtomicU64);
 
 /// What a request did to a cell: the word it was decided on and the word it left, the same one unless
 /// it was charged. Everything else that there is to say follows from them.
@@ -17,33 +12,25 @@ pub(crate) struct Charge {
     pub(crate) after: u64,
 }
 
-impl Cell {
-    #[inline]
-    pub(crate) fn load(&self) -> u64 {
-        // Acquire: a denial reads the slot's tag again, and that load must come after this one.
-        self.0.load(Ordering::Acquire)
-    }
+/// An atomic word that holds one key's state. Zero is a key never seen.
+pub(crate) trait Cell {
+    /// The word. An acquire load: what its writer knew is known, and later loads come after it.
+    fn load(&self) -> u64;
 
-    /// The word for a walk, which orders it by fences: memory that is mapped for reading alone may be read by no other
-    /// load.
-    pub(crate) fn glance(&self) -> u64 {
-        // Relaxed: the walk's fences order it.
-        self.0.load(Ordering::Relaxed)
-    }
+    /// Changes the word from exactly `before`, or not at all. Acquires and releases.
+    fn replace(&self, before: u64, after: u64) -> bool;
 
-    /// The one write of a word: from exactly `before`, or not at all.
-    #[inline]
-    pub(crate) fn replace(&self, before: u64, after: u64) -> bool {
-        // AcqRel: acquires every earlier probe of this word, and with it the mark that came before the
-        // probe; releases to later probes what this caller knew.
-        // Relaxed on failure: the value is not used, the caller loads again.
-        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    /// Gives back: from exactly `after` to the lower `before`, or not at all.
+    ///
+    /// Charges stand in a stack of rising words, so `after` is on top only while nothing came after it.
+    fn give_back(&self, after: u64, before: u64) -> bool {
+        self.replace(after, before)
     }
 
     /// One attempt to decide `request` at `now` and to charge it if it is allowed; `None` if another changed
     /// the word meanwhile.
     #[inline(always)]
-    pub(crate) fn try_charge<A: Algorithm>(
+    fn try_charge<A: Algorithm>(
         &self,
         algorithm: &A,
         now: u64,
@@ -61,7 +48,7 @@ impl Cell {
     /// charged and there is no answer. The loop is lock-free: an attempt fails only because another
     /// changed the word, and `now` is the caller's throughout, so a later attempt can only allow less.
     #[inline]
-    pub(crate) fn charge<A: Algorithm>(
+    fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
         now: u64,
@@ -79,6 +66,37 @@ impl Cell {
             failed += 1;
             back_off(failed);
         }
+    }
+}
+
+/// A cell by itself, of one key for ever.
+#[derive(Debug, Default)]
+pub(crate) struct Word(AtomicU64);
+
+impl Cell for Word {
+    #[inline]
+    fn load(&self) -> u64 {
+        // Acquire: as a cell promises.
+        self.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn replace(&self, before: u64, after: u64) -> bool {
+        // AcqRel: as a cell promises.
+        // Relaxed on failure: the value is not used, the caller loads again.
+        self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Cell for &Word {
+    #[inline]
+    fn load(&self) -> u64 {
+        (**self).load()
+    }
+
+    #[inline]
+    fn replace(&self, before: u64, after: u64) -> bool {
+        (**self).replace(before, after)
     }
 }
 

@@ -27,6 +27,9 @@ pub enum BuildError {
         /// The message of the operating system.
         reason: String,
     },
+    /// This processor has no instruction that exchanges 16 bytes at once: every aarch64 processor has one, and every x86-64
+    /// processor but the first few. Only a [`DirectLimiter`](crate::DirectLimiter), which has no table, works here.
+    Processor,
     /// The policy does not fit the words of a region, or of another limiter.
     Policy(PolicyError),
     /// The memory holds no region, or one that does not fit this limiter.
@@ -79,6 +82,9 @@ impl fmt::Display for BuildError {
             }
             Self::Memory(error) => error.fmt(f),
             Self::NoRandomness { reason } => write!(f, "no random secret for the key hash: {reason}"),
+            Self::Processor => f.write_str(
+                "this processor cannot exchange 16 bytes at once, as a table must: expected aarch64, or x86-64 with cmpxchg16b",
+            ),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),

@@ -241,7 +241,7 @@ impl Limiter {
     /// Resets `key` to the state of a key never seen. Returns whether there was anything to forget. Charges of the key on
     /// a cell shared under [`WhenFull::Share`] stay.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
-        let held = self.layers.forget(self.hash(&Request::new(&key)), self.clock.now());
+        let held = self.layers.forget(self.hash(&Request::new(&key)));
         #[cfg(feature = "async")]
         self.waits.changed(self, key.as_ref());
         held

@@ -1,16 +1,18 @@
 //! The table: from a key's hash to its cell, lock-free, in memory fixed at construction.
 //!
-//! Buckets of 8 slots; a key is in its home bucket or in its alternate. The protocol is *mark, probe,
-//! retag, commit*; `docs/DESIGN.md` has its proofs. A hit is here and in
-//! [`find`], an insertion in [`insert`].
+//! Buckets of 7 slots behind a header; a key is in its home bucket or in its alternate. A hit is here and in [`find`]. An
+//! insertion is in [`insert`], by two compare-and-swaps of 16 bytes: *search, reserve, seize*; `docs/DESIGN.md` has its
+//! proofs.
 
 use crate::cell::{Cell, Charge, back_off};
 use crate::error::BuildError;
 use crate::memory::Memory;
+use crate::sync::Pair;
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
 
 mod buckets;
+mod choose;
 mod counters;
 mod entries;
 mod find;
@@ -27,15 +29,21 @@ pub(crate) mod log;
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
 mod plain;
 mod survey;
-mod take;
+pub(crate) mod tag;
+mod verdict;
 
 pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
 pub(crate) use survey::Extent;
 
+pub(crate) use layout::Seat;
+pub(crate) use verdict::Verdict;
+
 use buckets::{Address, Buckets};
-use layout::{Bucket, Slot, Tag};
+use find::Search;
+use layout::Bucket;
+use tag::Version;
 
 /// How a full table answers a new key when all its places are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -55,9 +63,9 @@ pub enum WhenFull {
     Allow,
 }
 
-/// Keys per bucket at the advertised capacity: there 2 keys in 100,000 find no room.
-const KEYS_PER_BUCKET: usize = 6;
-const SLOTS_PER_BUCKET: usize = 8;
+/// Keys per bucket at the advertised capacity: there 5 keys in 100,000 find no room.
+const KEYS_PER_BUCKET: usize = 5;
+const SLOTS_PER_BUCKET: usize = 7;
 
 /// A call looks this often before it answers as a full table does. Each round is lost only to another
 /// caller's success; the models need a few.
@@ -78,44 +86,8 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
 pub(crate) enum Lookup {
     /// The key has not been looked for, or was found and then another was in the way.
     NotYet,
-    /// It has no member.
-    InVain,
-}
-
-/// What came of a request, in words: from it the decision is told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Verdict<'t> {
-    /// The word that was decided on.
-    word: u64,
-    /// The charge, where there is one that can be taken back.
-    charge: Option<(&'t Cell, Charge)>,
-    /// There was no room: when there may be.
-    full_until: Option<u64>,
-}
-
-impl<'t> Verdict<'t> {
-    fn uncharged(word: u64) -> Self {
-        Self { word, charge: None, full_until: None }
-    }
-
-    /// The word that was decided on.
-    pub(crate) fn word(&self) -> u64 {
-        self.word
-    }
-
-    pub(crate) fn charged(cell: &'t Cell, charge: Charge) -> Self {
-        Self { word: charge.before, charge: Some((cell, charge)), full_until: None }
-    }
-
-    /// Takes the charge back, unless the word has changed since: then it stays.
-    ///
-    /// Exact: words grow with each charge and pass from key to key without reset, so a value is on top
-    /// of the word only while nothing came after it.
-    pub(crate) fn refund(self) {
-        if let Some((cell, charge)) = self.charge {
-            cell.replace(charge.after, charge.before);
-        }
-    }
+    /// It has no slot. The version of its home was loaded before the search.
+    InVain(Version),
 }
 
 /// Keys that have room where nobody says how many.
@@ -137,7 +109,6 @@ pub(crate) const PART_ALIGNMENT: usize = 128;
 /// Where the parts of a table stand in a memory: bytes from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The buckets, with the ledger behind them.
     pub(crate) buckets_at: usize,
     pub(crate) buckets: usize,
     pub(crate) counters_at: usize,
@@ -146,8 +117,8 @@ pub(crate) struct Parts {
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// The bytes of a bucket and its ledger entry.
-    pub(crate) const BUCKET_BYTES: usize = Buckets::<SLOTS>::BUCKET_BYTES;
+    /// The bytes of a bucket.
+    pub(crate) const BUCKET_BYTES: usize = size_of::<Bucket<SLOTS>>();
 
     /// The parts of a table of that many buckets, one behind the other from `offset` on, and where they end; `None`
     /// where no memory is so large.
@@ -164,20 +135,33 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The table whose parts stand there in `memory`; zeros are an empty one. `None` where one does not fit.
-    pub(crate) fn in_memory(memory: &Memory, parts: Parts, when_full: WhenFull) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`BuildError::Processor`].
+    pub(crate) fn in_memory(
+        memory: &Memory,
+        parts: Parts,
+        when_full: WhenFull,
+    ) -> Result<Option<Self>, BuildError> {
+        if !Pair::is_supported() {
+            return Err(BuildError::Processor);
+        }
         let Parts { buckets_at, buckets, counters_at, counter_lines } = parts;
-        Some(Self {
-            buckets: Buckets::in_memory(memory, buckets_at, buckets)?,
-            counters: Counters::in_memory(memory, counters_at, counter_lines)?,
+        let buckets_there = Buckets::in_memory(memory, buckets_at, buckets);
+        let counters = Counters::in_memory(memory, counters_at, counter_lines);
+        let outgrows_cache = buckets.saturating_mul(Self::BUCKET_BYTES) > 512 << 10;
+        Ok(buckets_there.zip(counters).map(|(buckets, counters)| Self {
+            buckets,
             when_full,
-            outgrows_cache: buckets * size_of::<Bucket<SLOTS>>() > 512 << 10,
-        })
+            counters,
+            outgrows_cache,
+        }))
     }
 
     /// A table in a memory of its own.
     pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
         let (parts, end) = Self::parts(0, buckets).ok_or_else(BuildError::too_large)?;
-        Self::in_memory(&Memory::private(end)?, parts, when_full).ok_or_else(BuildError::too_large)
+        Self::in_memory(&Memory::private(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
     }
 
     #[cfg(test)]
@@ -194,14 +178,20 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
         lookup: Lookup,
-    ) -> Verdict<'_> {
-        let address = self.buckets.address(h);
-        if lookup == Lookup::NotYet
-            && let Some((cell, charge)) = self.hit(algorithm, &address, now, request)
-        {
-            return Verdict::charged(cell, charge);
-        }
-        self.insert(algorithm, &address, now, request)
+    ) -> Verdict<Seat<'_>> {
+        let version = match lookup {
+            Lookup::InVain(version) => version,
+            Lookup::NotYet => match self.find(&self.buckets.address(h)) {
+                Search::InVain(version) => version,
+                Search::Found(seat, _) => {
+                    return match hit(algorithm, seat, now, request) {
+                        Some(charge) => Verdict::charged(seat, charge),
+                        None => self.decide_again(algorithm, h, now, request),
+                    };
+                }
+            },
+        };
+        self.insert(algorithm, h, version, now, request)
     }
 
     /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
@@ -214,27 +204,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
     ) -> Result<Decision, Lookup> {
-        let (slot, tag) = self.find(&self.buckets.address(h)).ok_or(Lookup::InVain)?;
-        let word = slot.cell.load();
+        let (seat, word) = match self.find(&self.buckets.address(h)) {
+            Search::Found(seat, word) => (seat, word),
+            Search::InVain(version) => return Err(Lookup::InVain(version)),
+        };
         let Step { charged, decision } = algorithm.step(word, now, cost);
-        let written = charged.is_none_or(|after| slot.cell.replace(word, after));
+        let written = charged.is_none_or(|after| seat.replace(word, after));
         if !written {
             back_off(1);
         }
-        if written && is_of_tenure(slot, tag, charged.is_some()) { Ok(decision) } else { Err(Lookup::NotYet) }
-    }
-
-    /// Decides and charges on the key's member, if it has one that does not change hands meanwhile.
-    #[inline]
-    fn hit<'t, A: Algorithm>(
-        &self,
-        algorithm: &A,
-        address: &Address<'t, SLOTS>,
-        now: u64,
-        request: &Request<'_>,
-    ) -> Option<(&'t Cell, Charge)> {
-        let (slot, tag) = self.find(address)?;
-        Some((&slot.cell, hit(algorithm, slot, tag, now, request)?))
+        if written && seat.is_held() { Ok(decision) } else { Err(Lookup::NotYet) }
     }
 
     /// The decision of a request that had this verdict.
@@ -242,12 +221,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(crate) fn report<A: Algorithm>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<'_>,
+        verdict: &Verdict<Seat<'_>>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
-        match verdict.full_until {
-            None => algorithm.decide(verdict.word, now, request).decision,
+        match verdict.full_until() {
+            None => algorithm.decide(verdict.word(), now, request).decision,
             Some(free_at) => self.report_full(algorithm, free_at, now, request),
         }
     }
@@ -262,9 +241,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Decision {
         let address = self.buckets.address(h);
         for _ in 0..MAX_ROUNDS {
-            let Some((slot, tag)) = self.find(&address) else { break };
-            let word = slot.cell.load();
-            if slot.tag.load().is_tenure_of(tag) {
+            let Search::Found(seat, word) = self.find(&address) else { break };
+            if seat.is_held() {
                 return algorithm.decide(word, now, request).decision;
             }
         }
@@ -273,24 +251,20 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
     ///
-    /// The erased word is the key's own unless the slot changed hands in between; then what it held is
-    /// counted as forgiven.
-    pub(crate) fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
+    /// The key stays in its slot, in another tenure. A charge that comes at the same time is forgotten and begins anew,
+    /// or comes after.
+    pub(crate) fn forget(&self, h: u64) -> bool {
         let address = self.buckets.address(h);
         let mut failed = 0;
         loop {
-            let Some((slot, tag)) = self.find(&address) else { return false };
-            let word = slot.cell.load();
+            let Search::Found(Seat { slot, tag }, word) = self.find(&address) else { return false };
             if word == 0 {
                 return false;
             }
-            if slot.cell.replace(word, 0) {
-                if !settle(slot, tag) {
-                    self.counters.at(address.home).forgiven(algorithm.level(word, now));
-                }
+            if slot.replace((tag, word), (tag.forgotten(), 0)) {
                 return true;
             }
-            // Only another's charge is in the way, and it has been made.
+            // Another's success is in the way.
             failed += 1;
             back_off(failed);
         }
@@ -298,49 +272,18 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// The word on which a key without a cell is decided.
     fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>, now: u64) -> u64 {
-        let ledger = address.home.ledger();
-        let word = match self.when_full {
-            WhenFull::Share => ledger.overflow.load(),
-            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => 0,
-        };
-        algorithm.above(word, ledger.floor.load(), now)
-    }
-}
-
-/// Decides and charges on a member found with `tag`; `None` if the slot changed hands meanwhile. Then a
-/// charge already made stays with a stranger, who is denied the more for it.
-#[inline]
-fn hit<A: Algorithm>(
-    algorithm: &A,
-    slot: &Slot,
-    tag: Tag,
-    now: u64,
-    request: &Request<'_>,
-) -> Option<Charge> {
-    let charge = slot.cell.charge(algorithm, now, request, || slot.tag.load().is_tenure_of(tag))?;
-    is_of_tenure(slot, tag, charge.after != charge.before).then_some(charge)
-}
-
-/// Whether what was decided on a slot was decided in the tenure of `tag`.
-#[inline(always)]
-fn is_of_tenure(slot: &Slot, tag: Tag, charged: bool) -> bool {
-    if charged { settle(slot, tag) } else { slot.tag.load().is_tenure_of(tag) }
-}
-
-/// Whether a charge just made belongs to the tenure of `tag`. If a reclaimer may have judged the word
-/// without it, removing the mark makes its retag fail:
-///
-/// - if the charge came before the probe, the probe judged a word that includes it;
-/// - if the probe came first, the charge acquired it, so the mark before it is seen here.
-#[inline]
-fn settle(slot: &Slot, tag: Tag) -> bool {
-    loop {
-        let seen = slot.tag.load();
-        if !seen.is_tenure_of(tag) {
-            return false;
-        }
-        if !seen.is_marked() || slot.tag.change(seen, seen.next_mark()) {
-            return true;
+        let word = address.home.bucket().header.word();
+        match self.when_full {
+            WhenFull::Share => algorithm.above(word, 0, now),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => algorithm.above(0, word, now),
         }
     }
+}
+
+/// Decides and charges on a cell; `None` if the slot changed hands meanwhile. Then a charge already made stays with a
+/// stranger, who is denied the more for it.
+#[inline]
+fn hit<A: Algorithm>(algorithm: &A, seat: Seat<'_>, now: u64, request: &Request<'_>) -> Option<Charge> {
+    let charge = seat.charge(algorithm, now, request, || seat.is_held())?;
+    seat.is_held().then_some(charge)
 }

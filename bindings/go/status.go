@@ -70,6 +70,9 @@ const (
 	StatusNoMemory Status = C.RATECELL_ENOMEM
 	// StatusNoRandom: the system did not give random bytes for the secret of the key hash.
 	StatusNoRandom Status = C.RATECELL_ENORANDOM
+	// StatusProcessor: the processor has no instruction that exchanges 16 bytes at once, as a table must: it is neither
+	// aarch64 nor x86-64 with cmpxchg16b.
+	StatusProcessor Status = C.RATECELL_EPROCESSOR
 	// StatusPanic: a bug in ratecell. The process can go on.
 	StatusPanic Status = C.RATECELL_EPANIC
 )

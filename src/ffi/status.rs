@@ -62,6 +62,9 @@ pub enum ratecell_status {
     RATECELL_ENOMEM = -20,
     /// The system did not give random bytes for the secret of the key hash.
     RATECELL_ENORANDOM = -21,
+    /// The processor has no instruction that exchanges 16 bytes at once, as a table must: it is neither aarch64 nor x86-64
+    /// with cmpxchg16b.
+    RATECELL_EPROCESSOR = -22,
 
     /// The memory is too small for the region, or the file has been cut short.
     RATECELL_EREGION_SMALL = -40,
@@ -96,7 +99,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 36] = [
+const TEXTS: [(ratecell_status, &CStr); 37] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -141,6 +144,7 @@ const TEXTS: [(ratecell_status, &CStr); 36] = [
     (RATECELL_EPOLICY_BAD_LAYERS, c"RATECELL_EPOLICY_BAD_LAYERS: the policy has more than 8 layers"),
     (RATECELL_ENOMEM, c"RATECELL_ENOMEM: no memory for the table"),
     (RATECELL_ENORANDOM, c"RATECELL_ENORANDOM: no random bytes for the key hash"),
+    (RATECELL_EPROCESSOR, c"RATECELL_EPROCESSOR: the processor cannot exchange 16 bytes at once"),
     (RATECELL_EREGION_SMALL, c"RATECELL_EREGION_SMALL: the memory or file is too small for the region"),
     (RATECELL_EREGION_NONE, c"RATECELL_EREGION_NONE: the memory or file is not a region of ratecell"),
     (RATECELL_EREGION_DAMAGED, c"RATECELL_EREGION_DAMAGED: the region's header is damaged"),
@@ -197,6 +201,7 @@ impl From<BuildError> for ratecell_status {
             BuildError::NoPolicy => RATECELL_EINVAL,
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
+            BuildError::Processor => RATECELL_EPROCESSOR,
             BuildError::Policy(error) => error.kind().into(),
             BuildError::Region(error) | BuildError::File { error, .. } => error.into(),
         }

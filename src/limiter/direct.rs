@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crossbeam_utils::CachePadded;
 
 use super::states::{Layers, Logs, States, Words};
-use crate::cell::{Cell, back_off};
+use crate::cell::{Cell, Word, back_off};
 use crate::clock::Clock;
 use crate::table::{Lookup, Verdict};
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, Log, Plan, SlidingLog};
@@ -34,9 +34,11 @@ pub struct DirectLimiter {
 }
 
 /// The one word of a layer, on a line of its own.
-type OneWord = CachePadded<Cell>;
+type OneWord = CachePadded<Word>;
 
 impl Words for OneWord {
+    type Cell<'c> = &'c Word;
+
     fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
@@ -44,10 +46,10 @@ impl Words for OneWord {
         now: u64,
         request: &Request<'_>,
         _: Lookup,
-    ) -> Verdict<'_> {
+    ) -> Verdict<&Word> {
         loop {
             // The cell belongs to one key for ever, so no charge is of another.
-            if let Some(charge) = Cell::charge(self, algorithm, now, request, || true) {
+            if let Some(charge) = Cell::charge(&**self, algorithm, now, request, || true) {
                 return Verdict::charged(self, charge);
             }
         }
@@ -56,7 +58,7 @@ impl Words for OneWord {
     fn report<A: Algorithm>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<'_>,
+        verdict: &Verdict<&Word>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
@@ -67,7 +69,7 @@ impl Words for OneWord {
         algorithm.decide(self.load(), now, request).decision
     }
 
-    fn forget<A: Algorithm>(&self, _: &A, _: u64, _: u64) -> bool {
+    fn forget(&self, _: u64) -> bool {
         loop {
             let word = self.load();
             if self.replace(word, 0) {
@@ -173,7 +175,7 @@ impl DirectLimiter {
 
     /// Resets the limiter to the state of one never used.
     pub fn forget(&self) {
-        self.layers.forget(0, 0);
+        self.layers.forget(0);
     }
 
     /// The limiter's policy.

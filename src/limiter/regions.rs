@@ -217,7 +217,7 @@ pub(super) fn tables(
 ) -> Result<Vec<(Kernel, Table)>, BuildError> {
     let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
     let layers = kernels(policy)?.into_iter().zip(&header.directory.tables).map(|(kernel, parts)| {
-        let table = Table::in_memory(memory, *parts, header.when_full);
+        let table = Table::in_memory(memory, *parts, header.when_full)?;
         Ok((kernel, table.ok_or_else(too_small)?))
     });
     layers.collect()

@@ -3,12 +3,18 @@
 use core::ops::Deref;
 
 use super::layers::{Inquiry, Layer, Refund};
+use crate::cell::Cell;
 use crate::table::{Lookup, Verdict};
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
 /// What holds a layer's words.
 pub(super) trait Words {
+    /// What a charge can be taken back from.
+    type Cell<'c>: Cell
+    where
+        Self: 'c;
+
     /// Decides `request` at `now` on the word of the key of hash `h`, and charges it if it is allowed.
     fn charge<A: Algorithm>(
         &self,
@@ -17,13 +23,13 @@ pub(super) trait Words {
         now: u64,
         request: &Request<'_>,
         lookup: Lookup,
-    ) -> Verdict<'_>;
+    ) -> Verdict<Self::Cell<'_>>;
 
     /// The decision of a request that had this verdict.
     fn report<A: Algorithm>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<'_>,
+        verdict: &Verdict<Self::Cell<'_>>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision;
@@ -32,7 +38,7 @@ pub(super) trait Words {
     fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, request: &Request<'_>) -> Decision;
 
     /// Makes a key as if never seen; says whether there was anything to forget.
-    fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool;
+    fn forget(&self, h: u64) -> bool;
 }
 
 /// What holds a layer's logs.
@@ -73,9 +79,9 @@ impl<W: Words, L: Logs> States<W, L> {
         }
     }
 
-    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
+    pub(super) fn forget(&self, h: u64) -> bool {
         match self {
-            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => words.forget(algorithm, h, now)),
+            Self::Words(_, words) => words.forget(h),
             Self::Logs(_, logs) => logs.forget(h),
         }
     }
@@ -83,14 +89,14 @@ impl<W: Words, L: Logs> States<W, L> {
 
 /// What takes a layer's charge back.
 #[derive(Debug)]
-pub(super) enum Receipt<'l, L> {
-    Word(Verdict<'l>),
+pub(super) enum Receipt<'l, C, L> {
+    Word(Verdict<C>),
     Log(&'l L, u64, Entries),
     /// It stays.
     Kept,
 }
 
-impl<L: Logs> Refund for Receipt<'_, L> {
+impl<C: Cell, L: Logs> Refund for Receipt<'_, C, L> {
     fn refund(self) {
         match self {
             Self::Word(verdict) => verdict.refund(),
@@ -102,7 +108,7 @@ impl<L: Logs> Refund for Receipt<'_, L> {
 
 impl<W: Words, L: Logs> Layer for States<W, L> {
     type Receipt<'l>
-        = Receipt<'l, L>
+        = Receipt<'l, W::Cell<'l>, L>
     where
         Self: 'l;
 
@@ -187,7 +193,7 @@ impl<W: Words, L: Logs> Layers<W, L> {
     }
 
     /// Makes a key as if never seen; says whether there was anything to forget.
-    pub(super) fn forget(&self, h: u64, now: u64) -> bool {
-        self.iter().fold(false, |held, layer| layer.forget(h, now) | held)
+    pub(super) fn forget(&self, h: u64) -> bool {
+        self.iter().fold(false, |held, layer| layer.forget(h) | held)
     }
 }

@@ -3,7 +3,7 @@
 use super::states::{Logs, States, Words};
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Lookup, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Lookup, Seat, Stats, Table, Verdict, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
@@ -45,6 +45,8 @@ impl LayerTable {
 }
 
 impl Words for Table {
+    type Cell<'c> = Seat<'c>;
+
     fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
@@ -52,14 +54,14 @@ impl Words for Table {
         now: u64,
         request: &Request<'_>,
         lookup: Lookup,
-    ) -> Verdict<'_> {
+    ) -> Verdict<Seat<'_>> {
         self.charge(algorithm, h, now, request, lookup)
     }
 
     fn report<A: Algorithm>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<'_>,
+        verdict: &Verdict<Seat<'_>>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
@@ -70,8 +72,8 @@ impl Words for Table {
         self.peek(algorithm, h, now, request)
     }
 
-    fn forget<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64) -> bool {
-        self.forget(algorithm, h, now)
+    fn forget(&self, h: u64) -> bool {
+        self.forget(h)
     }
 }
 

@@ -28,8 +28,6 @@ pub(super) const BYTES: usize = WORDS * size_of::<u64>();
 pub(super) const AT: usize = 512;
 /// Sections begin at multiples of this.
 const ALIGNMENT: usize = PART_ALIGNMENT;
-/// The form of each known kind.
-const FORM: u64 = 1;
 pub(crate) const MAX_LAYERS: usize = 8;
 
 /// The words in which a directory is kept.
@@ -57,6 +55,14 @@ impl Kind {
             Self::Policy => "policy",
             Self::Table => "table",
             Self::Counters => "counters",
+        }
+    }
+
+    /// The form that is written and read.
+    fn form(self) -> u64 {
+        match self {
+            Self::Table => 2,
+            Self::Packings | Self::Policy | Self::Counters => 1,
         }
     }
 
@@ -166,7 +172,7 @@ impl Directory {
 
     pub(super) fn words(&self) -> Words {
         let entry = |kind: Kind, layer: usize, offset: usize, length: usize| {
-            [kind as u64 | (layer as u64) << 32, FORM, offset as u64, length as u64]
+            [kind as u64 | (layer as u64) << 32, kind.form(), offset as u64, length as u64]
         };
         let packings = self.layers() * packings::BYTES;
         let tables = self.tables.iter().enumerate().flat_map(|(layer, parts)| {
@@ -263,9 +269,9 @@ impl Directory {
             let reason = format!("there already, as section {}; expected one", entry.number);
             return Err(second.damaged(&reason));
         }
-        if entry.form != FORM {
+        if entry.form != kind.form() {
             let held = format!("section {} ({}) of form {}", entry.number, kind.name(), entry.form);
-            let asked = format!("form {FORM}");
+            let asked = format!("form {}", kind.form());
             return Err(RegionError::Differs { field: RegionField::Layout, held, asked });
         }
         // As the range has been found to be.

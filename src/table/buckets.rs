@@ -1,30 +1,22 @@
-//! The buckets of a table and their ledgers, and the indices that lead to them.
+//! The buckets of a table, and the indices that lead to them.
 
 use super::geometry::Geometry;
-use super::layout::{Bucket, Ledger, Tag};
+use super::layout::Bucket;
+use super::tag::Tag;
 use crate::memory::{Array, Memory};
 
-/// The buckets of one table, with a ledger entry for each.
+/// The buckets of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets<const SLOTS: usize> {
-    /// Of as many buckets as each of the arrays has values.
+    /// Of as many buckets as the array has.
     geometry: Geometry,
     buckets: Array<Bucket<SLOTS>>,
-    ledgers: Array<Ledger>,
 }
 
 impl<const SLOTS: usize> Buckets<SLOTS> {
-    /// The bytes of a bucket and its ledger entry.
-    pub(super) const BUCKET_BYTES: usize = size_of::<Bucket<SLOTS>>() + size_of::<Ledger>();
-
     /// Those that stand `offset` bytes into `memory`; `None` where they do not fit.
     pub(super) fn in_memory(memory: &Memory, offset: usize, count: usize) -> Option<Self> {
-        let ledgers = count.checked_mul(size_of::<Bucket<SLOTS>>())?.checked_add(offset)?;
-        Some(Self {
-            geometry: Geometry::new(count),
-            buckets: memory.array(offset, count)?,
-            ledgers: memory.array(ledgers, count)?,
-        })
+        Some(Self { geometry: Geometry::new(count), buckets: memory.array(offset, count)? })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -71,23 +63,10 @@ impl<'t, const SLOTS: usize> Index<'t, SLOTS> {
         unsafe { self.of.buckets.get_unchecked(self.number) }
     }
 
-    #[inline(always)]
-    #[expect(unsafe_code, reason = "as of the bucket")]
-    pub(super) fn ledger(self) -> &'t Ledger {
-        // SAFETY: `number` is below the count, which is the array's length.
-        unsafe { self.of.ledgers.get_unchecked(self.number) }
-    }
-
     /// Asks for the bucket's cache lines.
     #[inline(always)]
     pub(super) fn prefetch(self) {
         self.of.buckets.prefetch(self.number);
-    }
-
-    /// Asks for the ledger's cache line.
-    #[inline(always)]
-    pub(super) fn prefetch_ledger(self) {
-        self.of.ledgers.prefetch(self.number);
     }
 
     /// The bucket `distance` after this one, whatever number the memory held.

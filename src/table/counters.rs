@@ -9,7 +9,7 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Places for keys. The table is advertised for three quarters of them.
+    /// Places for keys. The table is advertised for five sevenths of them.
     pub slots: usize,
     /// Live keys: keys that, at the given time, are not as good as never used.
     pub live: usize,
@@ -74,8 +74,10 @@ impl Stripe {
         add(&self.forgiven, units);
     }
 
-    pub(crate) fn forgiven(&self, units: u64) {
-        add(&self.forgiven, units);
+    /// Takes back what was counted of an eviction that was not to be.
+    pub(crate) fn not_evicted(&self, units: u64) {
+        add(&self.evicted, 1_u64.wrapping_neg());
+        add(&self.forgiven, units.wrapping_neg());
     }
 
     pub(crate) fn shared(&self) {

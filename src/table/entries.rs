@@ -4,7 +4,8 @@
 
 use super::Table;
 use super::buckets::Index;
-use super::layout::{Slot, Tag};
+use super::layout::Slot;
+use super::tag::Tag;
 use crate::sync::{Ordering, fence};
 
 /// How often a slot that changes hands is looked at before the walk goes on without it.
@@ -48,16 +49,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
 /// A tag and a word of its tenure; `None` where the slot is empty, or changes hands at each look.
 fn seen(slot: &Slot) -> Option<(Tag, u64)> {
     for _ in 0..LOOKS {
-        let tag = slot.tag.glance();
+        let tag = slot.glance_tag();
         if tag.is_empty() {
             return None;
         }
         // Acquire: the word is read after the tag, and seen at least as it was at the key's birth.
         fence(Ordering::Acquire);
-        let word = slot.cell.glance();
+        let word = slot.glance_word();
         // Acquire: whoever wrote the word in a later tenure had changed the tag before, and the change is seen below.
         fence(Ordering::Acquire);
-        if slot.tag.glance().is_tenure_of(tag) {
+        if slot.glance_tag().is_tenure_of(tag) {
             return Some((tag, word));
         }
     }
@@ -83,11 +84,11 @@ mod tests {
         assert_eq!(found.len(), keys.len());
         for entry in found {
             let place = &entry.bucket.bucket().slots[entry.slot];
-            assert_eq!((place.tag.load(), place.cell.load()), (entry.tag, entry.word));
+            assert_eq!((place.tag(), place.word()), (entry.tag, entry.word));
             let of_entry = |h: &u64| {
                 let address = table.buckets.address(*h);
                 let identity = address.identity.in_role(entry.tag.is_alternate());
-                address.home.is(entry.home) && entry.tag.is_key_of(identity)
+                address.home.is(entry.home) && entry.tag.is_of(identity)
             };
             let key = keys.iter().position(of_entry).expect("a key that was checked, once");
             let held = if entry.tag.is_alternate() {

@@ -1,54 +1,52 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
 use super::buckets::Address;
-use super::layout::Version;
+use super::insert::void;
+use super::layout::{Ground, Seat};
 use super::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Outcome, Request};
 
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// Charges the cell that newcomers without room share.
+    /// Charges the cell that newcomers without room share: the word of their home's header.
     ///
-    /// The version's CAS orders the charge among the insertions of the home: while the cell is not
-    /// fresh none is inserted, and later ones are judged no earlier than it is fresh. So no key has
-    /// both a share and a cell of its own.
-    pub(super) fn charge_overflow<'t, A: Algorithm>(
+    /// One exchange of the header is the charge and its place in the order of the home's insertions. While the cell is
+    /// not fresh none is inserted, and the reservation that stood before is void. So no key has both a share and a cell
+    /// of its own.
+    #[cold]
+    pub(super) fn charge_shared<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,
-        version: Version,
+        ground: Ground,
         now: u64,
         request: &Request<'_>,
-    ) -> Option<Verdict<'t>> {
-        let ledger = address.home.ledger();
-        let before = ledger.overflow.load();
-        let (word, charged) = algorithm.newcomer(before, ledger.floor.load(), now, request);
-        let counters = self.counters.at(address.home);
-        let Some(after) = charged else {
-            let current = ledger.version.load() == version;
-            return current.then(|| {
-                counters.shared();
-                Verdict::uncharged(word)
-            });
+    ) -> Option<Verdict<Seat<'t>>> {
+        let header = &address.home.bucket().header;
+        let (before, charged) = algorithm.newcomer(ground.word, 0, now, request);
+        let done = match charged {
+            // Whoever has got a cell since may be this very key.
+            None => header.version() == ground.version,
+            Some(word) => {
+                void(address, ground.version)
+                    && header.replace(ground, Ground { version: ground.version.next(), word })
+            }
         };
-        // Without the commit the charge stays on the shared cell, which over-denies.
-        if !ledger.overflow.replace(before, after)
-            || !ledger.version.commit(version, version.next_without_slot())
-        {
-            return None;
-        }
-        counters.shared();
-        Some(Verdict::uncharged(word))
+        done.then(|| {
+            self.counters.at(address.home).shared();
+            Verdict::uncharged(before)
+        })
     }
 
     /// The verdict where no place may be taken before `free_at`.
-    pub(super) fn full(&self, address: &Address<'_, SLOTS>, free_at: u64) -> Verdict<'_> {
+    #[cold]
+    pub(super) fn full(&self, address: &Address<'_, SLOTS>, free_at: u64) -> Verdict<Seat<'_>> {
         let counters = self.counters.at(address.home);
         match self.when_full {
             WhenFull::Allow => counters.allowed(),
             WhenFull::Evict | WhenFull::Share | WhenFull::Deny => counters.denied(),
         }
-        Verdict { full_until: Some(free_at), ..Verdict::uncharged(0) }
+        Verdict::full(free_at)
     }
 
     /// The decision of a request for which there was no room before `free_at`.

@@ -4,7 +4,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::layout::Tag;
+use super::tag::Tag;
 
 /// The number of buckets, and how keys are spread over them.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +33,12 @@ impl Geometry {
         ((u128::from(h) * self.buckets() as u128) >> 64) as usize
     }
 
-    /// The first of the two slots at home that a key prefers, modulo their count.
+    /// The first of the two neighbouring slots at home that a key prefers: 0, 1, 3 or 5, so that both stand on one line,
+    /// behind the header or on the second one.
     #[inline(always)]
     pub(super) fn pair(self, identity: Tag) -> usize {
-        2 * (identity.fp() >> DISTANCE_HASH_BITS) as usize
+        let quarter = (identity.fp() >> DISTANCE_HASH_BITS) as usize % 4;
+        (2 * quarter).saturating_sub(1)
     }
 
     /// The other bucket where a key may be; home again in a table of one bucket.
@@ -84,7 +86,7 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layout::Version;
+    use super::super::tag::Version;
     use super::*;
     use proptest::prelude::*;
 
@@ -109,7 +111,7 @@ mod tests {
             let geometry = Geometry::new(buckets);
             let at = at.index(buckets);
             prop_assert!(geometry.home_of(at, Tag::of_bits(garbage)) < buckets);
-            let distance = Version::of_bits(garbage).distance().unwrap_or(0);
+            let (distance, _) = Version::of_bits(garbage).slot().unwrap_or_default();
             prop_assert!(geometry.bucket_at(at, distance) < buckets);
         }
     }

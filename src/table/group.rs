@@ -1,14 +1,19 @@
 //! The search among the tags of two buckets, all compared at once.
 
 #[cfg(not(ratecell_model))]
-use super::layout::{Bucket, Tag};
+use super::layout::Bucket;
+#[cfg(not(ratecell_model))]
+use super::tag::Tag;
 
 pub(crate) mod portable;
 #[cfg(all(target_arch = "x86_64", not(any(miri, ratecell_model))))]
 #[expect(unsafe_code, reason = "the instructions that compare four tags at once are assembly")]
 mod sse2;
 
-/// A bit for each slot of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
+/// The bits of one bucket among those of an answer: a place counts from 1, for 0 is the header's.
+pub(super) const BITS: usize = 8;
+
+/// A bit for each place of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
 /// `identity`: a slot of that key, or in rare cases another.
 #[inline(always)]
 #[cfg(not(ratecell_model))]
@@ -18,12 +23,10 @@ pub(super) fn alike<const SLOTS: usize>(
     identity: Tag,
 ) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if SLOTS == 8
-        && let (Some(home), Some(alternate)) = (home.slots.first_chunk(), alternate.slots.first_chunk())
-    {
+    if SLOTS == 7 {
         return sse2::alike(home, alternate, identity);
     }
-    portable::alike(home, identity) | portable::alike(alternate, identity) << SLOTS
+    portable::alike(home, identity) | portable::alike(alternate, identity) << BITS
 }
 
 #[cfg(ratecell_model)]
@@ -33,16 +36,20 @@ pub(super) use crate::tests::model::alike;
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::layout::Slot;
+    use super::super::layout::Ground;
+    use super::super::tag::Version;
     use super::*;
 
-    fn bucket(tags: [u64; 8]) -> Bucket<8> {
-        let slot = |bits| {
-            let slot = Slot::default();
-            slot.tag.change(Tag::EMPTY, Tag::of_bits(bits));
-            slot
-        };
-        Bucket { slots: tags.map(slot) }
+    /// Also a version that looks like one of the tags does no harm.
+    fn bucket(words: [u64; 8]) -> Bucket<7> {
+        let bucket = Bucket::default();
+        let [version, tags @ ..] = words;
+        let empty = bucket.header.ground();
+        bucket.header.replace(empty, Ground { version: Version::of_bits(version), ..empty });
+        for (slot, bits) in bucket.slots.iter().zip(tags) {
+            slot.replace((Tag::EMPTY, 0), (Tag::of_bits(bits), 0));
+        }
+        bucket
     }
 
     /// A tag that is near another one: the same, or with a bit changed, or only its upper half, or its lower one.
@@ -73,8 +80,8 @@ mod tests {
         fn both_searches_answer_alike((identity, home, alternate) in identity_and_tags()) {
             let identity = Tag::of_bits(identity);
             let (home, alternate) = (bucket(home), bucket(alternate));
-            let portable = portable::alike(&home, identity) | portable::alike(&alternate, identity) << 8;
-            prop_assert_eq!(sse2::alike(&home.slots, &alternate.slots, identity), portable);
+            let portable = portable::alike(&home, identity) | portable::alike(&alternate, identity) << BITS;
+            prop_assert_eq!(sse2::alike(&home, &alternate, identity), portable);
         }
     }
 }

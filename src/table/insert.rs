@@ -1,242 +1,207 @@
-//! Insertion: how a key gets a cell, in the table's steps *mark, probe, retag, commit*.
+//! Insertion: how a key gets a slot, in the table's steps *search, void, reserve, seize*.
 //!
-//! Nothing here needs repair if its thread stops for ever: what it leaves is a state of the tag that
-//! the next caller's ordinary path serves.
+//! Nothing here needs repair if its thread stops for ever: it leaves a reservation at most, which the home's next
+//! insertion voids.
 
-use super::buckets::{Address, Index};
-use super::find::{Place, Places};
-use super::layout::{Ledger, Version};
-use super::take::Taking;
-use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit, settle};
-use crate::cell::Charge;
+use super::buckets::Address;
+use super::choose::Candidate;
+use super::find::Search;
+use super::layout::{Ground, Seat};
+use super::tag::Version;
+use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit};
+use crate::cell::{Charge, back_off};
 use ratecell_core::Request;
 use ratecell_core::algorithm::Algorithm;
 
-/// A pending slot that this call has charged, and not yet committed.
-#[derive(Clone, Copy, Debug)]
-struct Candidate<'t> {
-    place: Place<'t>,
-    charge: Charge,
-    /// The floor it was charged under.
-    floor: u64,
-    /// The word that was decided on: the one before the charge, or later by the floor.
-    word: u64,
-}
-
-impl<'t> Candidate<'t> {
-    fn verdict(self) -> Verdict<'t> {
-        Verdict { word: self.word, ..Verdict::charged(&self.place.slot.cell, self.charge) }
-    }
-}
-
-/// What one call carries from round to round.
-#[derive(Debug, Default)]
-struct Attempt<'t> {
-    candidate: Option<Candidate<'t>>,
-    /// A pending slot of another key is taken once a call, so that newborn cells are not taken in turn.
-    took_pending: bool,
-}
-
-/// What a walk over both buckets found of a key.
-#[derive(Debug, Default)]
-struct Scan<'t> {
-    member: Option<Place<'t>>,
-    pending: Option<Place<'t>>,
-}
-
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// Decides a key that had no member when it was looked for, and inserts it if it is allowed.
+    /// Decides a key that a search after `version` did not find, and inserts it if it is allowed.
+    ///
+    /// The first round is straight code: around a loop the compiler would compute beforehand what hardly any call needs.
     #[cold]
     #[inline(never)]
     pub(super) fn insert<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
-        address: &Address<'t, SLOTS>,
+        h: u64,
+        version: Version,
         now: u64,
         request: &Request<'_>,
-    ) -> Verdict<'t> {
-        let mut attempt = Attempt::default();
-        for _ in 0..MAX_ROUNDS {
-            if let Some(answer) = self.round(algorithm, address, now, request, &mut attempt) {
-                return answer;
-            }
+    ) -> Verdict<Seat<'t>> {
+        let address = self.buckets.address(h);
+        match self.round(algorithm, &address, version, now, request) {
+            Some(verdict) => verdict,
+            None => self.decide_again(algorithm, h, now, request),
         }
-        refund(&mut attempt);
-        self.counters.at(address.home).exhausted();
-        self.full(address, now)
     }
 
-    /// One round: an answer, or another round.
+    /// Decides a key that has been decided on once, when another was in the way.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide_again<'t, A: Algorithm>(
+        &'t self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Verdict<Seat<'t>> {
+        let address = self.buckets.address(h);
+        for _ in 1..MAX_ROUNDS {
+            let verdict = match self.find(&address) {
+                Search::Found(seat, _) => {
+                    hit(algorithm, seat, now, request).map(|charge| Verdict::charged(seat, charge))
+                }
+                Search::InVain(version) => self.round(algorithm, &address, version, now, request),
+            };
+            if let Some(verdict) = verdict {
+                return verdict;
+            }
+        }
+        self.counters.at(address.home).exhausted();
+        self.full(&address, now)
+    }
+
+    /// One round after a search that `version` came before: an answer, or another round.
+    #[inline(always)]
     fn round<'t, A: Algorithm>(
         &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,
+        version: Version,
         now: u64,
         request: &Request<'_>,
-        attempt: &mut Attempt<'t>,
-    ) -> Option<Verdict<'t>> {
-        let ledger = address.home.ledger();
-        let version = ledger.version.load();
-        // Before the scan: a committed slot must be seen as the member it is.
-        finish(address.home, version);
-        let scan = scan(address);
-        if let Some(member) = scan.member {
-            return self.join(algorithm, ledger, member, now, request, attempt);
-        }
-        if request.units() > 0
-            && self.when_full == WhenFull::Share
-            && !algorithm.is_fresh(ledger.overflow.load(), now)
-        {
-            refund(attempt);
-            return self.charge_overflow(algorithm, address, version, now, request);
-        }
-        let kept =
-            |candidate: Candidate<'_>| scan.pending.is_some_and(|pending| pending.is(&candidate.place));
-        if !attempt.candidate.is_some_and(kept) {
-            refund(attempt);
-            // After the scan, as below.
-            let word = match request.units() {
-                // As a peek has it: on the shared cell, if that is live.
-                0 => self.newcomer(algorithm, address, now),
-                _ => algorithm.above(0, ledger.floor.load(), now),
-            };
-            if algorithm.decide(word, now, request).charged.is_none() {
-                return Some(Verdict::uncharged(word));
+    ) -> Option<Verdict<Seat<'t>>> {
+        let header = &address.home.bucket().header;
+        // The word after the search: whoever took the slot that the key is not found in has raised it before.
+        let ground = Ground { version, word: header.word() };
+        let floor = match self.when_full {
+            WhenFull::Share if request.units() == 0 => {
+                return Some(Verdict::uncharged(algorithm.above(ground.word, 0, now)));
             }
-        }
-        let place = match scan.pending {
-            Some(pending) => pending,
-            None => match self.take(algorithm, address, now, &mut attempt.took_pending) {
-                Taking::Taken(place) => place,
-                Taking::Lost => return None,
-                Taking::Full(_) if self.when_full == WhenFull::Share => {
-                    return self.charge_overflow(algorithm, address, version, now, request);
-                }
-                Taking::Full(free_at) => return Some(self.full(address, free_at)),
-            },
-        };
-        // After the scan and the take: a word that this key lost before them has raised it.
-        let floor = self.floor(algorithm, ledger, now);
-        let candidate = match attempt.candidate {
-            // Erased since under a later clock: the charge was judged too early.
-            Some(candidate) if floor > candidate.floor => {
-                refund(attempt);
-                return None;
+            WhenFull::Share if !algorithm.is_fresh(ground.word, now) => {
+                return self.charge_shared(algorithm, address, ground, now, request);
             }
-            Some(candidate) => candidate,
-            None => match nominate(algorithm, place, floor, now, request) {
-                Ok(candidate) => *attempt.candidate.insert(candidate),
-                Err(answer) => return answer,
-            },
+            // It is not after `now`, as the shared word is fresh.
+            WhenFull::Share => 0,
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => ground.word,
         };
-        let distance = address.home.distance_of(place.identity);
-        let next = version.next(distance, place.index, place.tag.tenure());
-        if !ledger.version.commit(version, next) {
+        let before = algorithm.above(0, floor, now);
+        let Some(after) = algorithm.decide(before, now, request).charged else {
+            return Some(Verdict::uncharged(before));
+        };
+        if !void(address, version) {
             return None;
         }
-        finish(address.home, next);
-        Some(candidate.verdict())
+        let candidate = self.choose(algorithm, address, now)?;
+        if candidate.weight > 0 && self.when_full != WhenFull::Evict {
+            return match self.when_full {
+                WhenFull::Share => self.charge_shared(algorithm, address, ground, now, request),
+                _ => Some(self.full(address, self.free_at(algorithm, address))),
+            };
+        }
+        let seat = self.seize(algorithm, address, ground, &candidate, after, now)?;
+        Some(Verdict::charged(seat, Charge { before, after }))
     }
 
-    /// Goes on as a hit of a member that an insertion found.
-    fn join<'t, A: Algorithm>(
-        &'t self,
+    /// Reserves the candidate's slot for the key, and seizes it with the word `after`; `None` if another was in the way.
+    #[inline(always)]
+    fn seize<'t, A: Algorithm>(
+        &self,
         algorithm: &A,
-        ledger: &Ledger,
-        member: Place<'t>,
+        address: &Address<'t, SLOTS>,
+        ground: Ground,
+        candidate: &Candidate<'t>,
+        after: u64,
         now: u64,
-        request: &Request<'_>,
-        attempt: &mut Attempt<'t>,
-    ) -> Option<Verdict<'t>> {
-        if let Some(candidate) = attempt.candidate {
-            // Another caller of this key has adopted and committed it, this call's charge included.
-            if candidate.place.is(&member)
-                && self.floor(algorithm, ledger, now) <= candidate.floor
-                && settle(member.slot, candidate.place.tag)
-            {
-                return Some(candidate.verdict());
-            }
-            refund(attempt);
+    ) -> Option<Seat<'t>> {
+        let Candidate { place, word, weight } = *candidate;
+        if place.tag.is_of(place.identity) {
+            return None;
         }
-        let charge = hit(algorithm, member.slot, member.tag, now, request)?;
-        Some(Verdict::charged(&member.slot.cell, charge))
+        let raised = match weight {
+            0 => self.raise_floor(algorithm, address, ground.word, candidate, now)?,
+            _ => ground.word,
+        };
+        let distance = address.home.distance_of(place.identity);
+        let version = ground.version.naming(distance, place.number, place.tag);
+        if !address.home.bucket().header.replace(ground, Ground { version, word: raised }) {
+            return None;
+        }
+        let seat = Seat { slot: place.slot, tag: place.tag.seized_by(place.identity) };
+        // Counted before, and taken back if it was not to be: so whoever dies in between has counted too many.
+        let evicted = (weight > 0).then(|| (self.counters.at(address.home), algorithm.level(word, now)));
+        if let Some((counters, units)) = evicted {
+            counters.evicted(units);
+        }
+        let seized = place.slot.replace((place.tag, word), (seat.tag, after));
+        if let (false, Some((counters, units))) = (seized, evicted) {
+            counters.not_evicted(units);
+        }
+        seized.then_some(seat)
     }
 
-    /// The instant before which no newcomer of a home is judged. Each part is believed for itself: one that is not does
-    /// not hide the other.
-    fn floor<A: Algorithm>(&self, algorithm: &A, ledger: &Ledger, now: u64) -> u64 {
-        let floor = algorithm.believed(ledger.floor.load(), now);
-        match self.when_full {
-            WhenFull::Share => {
-                let shared = algorithm.fresh_at(ledger.overflow.load());
-                floor.max(algorithm.believed(shared, now))
-            }
-            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => floor,
+    /// Raises the floor of the home of the candidate's key to the instant at which its word became fresh, before the
+    /// word is lost: if that home is another one. Returns the word of this home's header, raised if it is this one.
+    #[inline(always)]
+    fn raise_floor<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address<'_, SLOTS>,
+        ground: u64,
+        candidate: &Candidate<'_>,
+        now: u64,
+    ) -> Option<u64> {
+        let Candidate { place, word, .. } = *candidate;
+        if word == 0 || place.tag.is_empty() {
+            return Some(ground);
         }
+        let fresh_at = algorithm.fresh_at(word);
+        if fresh_at > now {
+            // Fresh by healing alone, which is no time to wait for.
+            return Some(ground);
+        }
+        let bucket = if place.identity.is_alternate() { address.alternate() } else { address.home };
+        let home = bucket.home_of(place.tag);
+        if home.is(address.home) {
+            return Some(self.raised(algorithm, ground, fresh_at, now));
+        }
+        let header = &home.bucket().header;
+        let theirs = header.ground();
+        let word = self.raised(algorithm, theirs.word, fresh_at, now);
+        (word == theirs.word || header.replace(theirs, Ground { word, ..theirs })).then_some(ground)
+    }
+
+    /// A header's word with a floor of at least `instant`.
+    #[inline(always)]
+    fn raised<A: Algorithm>(&self, algorithm: &A, word: u64, instant: u64, now: u64) -> u64 {
+        if self.when_full == WhenFull::Share {
+            return algorithm.carried(if algorithm.is_healed(word, now) { 0 } else { word }, instant);
+        }
+        // One that is not believed would hide this one.
+        if word < instant || word > algorithm.latest_believed(now) { instant } else { word }
     }
 }
 
-/// Makes a member of the slot that `version` committed, if it is still the pending one.
-///
-/// Only a tenure that a commit named becomes a member, and whoever commits next has finished it
-/// before the scan: so a key never has two members.
-fn finish<const SLOTS: usize>(home: Index<'_, SLOTS>, version: Version) {
-    let Some(distance) = version.distance() else { return };
-    let bucket = home.at_distance(distance);
-    let Some(slot) = bucket.bucket().slots.get(version.index()) else { return };
-    loop {
-        let tag = slot.tag.load();
-        let named = tag.tenure() == version.tenure() && bucket.home_of(tag).is(home);
-        if !named || tag.is_empty() || tag.is_member() || slot.tag.change(tag, tag.finished()) {
-            return;
-        }
+/// Sees to it that the reservation that `version` names is made use of no more, or has been. Says no if it may have been
+/// for this very key since the search, so that another round is needed.
+#[inline(always)]
+pub(super) fn void<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
+    let Some((distance, number)) = version.slot() else { return true };
+    let bucket = address.home.at_distance(distance);
+    let Some(slot) = bucket.bucket().slots.get(number - 1) else { return true };
+    let tag = slot.tag();
+    if tag.turn() == version.turn() {
+        return void_unused(&Seat { slot, tag }, version);
     }
+    tag.fp() != address.identity.fp() || tag.is_empty() || !bucket.home_of(tag).is(address.home)
 }
 
-/// Looks for a member of the key, and for the first pending slot, whoever began it.
-fn scan<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Scan<'t> {
-    let mut scan = Scan::default();
-    let places = Places::of(address);
-    for place in places.alike().filter(|place| place.tag.is_key_of(place.identity)) {
-        if place.tag.is_member() {
-            return Scan { member: Some(place), ..scan };
-        }
-        scan.pending.get_or_insert(place);
-    }
-    scan
-}
-
-/// Charges the pending slot of a key, no earlier than `floor`: the candidate for a commit. Else an answer,
-/// or another round.
-fn nominate<'t, A: Algorithm>(
-    algorithm: &A,
-    place: Place<'t>,
-    floor: u64,
-    now: u64,
-    request: &Request<'_>,
-) -> Result<Candidate<'t>, Option<Verdict<'t>>> {
-    let Place { slot, tag, .. } = place;
-    let before = slot.cell.load();
-    let (word, charged) = algorithm.newcomer(before, floor, now, request);
-    let Some(after) = charged else {
-        return Err(slot.tag.load().is_tenure_of(tag).then_some(Verdict::uncharged(word)));
-    };
-    let charge = Charge { before, after };
-    if !slot.cell.replace(before, charge.after) {
-        return Err(None);
-    }
-    let candidate = Candidate { place, charge, floor, word };
-    if settle(slot, tag) {
-        Ok(candidate)
-    } else {
-        candidate.verdict().refund();
-        Err(None)
-    }
-}
-
-/// Takes back the charge of a candidate that is not to be.
-fn refund(attempt: &mut Attempt<'_>) {
-    if let Some(candidate) = attempt.candidate.take() {
-        candidate.verdict().refund();
-    }
+/// Voids a reservation that has not been made use of.
+#[cold]
+#[inline(never)]
+fn void_unused(seat: &Seat<'_>, version: Version) -> bool {
+    // Its reserver seizes the slot in some ten nanoseconds, if it runs.
+    back_off(1);
+    let tag = seat.slot.tag();
+    let word = seat.slot.word();
+    tag.turn() == version.turn() && seat.slot.replace((tag, word), (tag.next_void(), word))
 }

@@ -26,7 +26,7 @@ pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
     match error {
         BuildError::Policy(error) => of_policy(py, error),
         BuildError::Memory(_) => PyMemoryError::new_err(text),
-        BuildError::NoRandomness { .. } => PyOSError::new_err(text),
+        BuildError::NoRandomness { .. } | BuildError::Processor => PyOSError::new_err(text),
         BuildError::File { path, error: RegionError::Io { errno, reason, .. }, .. } => {
             of_file(path, *errno, reason)
         }

@@ -136,10 +136,10 @@ pub trait Algorithm: Copy {
     /// Units that `word` still holds at `now`, rounded up: what erasing it would forgive.
     fn level(&self, word: u64, now: u64) -> u64;
 
-    /// What orders live words by what they hold at `now`: as the level does, or finer.
+    /// What orders words by what they hold at `now`: as the level does, or finer; 0 for a fresh word, and for no other.
     #[inline]
     fn weight(&self, word: u64, now: u64) -> u64 {
-        self.level(word, now)
+        if self.is_fresh(word, now) { 0 } else { self.level(word, now).max(1) }
     }
 
     /// Whether `word` can only have been written later than `now + heal`, and so counts as fresh.

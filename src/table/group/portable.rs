@@ -1,11 +1,14 @@
 //! The search tag by tag, for any processor.
 
-use super::super::layout::{Bucket, Tag};
+use super::super::layout::Bucket;
+use super::super::tag::Tag;
 
-/// A bit for each slot whose tag has the same coarse part as `identity`.
+/// A bit for each place whose tag has the same coarse part as `identity`, the first slot's the second lowest.
 #[inline]
 pub(crate) fn alike<const SLOTS: usize>(bucket: &Bucket<SLOTS>, identity: Tag) -> u32 {
-    bucket.slots.iter().enumerate().fold(0, |alike, (place, slot)| {
-        alike | u32::from(slot.tag.load().coarse() == identity.coarse()) << place
-    })
+    bucket
+        .slots
+        .iter()
+        .zip(1..)
+        .fold(0, |alike, (slot, place)| alike | u32::from(slot.tag().coarse() == identity.coarse()) << place)
 }

@@ -1,16 +1,29 @@
 //! The search by SSE2, which every x86-64 processor has.
 
 use core::mem::offset_of;
+use core::sync::atomic::{Ordering, fence};
 
-use super::super::layout::{Slot, Tag};
+use super::super::layout::{Bucket, Slot};
+use super::super::tag::Tag;
 
-/// A bit for each of the slots whose tag has the same coarse part as `identity`, those of `home` first.
+/// The bits of the two headers, in whose place the search reads the version.
+const HEADERS: u32 = 0x0101;
+
+/// A bit for each place whose tag has the same coarse part as `identity`, those of `home` first.
 #[inline(always)]
-pub(super) fn alike(home: &[Slot; 8], alternate: &[Slot; 8], identity: Tag) -> u32 {
-    const { assert!(size_of::<Slot>() == 16 && offset_of!(Slot, tag) == 0 && size_of_val(&Tag::EMPTY) == 8) };
+pub(super) fn alike<const SLOTS: usize>(
+    home: &Bucket<SLOTS>,
+    alternate: &Bucket<SLOTS>,
+    identity: Tag,
+) -> u32 {
+    const {
+        assert!(SLOTS == 7 && size_of::<Bucket<SLOTS>>() == 128 && size_of::<Slot>() == 16);
+        assert!(offset_of!(Bucket<SLOTS>, slots) == 16 && size_of_val(&Tag::EMPTY) == 8);
+    }
     let alike: u32;
-    // SAFETY: each array is 8 slots of 16 bytes, of which the first 8 are the tag. Only the tags are read, each by one
-    // aligned load, as a relaxed load reads it. No memory is written, and neither flags nor stack are touched.
+    // SAFETY: each bucket is 8 pairs of 16 bytes, of which the first 8 are a version or a tag. These alone are read,
+    // each by one aligned load, as a relaxed load reads it. No memory is written, and neither flags nor stack are
+    // touched.
     //
     // Tag by tag: a load of a slot as one would wait for a charge of its word that is still on its way. shufps 0xDD
     // takes the upper halves of four tags; the packs make a byte of each comparison.
@@ -46,8 +59,8 @@ pub(super) fn alike(home: &[Slot; 8], alternate: &[Slot; 8], identity: Tag) -> u
             "packssdw {c}, {d}",
             "packsswb {a}, {c}",
             "pmovmskb {alike:e}, {a}",
-            home = in(reg) home.as_ptr(),
-            alternate = in(reg) alternate.as_ptr(),
+            home = in(reg) core::ptr::from_ref(home),
+            alternate = in(reg) core::ptr::from_ref(alternate),
             coarse = in(reg) identity.coarse(),
             wanted = out(xmm_reg) _,
             half = out(xmm_reg) _,
@@ -59,5 +72,8 @@ pub(super) fn alike(home: &[Slot; 8], alternate: &[Slot; 8], identity: Tag) -> u
             options(readonly, nostack, preserves_flags),
         );
     }
-    alike
+    // Acquire: what is loaded next is loaded after the tags. The processor loads in order, so it is the compiler that is
+    // told.
+    fence(Ordering::Acquire);
+    alike & !HEADERS
 }

@@ -281,7 +281,7 @@ impl Algorithm for Gcra {
 
     #[inline]
     fn weight(&self, word: u64, now: u64) -> u64 {
-        word.saturating_sub(now.saturating_mul(self.den))
+        if self.is_healed(word, now) { 0 } else { word.saturating_sub(now.saturating_mul(self.den)) }
     }
 
     #[inline]

@@ -1,0 +1,110 @@
+//! Which slot a new key gets. Nothing is written by choosing.
+
+use super::buckets::{Address, Index};
+use super::find::{Place, Places};
+use super::layout::Slot;
+use super::tag::Tag;
+use super::{Table, group};
+use ratecell_core::algorithm::Algorithm;
+
+/// A slot that a new key may take, and what was in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'t> {
+    pub(super) place: Place<'t>,
+    pub(super) word: u64,
+    /// What the slot's key still holds, as the algorithm orders it; 0 if the word is fresh, or nobody's.
+    pub(super) weight: u64,
+}
+
+/// The least heavy slot of one bucket, and how full the bucket is.
+#[derive(Clone, Copy, Debug)]
+struct Survey<'t> {
+    best: Candidate<'t>,
+    live: usize,
+}
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    /// The best slot for the key: one that is empty; else the one that holds least.
+    #[inline(always)]
+    pub(super) fn choose<'t, A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address<'t, SLOTS>,
+        now: u64,
+    ) -> Option<Candidate<'t>> {
+        match first_empty(address) {
+            Some(place) => Some(Candidate { place, word: place.slot.word(), weight: 0 }),
+            None => least_held(algorithm, address, now),
+        }
+    }
+
+    /// When the first of the key's slots will be fresh.
+    #[cold]
+    pub(super) fn free_at<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>) -> u64 {
+        let slots = [address.home, address.alternate()].map(|bucket| bucket.bucket().slots.iter());
+        let fresh_at = slots.into_iter().flatten().map(|slot| algorithm.fresh_at(slot.word()));
+        fresh_at.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// An empty slot: at home while most of its slots are empty, else in the emptier bucket; of those one of the
+/// preferred pair, or on its line.
+#[inline(always)]
+fn first_empty<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<Place<'t>> {
+    let places = Places::of(address);
+    let [home, alternate] = places.empty();
+    if home | alternate == 0 {
+        return None;
+    }
+    let at_home = 2 * home.count_ones() as usize > SLOTS || home.count_ones() >= alternate.count_ones();
+    let (empty, alternate) = if at_home { (home, 0) } else { (alternate, group::BITS) };
+    let pair = address.pair() + 1;
+    let (of_pair, of_line) = (0b11 << pair, 0b1111 << (pair & !3));
+    let nearest = [of_pair, of_line, u32::MAX].map(|near| (near << alternate) & empty);
+    let nearest = nearest.into_iter().find(|near| *near != 0)?;
+    places.among(nearest).next().filter(|place| place.tag.is_empty())
+}
+
+/// The slot that holds least, of both buckets; among equals at home while fewer than half of its slots are live, else in
+/// the emptier bucket.
+#[inline(always)]
+fn least_held<'t, const SLOTS: usize, A: Algorithm>(
+    algorithm: &A,
+    address: &Address<'t, SLOTS>,
+    now: u64,
+) -> Option<Candidate<'t>> {
+    let home = survey(algorithm, address.home, address.identity, now)?;
+    let alternate = address.alternate();
+    if alternate.is(address.home) {
+        return Some(home.best);
+    }
+    let alternate = survey(algorithm, alternate, address.identity.in_alternate(), now)?;
+    let home_first = 2 * home.live < SLOTS || home.live <= alternate.live;
+    let (home_holds, alternate_holds) = (home.best.weight, alternate.best.weight);
+    let at_home = home_holds < alternate_holds || (home_holds == alternate_holds && home_first);
+    Some(if at_home { home.best } else { alternate.best })
+}
+
+#[inline(always)]
+fn survey<'t, const SLOTS: usize, A: Algorithm>(
+    algorithm: &A,
+    bucket: Index<'t, SLOTS>,
+    identity: Tag,
+    now: u64,
+) -> Option<Survey<'t>> {
+    let seen = |(number, slot): (usize, &'t Slot)| {
+        let (tag, word) = (slot.tag(), slot.word());
+        let weight = if tag.is_empty() { 0 } else { algorithm.weight(word, now) };
+        Candidate { place: Place { slot, tag, number, identity }, word, weight }
+    };
+    let mut candidates = (1..).zip(&bucket.bucket().slots).map(seen);
+    let mut best = candidates.next()?;
+    let mut live = usize::from(best.weight > 0);
+    for candidate in candidates {
+        live += usize::from(candidate.weight > 0);
+        if candidate.weight < best.weight {
+            best = candidate;
+        }
+    }
+    Some(Survey { best, live })
+}

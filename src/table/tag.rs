@@ -1,0 +1,238 @@
+//! The bits of a slot's tag and of a header's version.
+
+const VOID_BITS: u32 = 7;
+const TENURE_BITS: u32 = 13;
+const GENERATION_BITS: u32 = 2;
+
+const VOID: u64 = (1 << VOID_BITS) - 1;
+const TENURE_SHIFT: u32 = VOID_BITS;
+const TENURE: u64 = ((1 << TENURE_BITS) - 1) << TENURE_SHIFT;
+const TURN_BITS: u32 = VOID_BITS + TENURE_BITS;
+const TURN: u64 = (1 << TURN_BITS) - 1;
+const MEMBER: u64 = 1 << (TURN_BITS + GENERATION_BITS);
+const ROLE_SHIFT: u32 = TURN_BITS + GENERATION_BITS + 1;
+const ROLE: u64 = 1 << ROLE_SHIFT;
+const FP_SHIFT: u32 = ROLE_SHIFT + 1;
+
+/// Which key a slot belongs to, and whose turn it is there.
+///
+/// | field | bits | meaning |
+/// | --- | --- | --- |
+/// | fp | 40 | of the key's hash |
+/// | role | 1 | 0 in the key's home bucket, 1 in its alternate |
+/// | member | 1 | 0: nobody's, empty |
+/// | generation | 2 | of the policy that the word speaks; compared with the rest, 0 so far |
+/// | tenure | 13 | counts the keys that the slot has had, and how often one was forgotten |
+/// | void | 7 | counts, within a tenure, the reservations that were voided and whatever lowered the word |
+///
+/// Tenure and void are the *turn*. It changes by a seizure and by a forget (the next tenure, void 0), and by a void and
+/// a giving back (the next void); by nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag(u64);
+
+impl Tag {
+    /// Of a slot that nobody ever had. No other tag is 0.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    #[inline(always)]
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    #[inline(always)]
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The key part alone, of a key with hash `h`, in its home: the fp are the low bits.
+    #[inline]
+    pub(super) fn of_hash(h: u64) -> Self {
+        Self(h << FP_SHIFT)
+    }
+
+    /// The same key in its alternate.
+    #[inline]
+    pub(super) fn in_alternate(self) -> Self {
+        self.in_role(true)
+    }
+
+    /// The key of a home tag in its alternate, or still at home.
+    #[inline]
+    pub(super) fn in_role(self, alternate: bool) -> Self {
+        Self(self.0 | (u64::from(alternate) << ROLE_SHIFT))
+    }
+
+    /// The upper half: 32 bits of the fp, enough to tell which slots to look at.
+    #[inline]
+    pub(super) fn coarse(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.0 & MEMBER == 0
+    }
+
+    #[inline]
+    pub(super) fn fp(self) -> u64 {
+        self.0 >> FP_SHIFT
+    }
+
+    #[inline]
+    pub(super) fn is_alternate(self) -> bool {
+        self.0 & ROLE != 0
+    }
+
+    /// Tenure and void.
+    #[inline]
+    pub(super) fn turn(self) -> u64 {
+        self.0 & TURN
+    }
+
+    /// Whether the slot is the key's of `identity`: one comparison, for the lookup.
+    #[inline]
+    pub(super) fn is_of(self, identity: Self) -> bool {
+        (self.0 ^ (identity.0 | MEMBER)) <= TURN
+    }
+
+    /// Whether the slot has neither changed hands nor been forgotten between the two.
+    #[inline]
+    pub(super) fn is_tenure_of(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !VOID == 0
+    }
+
+    /// The same tenure, in which one more reservation has been voided, or something given back. A tag that is not 0 does
+    /// not become 0.
+    pub(super) fn next_void(self) -> Self {
+        let void = (self.0 + 1) & VOID;
+        let next = (self.0 & !VOID) | void;
+        Self(if next == 0 { 1 } else { next })
+    }
+
+    /// The next tenure, of the key of `identity`.
+    pub(super) fn seized_by(self, identity: Self) -> Self {
+        Self(identity.0 | MEMBER | self.next_tenure())
+    }
+
+    /// The next tenure, of the same key.
+    pub(super) fn forgotten(self) -> Self {
+        Self((self.0 & !TURN) | self.next_tenure())
+    }
+
+    fn next_tenure(self) -> u64 {
+        (self.0 + (1 << TENURE_SHIFT)) & TENURE
+    }
+}
+
+const INDEX_BITS: u32 = 3;
+const DISTANCE_BITS: u32 = 9;
+const SLOT_SHIFT: u32 = TURN_BITS;
+const SLOT_BITS: u32 = INDEX_BITS + DISTANCE_BITS;
+const SEQ_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS + GENERATION_BITS;
+
+/// The order of all insertions of one home, and the name of the slot that the last one reserved.
+///
+/// | field | bits | meaning |
+/// | --- | --- | --- |
+/// | seq | 30 | counts reservations, and charges of the shared cell |
+/// | generation | 2 | of the shared cell's word, 0 so far |
+/// | distance | 9 | of the slot's bucket from home |
+/// | place | 3 | of the slot in its bucket, counted from 1; 0: no slot is named |
+/// | turn | 20 | of the slot when it was reserved |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Version(u64);
+
+impl Version {
+    #[inline(always)]
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    #[inline(always)]
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The version after this one, which names a slot by its bucket's distance from home and its place there.
+    pub(super) fn naming(self, distance: usize, place: usize, tag: Tag) -> Self {
+        let slot = ((distance as u64) << INDEX_BITS) | place as u64;
+        Self(self.next_seq() | (slot << SLOT_SHIFT) | tag.turn())
+    }
+
+    /// The version after this one, which names the same slot.
+    pub(super) fn next(self) -> Self {
+        Self(self.next_seq() | (self.0 & ((1 << (SLOT_SHIFT + SLOT_BITS)) - 1)))
+    }
+
+    fn next_seq(self) -> u64 {
+        ((self.0 >> SEQ_SHIFT).wrapping_add(1)) << SEQ_SHIFT
+    }
+
+    /// How far the named slot's bucket is from home, and its place there; `None` if no slot is named.
+    #[inline]
+    pub(super) fn slot(self) -> Option<(usize, usize)> {
+        let slot = self.0 >> SLOT_SHIFT;
+        let place = slot & ((1 << INDEX_BITS) - 1);
+        let distance = (slot >> INDEX_BITS) & ((1 << DISTANCE_BITS) - 1);
+        (place != 0).then_some((distance as usize, place as usize))
+    }
+
+    /// The turn of the named slot for which it is reserved.
+    #[inline]
+    pub(super) fn turn(self) -> u64 {
+        self.0 & TURN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_tag_keeps_its_fields_apart(fp in prop_oneof![Just(0), 0u64..1 << 40], alternate: bool, garbage: u64) {
+            let identity = Tag::of_hash(fp).in_role(alternate);
+            let before = Tag(garbage);
+            let seized = before.seized_by(identity);
+            prop_assert_eq!((seized.fp(), seized.is_alternate()), (fp, alternate));
+            prop_assert!(seized.is_of(identity) && !seized.is_empty());
+            prop_assert!(!seized.is_of(Tag::of_hash(fp ^ 1)) && !seized.is_of(Tag::of_hash(fp).in_role(!alternate)));
+            let tenure = |tag: Tag| tag.turn() >> VOID_BITS;
+            prop_assert_eq!(tenure(seized), (tenure(before) + 1) % (1 << TENURE_BITS));
+            prop_assert_eq!(seized.turn() & VOID, 0);
+            prop_assert!(!Tag::EMPTY.is_of(identity) && Tag::EMPTY.is_empty());
+
+            let forgotten = seized.forgotten();
+            prop_assert!(forgotten.is_of(identity) && !forgotten.is_tenure_of(seized));
+            prop_assert_eq!(tenure(forgotten), (tenure(seized) + 1) % (1 << TENURE_BITS));
+            prop_assert_eq!(forgotten.turn() & VOID, 0);
+
+            let voided = before.next_void();
+            prop_assert!(voided.is_tenure_of(before) && voided.turn() != before.turn() && voided != Tag::EMPTY);
+            prop_assert_eq!(voided.is_empty(), before.is_empty());
+            prop_assert!(voided.is_of(identity) == before.is_of(identity));
+        }
+
+        #[test]
+        fn a_version_keeps_its_fields_apart(garbage: u64, distance in 0usize..=256, place in 1usize..8, turn: u64) {
+            let tag = Tag(turn);
+            let version = Version(garbage).naming(distance, place, tag);
+            prop_assert_eq!((version.slot(), version.turn()), (Some((distance, place)), tag.turn()));
+            prop_assert!(version != Version(garbage) && Version(0).slot().is_none());
+            let next = version.next();
+            prop_assert_eq!((next.slot(), next.turn()), (version.slot(), version.turn()));
+            prop_assert!(next != version && next != Version(garbage));
+        }
+    }
+
+    #[test]
+    fn the_voids_of_an_empty_slot_never_make_it_one_that_nobody_had() {
+        let mut tag = Tag::EMPTY;
+        for _ in 0..1 << (VOID_BITS + 1) {
+            let next = tag.next_void();
+            assert!(next.is_empty() && next != Tag::EMPTY && next != tag);
+            tag = next;
+        }
+    }
+}

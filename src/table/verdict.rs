@@ -1,0 +1,55 @@
+//! What came of a request, in words: the decision is computed from it.
+
+use crate::cell::{Cell, Charge};
+
+/// The word that a request was decided on, and what takes its charge back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict<C> {
+    /// The word that was decided on.
+    word: u64,
+    /// The cell and the word that was left there, where it can be taken back.
+    charge: Option<(C, u64)>,
+    /// There was no room: when there may be.
+    full_until: Option<u64>,
+}
+
+impl<C> Verdict<C> {
+    pub(crate) fn charged(cell: C, charge: Charge) -> Self {
+        Self { word: charge.before, charge: Some((cell, charge.after)), full_until: None }
+    }
+
+    pub(super) fn uncharged(word: u64) -> Self {
+        Self { word, charge: None, full_until: None }
+    }
+
+    /// Where no place may be taken before `free_at`.
+    pub(super) fn full(free_at: u64) -> Self {
+        Self { word: 0, charge: None, full_until: Some(free_at) }
+    }
+
+    /// The word that was decided on.
+    pub(crate) fn word(&self) -> u64 {
+        self.word
+    }
+
+    pub(super) fn full_until(&self) -> Option<u64> {
+        self.full_until
+    }
+
+    /// The word before the charge and after it.
+    #[cfg(all(test, not(ratecell_model)))]
+    pub(crate) fn words(&self) -> Option<(u64, u64)> {
+        self.charge.as_ref().map(|(_, after)| (self.word, *after))
+    }
+}
+
+impl<C: Cell> Verdict<C> {
+    /// Takes the charge back, unless the word has changed since: then it stays.
+    pub(crate) fn refund(self) {
+        if let Some((cell, after)) = self.charge
+            && after != self.word
+        {
+            cell.give_back(after, self.word);
+        }
+    }
+}
