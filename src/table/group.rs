@@ -11,7 +11,7 @@ pub(crate) mod portable;
 mod sse2;
 
 /// The bits of one bucket among those of an answer: a place counts from 1, for 0 is the header's.
-pub(super) const BITS: usize = 8;
+pub(crate) const BITS: usize = 8;
 
 /// A bit for each place of two buckets, those of `home` first, whose tag has the same [coarse part](Tag::coarse) as
 /// `identity`: a slot of that key, or in rare cases another.

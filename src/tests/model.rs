@@ -18,8 +18,9 @@ mod error;
 
 pub use error::MemoryError;
 
-use crate::table::group::portable;
-use crate::table::layout::{Bucket, Tag};
+use crate::table::group::{BITS, portable};
+use crate::table::layout::Bucket;
+use crate::table::tag::Tag;
 
 /// The checker's atomic, behind the thread's [fuse](until_dead).
 #[derive(Debug)]
@@ -118,10 +119,10 @@ pub(crate) fn alike<const SLOTS: usize>(
     // Whatever may be of a key is looked at afterwards, with its ordering, and may be missed then as it may be here:
     // a look before that would only double what there is to explore.
     let alike = |bucket: &Bucket<SLOTS>| {
-        if identity == Tag::EMPTY { portable::alike(bucket, identity) } else { (1 << SLOTS) - 1 }
+        if identity == Tag::EMPTY { portable::alike(bucket, identity) } else { ((1 << SLOTS) - 1) << 1 }
     };
     // Nor is a table of one bucket looked through twice.
-    alike(home) | if core::ptr::eq(home, alternate) { 0 } else { alike(alternate) << SLOTS }
+    alike(home) | if core::ptr::eq(home, alternate) { 0 } else { alike(alternate) << BITS }
 }
 
 checker::thread_local! {

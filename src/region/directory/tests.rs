@@ -53,8 +53,8 @@ fn directory() -> Directory {
     Directory::new(2, 100).expect("a directory")
 }
 
-fn layout(held: &str) -> String {
-    let (held, asked) = (held.to_owned(), "form 1".to_owned());
+fn layout(form: u64, held: &str) -> String {
+    let (held, asked) = (held.to_owned(), format!("form {form}"));
     RegionError::Differs { field: RegionField::Layout, held, asked }.to_string()
 }
 
@@ -67,7 +67,7 @@ fn a_directory_is_read_as_it_was_written() {
             assert_eq!((made.layers(), made.buckets()), (layers, buckets));
         }
     }
-    assert_eq!(Directory::new(8, usize::MAX / 152), None);
+    assert_eq!(Directory::new(8, usize::MAX / 128), None);
 }
 
 /// An entry's number, the number of a word in it, and what stands there.
@@ -126,13 +126,13 @@ fn whatever_is_wrong_with_a_section_is_said() {
             ],
             "section 6 (policy): of layer 1; expected one below 1, counted from 0".into(),
         ),
-        ("packings of a form", vec![(0, FORM, 2)], layout("section 0 (packings) of form 2")),
-        ("a policy of a form", vec![(1, FORM, 0)], layout("section 1 (policy) of form 0")),
-        ("a table of a form", vec![(2, FORM, 1)], layout("section 2 (table) of form 1")),
+        ("packings of a form", vec![(0, FORM, 2)], layout(1, "section 0 (packings) of form 2")),
+        ("a policy of a form", vec![(1, FORM, 0)], layout(1, "section 1 (policy) of form 0")),
+        ("a table of a form", vec![(2, FORM, 1)], layout(2, "section 2 (table) of form 1")),
         (
             "counters of a form",
             vec![(5, FORM, u64::MAX)],
-            layout(&format!("section 5 (counters) of form {}", u64::MAX)),
+            layout(1, &format!("section 5 (counters) of form {}", u64::MAX)),
         ),
         (
             "in the header",
@@ -171,12 +171,12 @@ fn whatever_is_wrong_with_a_section_is_said() {
         ),
         (
             "not aligned",
-            vec![(2, OFFSET, table_at + 64), (2, LENGTH, 152)],
+            vec![(2, OFFSET, table_at + 64), (2, LENGTH, 128)],
             format!("section 2 (table): at byte {}; expected a multiple of 128", table_at + 64),
         ),
         (
             "not aligned for a word",
-            vec![(2, OFFSET, table_at + 1), (2, LENGTH, 152)],
+            vec![(2, OFFSET, table_at + 1), (2, LENGTH, 128)],
             format!("section 2 (table): at byte {}; expected a multiple of 128", table_at + 1),
         ),
         (
@@ -212,7 +212,7 @@ fn whatever_is_wrong_with_a_section_is_said() {
         (
             "no whole bucket",
             vec![(2, LENGTH, 100)],
-            "section 2 (table): 100 bytes; expected a multiple of 152".into(),
+            "section 2 (table): 100 bytes; expected a multiple of 128".into(),
         ),
         (
             "no whole line",
@@ -221,12 +221,12 @@ fn whatever_is_wrong_with_a_section_is_said() {
         ),
         (
             "a smaller table",
-            vec![(4, LENGTH, 99 * 152)],
+            vec![(4, LENGTH, 99 * 128)],
             "section 4 (table): 99 buckets; expected 100, as in layer 0".into(),
         ),
         (
             "a layer more",
-            vec![(4, LENGTH, 152), (0, LENGTH, 64)],
+            vec![(4, LENGTH, 128), (0, LENGTH, 64)],
             "section 4 (table): of layer 1; expected one below 1, counted from 0".into(),
         ),
     ];
@@ -283,7 +283,7 @@ fn sections_of_other_kinds_are_passed_over() {
 #[test]
 fn whatever_the_words_are_the_sections_are_apart() {
     let made = directory();
-    let values = [0, 1, 2, 63, 64, 127, 128, 152, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
+    let values = [0, 1, 2, 63, 64, 127, 128, 256, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
     for at in 0..7 * ENTRY_WORDS {
         let own = made.words()[at];
         let near = [own.wrapping_sub(128), own.wrapping_sub(1), own.wrapping_add(1), own.wrapping_add(128)];
