@@ -3,11 +3,11 @@
 //! Nothing here needs repair if its thread stops for ever: it leaves a reservation at most, which the home's next
 //! insertion voids.
 
-use super::buckets::Address;
+use super::buckets::{Address, Index};
 use super::choose::Candidate;
 use super::find::Search;
-use super::layout::{Ground, Seat};
-use super::tag::Version;
+use super::layout::{Ground, Seat, Slot};
+use super::tag::{Tag, Version};
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit};
 use crate::cell::{Charge, back_off};
 use ratecell_core::Request;
@@ -117,10 +117,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if place.tag.is_of(place.identity) {
             return None;
         }
-        let raised = match weight {
-            0 => self.raise_floor(algorithm, address, ground.word, candidate, now)?,
-            _ => ground.word,
-        };
+        let raised = self.raise_floor(algorithm, address, ground.word, candidate, now)?;
         let distance = address.home.distance_of(place.identity);
         let version = ground.version.naming(distance, place.number, place.tag);
         if !address.home.bucket().header.replace(ground, Ground { version, word: raised }) {
@@ -139,8 +136,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
         seized.then_some(seat)
     }
 
-    /// Raises the floor of the home of the candidate's key to the instant at which its word became fresh, before the
-    /// word is lost: if that home is another one. Returns the word of this home's header, raised if it is this one.
+    /// Raises the floor of the home of the candidate's key, before the word is lost: to the instant at which the word
+    /// became fresh, or to `now` if it is evicted, for what it holds after that is counted. Returns the word of this home's
+    /// header, raised if that home is this one.
     #[inline(always)]
     fn raise_floor<A: Algorithm>(
         &self,
@@ -150,13 +148,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
         candidate: &Candidate<'_>,
         now: u64,
     ) -> Option<u64> {
-        let Candidate { place, word, .. } = *candidate;
+        let Candidate { place, word, weight } = *candidate;
         if word == 0 || place.tag.is_empty() {
             return Some(ground);
         }
-        let fresh_at = algorithm.fresh_at(word);
+        let fresh_at = if weight > 0 { now } else { algorithm.fresh_at(word) };
         if fresh_at > now {
-            // Fresh by healing alone, which is no time to wait for.
+            // By healing alone, which is no time to wait for; or by a floor, on which its key was decided.
             return Some(ground);
         }
         let bucket = if place.identity.is_alternate() { address.alternate() } else { address.home };
@@ -181,27 +179,53 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 }
 
-/// Sees to it that the reservation that `version` names is made use of no more, or has been. Says no if it may have been
-/// for this very key since the search, so that another round is needed.
+/// Sees to it that the reservation that `version` names has been made use of, or will never be. Says no if it has been for
+/// this very key, maybe since the search: then another round is needed.
 #[inline(always)]
 pub(super) fn void<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
-    let Some((distance, number)) = version.slot() else { return true };
-    let bucket = address.home.at_distance(distance);
-    let Some(slot) = bucket.bucket().slots.get(number - 1) else { return true };
-    let tag = slot.tag();
+    let Some((bucket, slot)) = named(address, version) else { return true };
+    let mut tag = slot.tag();
     if tag.turn() == version.turn() {
-        return void_unused(&Seat { slot, tag }, version);
+        match void_unused(slot, version) {
+            Ok(()) => return true,
+            Err(found) => tag = found,
+        }
     }
-    tag.fp() != address.identity.fp() || tag.is_empty() || !bucket.home_of(tag).is(address.home)
+    !is_seized_for(address, bucket, tag)
 }
 
-/// Voids a reservation that has not been made use of.
+/// Whether the slot that `version` names is some other key's, or nobody's.
+pub(super) fn names_another<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
+    named(address, version).is_none_or(|(bucket, slot)| !is_seized_for(address, bucket, slot.tag()))
+}
+
+/// The slot that `version` names, and its bucket.
+#[inline(always)]
+fn named<'t, const SLOTS: usize>(
+    address: &Address<'t, SLOTS>,
+    version: Version,
+) -> Option<(Index<'t, SLOTS>, &'t Slot)> {
+    let (distance, number) = version.slot()?;
+    let bucket = address.home.at_distance(distance);
+    Some((bucket, bucket.bucket().slots.get(number - 1)?))
+}
+
+/// Whether the slot of that tag is the key's own.
+#[inline(always)]
+fn is_seized_for<const SLOTS: usize>(
+    address: &Address<'_, SLOTS>,
+    bucket: Index<'_, SLOTS>,
+    tag: Tag,
+) -> bool {
+    tag.fp() == address.identity.fp() && !tag.is_empty() && bucket.home_of(tag).is(address.home)
+}
+
+/// Voids a reservation that has not been made use of. Where it has been meanwhile, says by which tag.
 #[cold]
 #[inline(never)]
-fn void_unused(seat: &Seat<'_>, version: Version) -> bool {
+fn void_unused(slot: &Slot, version: Version) -> Result<(), Tag> {
     // Its reserver seizes the slot in some ten nanoseconds, if it runs.
     back_off(1);
-    let tag = seat.slot.tag();
-    let word = seat.slot.word();
-    tag.turn() == version.turn() && seat.slot.replace((tag, word), (tag.next_void(), word))
+    let tag = slot.tag();
+    if tag.turn() == version.turn() { slot.void(tag) } else { Err(tag) }
 }

@@ -48,6 +48,15 @@ impl Slot {
         self.0.replace_second((tag.bits(), before), after, Ordering::AcqRel, Ordering::Relaxed)
     }
 
+    /// Changes the tag alone, from exactly `from`, to one of the same tenure. Where it fails it says what the tag is.
+    pub(super) fn void(&self, from: Tag) -> Result<(), Tag> {
+        // AcqRel: one order of all changes of the tag is what it needs, and each has that.
+        // Acquire on failure: the caller takes what it finds for a look at the tag. Relaxed: the word is a hint.
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let seen = (from.bits(), self.0.second(Ordering::Relaxed));
+        self.0.replace_first(seen, from.next_void().bits(), success, failure).map_err(Tag::of_bits)
+    }
+
     /// Changes both, from exactly that tag and that word. It acquires what whoever made them knew, and releases what
     /// this caller knows.
     #[inline(always)]

@@ -33,6 +33,19 @@ impl Pair {
         self.second.compare_exchange(seen.1, to, success, failure).is_ok()
     }
 
+    /// Changes the first word from exactly `seen.0`, whatever the second one is, which was `seen.1` lately. Where it fails
+    /// it says what the first word is.
+    #[inline(always)]
+    pub(crate) fn replace_first(
+        &self,
+        seen: Words,
+        to: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<(), u64> {
+        self.first.compare_exchange(seen.0, to, success, failure).map(drop)
+    }
+
     /// Changes both words from exactly `from`, at once. Acquires and releases; where it fails, it changes nothing, and
     /// its caller has to load again.
     #[inline(always)]

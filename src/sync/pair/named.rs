@@ -52,18 +52,36 @@ impl Pair {
         named(self.name.load(ordering)).1
     }
 
+    /// Changes the first word from exactly `seen.0`, whatever the second one is: it is tried again where that alone is
+    /// another than `seen.1`. Where it fails it says what the first word is.
+    pub(crate) fn replace_first(
+        &self,
+        seen: Words,
+        to: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<(), u64> {
+        let mut second = seen.1;
+        loop {
+            let (from, to) = (name_of((seen.0, second)), name_of((to, second)));
+            match self.name.compare_exchange(from, to, success, failure).map_err(named) {
+                Ok(_) => return Ok(()),
+                Err((first, found)) if first == seen.0 => second = found,
+                Err((first, _)) => return Err(first),
+            }
+        }
+    }
+
     /// Changes the second word from exactly `seen.1`, whatever the first one is: it is tried again where that alone is
     /// another than `seen.0`.
     pub(crate) fn replace_second(&self, seen: Words, to: u64, success: Ordering, failure: Ordering) -> bool {
         let mut first = seen.0;
         loop {
             let (from, to) = (name_of((first, seen.1)), name_of((first, to)));
-            match self.name.compare_exchange(from, to, success, failure) {
+            match self.name.compare_exchange(from, to, success, failure).map_err(named) {
                 Ok(_) => return true,
-                Err(name) => match named(name) {
-                    (found, second) if second == seen.1 => first = found,
-                    _ => return false,
-                },
+                Err((found, second)) if second == seen.1 => first = found,
+                Err(_) => return false,
             }
         }
     }

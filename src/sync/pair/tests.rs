@@ -33,6 +33,15 @@ fn the_second_word_is_exchanged_whatever_the_first_is() {
     assert_eq!(words(&pair), (7, 3));
 }
 
+#[test]
+fn the_first_word_is_exchanged_whatever_the_second_is() {
+    let pair = Pair::default();
+    let replace = |seen, to| pair.replace_first(seen, to, Ordering::AcqRel, Ordering::Acquire);
+    assert!(pair.replace((0, 0), (1, 7)));
+    assert_eq!([replace((1, 7), 2), replace((2, 8), 3), replace((2, 7), 4)], [Ok(()), Ok(()), Err(3)]);
+    assert_eq!(words(&pair), (3, 7));
+}
+
 /// Each thread adds one to both words at once, or to the second alone: no addition is lost, and the first is never seen
 /// ahead of the second.
 #[test]
