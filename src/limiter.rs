@@ -40,9 +40,9 @@ use tables::LayerTable;
 /// `sliding_log`, which allocates its entries and locks briefly. Any number of threads may share a limiter, by reference
 /// or in an `Arc`.
 ///
-/// Keys are bytes and are not stored. A key is identified by its bucket, of which there are `max_keys` / 6, and by 40
+/// Keys are bytes and are not stored. A key is identified by its bucket, of which there are `max_keys` / 5, and by 40
 /// bits of its keyed hash. Keys that agree in both are limited together. Among n keys, any two agree with a probability
-/// of about n^2 / (2 * buckets * 2^40). For n = `max_keys` this is 3n / 2^40: 3 in a million, for a million keys.
+/// of about n^2 / (2 * buckets * 2^40). For n = `max_keys` this is 2.5 n / 2^40: 2 in a million, for a million keys.
 ///
 /// Every call that decides reads the limiter's own clock once, unless its request gives the time. A given time is in
 /// nanoseconds since any epoch, as long as all users of the limiter use the same one. The limiter's own epoch is
@@ -85,9 +85,9 @@ pub struct LimiterBuilder {
 
 impl LimiterBuilder {
     /// The number of keys that have room at the same time, at least 1; default 100,000. With exactly this many keys,
-    /// about 2 in 100,000 find no room. Up to a third more keys fit, but a larger part of them finds no room.
+    /// about 5 in 100,000 find no room. Up to two fifths more keys fit, but a larger part of them finds no room.
     ///
-    /// The memory is about 25 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
+    /// The memory is about 26 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
     /// bytes, and 8 more for each unit that it has room for, allocated when a key needs them.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
         self.max_keys = Some(max_keys);

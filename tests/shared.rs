@@ -276,7 +276,7 @@ fn memory_holds_as_many_keys_as_it_says() {
         let max_keys = builder("10/s").max_keys_in(len).expect("keys");
         let memory = Memory::shared(len).expect("memory");
         let stats = builder("10/s").init(&memory).expect("a region").stats();
-        assert_eq!(stats.slots, max_keys / 6 * 8);
+        assert_eq!(stats.slots, max_keys / 5 * 7);
         assert!(builder("10/s").max_keys(max_keys).region_bytes().expect("bytes") <= len);
         assert!(builder("10/s").max_keys(max_keys + 1).region_bytes().expect("bytes") > len);
     }

@@ -42,7 +42,7 @@
 //
 // # Memory
 //
-// About 25 bytes a key, all taken when a limiter is made, outside the heap of Go: the garbage collector does
+// About 26 bytes a key, all taken when a limiter is made, outside the heap of Go: the garbage collector does
 // not see it. A check allocates nothing. When all places are in use, keys that have nothing left to remember
 // are reused, which changes no decision; then [WhenFull] decides.
 //

@@ -15,7 +15,7 @@ type config struct {
 	full    uint64
 }
 
-// MaxKeys sets the keys that have room at once, 1 or more. Each layer of the policy takes about 25 bytes a key.
+// MaxKeys sets the keys that have room at once, 1 or more. Each layer of the policy takes about 26 bytes a key.
 // Without it there is room for 100,000, or in a file that is there, for as many as it has; a file made for
 // another number is refused.
 func MaxKeys(n int) Option {

@@ -13,7 +13,7 @@ import (
 // Stats is what a limiter holds and what has happened to it. Of several layers, the sum of the events and of the
 // bytes, and the most slots and live keys of any. Of a file, of all processes.
 type Stats struct {
-	// Slots is the places for keys. The table is advertised for three quarters of them.
+	// Slots is the places for keys. The table is advertised for five sevenths of them.
 	Slots uint64
 	// Live is the keys that are not as good as never used.
 	Live uint64

@@ -38,7 +38,7 @@ static uint64_t room_in(void *memory, size_t len, const char *policy) {
     CHECK_STATUS(status, 0);
     CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     ratecell_limiter_free(limiter);
-    return stats.slots / 8 * 6;
+    return stats.slots / 7 * 5;
 }
 
 /* What init needs is what size says, to the byte, and init without max_keys is the other way round. */
@@ -72,7 +72,7 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     ratecell_limiter_free(ATTACHED(memory, len, policy));
     CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
     CHECK_U64(stats.live, 0);
-    CHECK_U64(stats.slots, (room + 5) / 6 * 8);
+    CHECK_U64(stats.slots, (room + 4) / 5 * 7);
     size_t tables_at = region_tables_at(region_layers(policy));
     CHECK_U64(stats.bytes + tables_at, len);
     ratecell_limiter_free(limiter);
@@ -94,7 +94,7 @@ static void sizes_agree(const char *policy, uint64_t max_keys) {
     /* Without a word, as many as fit; the rest of the memory is not used. */
     CHECK_STATUS(ratecell_region_init(memory, len, policy, NULL, &limiter), 0);
     CHECK_STATUS(ratecell_limiter_stats(limiter, RATECELL_AT, 0, &stats, sizeof stats), 0);
-    CHECK_U64(stats.slots, (room + 5) / 6 * 8);
+    CHECK_U64(stats.slots, (room + 4) / 5 * 7);
     ratecell_limiter_free(limiter);
     free(memory);
 }

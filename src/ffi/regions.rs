@@ -82,7 +82,7 @@ pub unsafe extern "C" fn ratecell_region_size(
 ///
 /// The memory starts at a multiple of 64 bytes. All of its len bytes must stay until every limiter in it is freed, in
 /// this process. Its content is lost: nobody may be using it. With max_keys 0 there is room for as many keys as it
-/// holds: three quarters of the slots that ratecell_limiter_stats reports.
+/// holds: five sevenths of the slots that ratecell_limiter_stats reports.
 ///
 /// RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
 /// tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were

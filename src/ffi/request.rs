@@ -29,8 +29,8 @@ pub struct ratecell_request {
     /// The bytes at key.
     pub key_len: usize,
     /// With RATECELL_HASHED, instead of the key. Distinct hashes can be one key: a key is identified by its bucket,
-    /// of which there are max_keys / 6, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
-    /// about 3n / 2^40. A key by its hash is not the key by its bytes. Where others choose the keys, the hash must be
+    /// of which there are max_keys / 5, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
+    /// about 2.5 n / 2^40. A key by its hash is not the key by its bytes. Where others choose the keys, the hash must be
     /// one they cannot predict.
     pub hash: u64,
     /// With RATECELL_AT: nanoseconds since any instant, as long as all users of the limiter mean the same.

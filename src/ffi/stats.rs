@@ -12,7 +12,7 @@ use crate::table::Stats;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ratecell_stats {
-    /// Places for keys. The table is advertised for three quarters of them.
+    /// Places for keys. The table is advertised for five sevenths of them.
     pub slots: u64,
     /// Live keys: keys that, at the given time, are not as good as never used.
     pub live: u64,

@@ -10,7 +10,7 @@ pub(crate) struct Stats(pub(crate) ratecell::Stats);
 
 #[pymethods]
 impl Stats {
-    /// Places for keys; `max_keys` is three quarters of them.
+    /// Places for keys; `max_keys` is five sevenths of them.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots

@@ -17,7 +17,7 @@ class Limiter(_native.Limiter):
     """Decides, for any number of keys, whether a request may go now.
 
     `policy` is text such as "100/s burst=200"; `max_keys` how many keys have room at once (default 100,000;
-    about 25 bytes each, taken here); `when_full` what becomes of a new key without room: "evict" (default),
+    about 26 bytes each, taken here); `when_full` what becomes of a new key without room: "evict" (default),
     "share", "deny" or "allow". With `path`, a file that is made or attached to, every process that opens it
     shares the same limits; without, the limiter is this process's alone.
 

@@ -195,7 +195,7 @@ class Stats:
 
     @property
     def slots(self) -> int:
-        """Places for keys; `max_keys` is three quarters of them."""
+        """Places for keys; `max_keys` is five sevenths of them."""
     @property
     def live(self) -> int:
         """Keys that are not as good as never used."""
