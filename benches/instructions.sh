@@ -3,7 +3,7 @@
 #
 #   benches/instructions.sh [PATTERN]      the cases whose name contains PATTERN; all, in about a minute
 #
-# Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
+# "in C" is libratecell.a, with all of the decision written. Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
 # counts, less the loop's, is what the decisions took. The caller's clock everywhere.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v valgrind >/dev/null || { echo 'missing: valgrind (Debian: valgrind)' >&2; exit 1; }
 target="${CARGO_TARGET_DIR:-target/instructions}"
+ci/capi.sh target/capi-dist
 cargo build --release --quiet --manifest-path benches/instructions/Cargo.toml --target-dir "$target"
 program="$target/release/ratecell-instructions"
 

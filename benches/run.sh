@@ -17,6 +17,5 @@ fi
 out=target/bench
 mkdir -p "$out"
 benches/instructions.sh >"$out/instructions.md"
-ci/capi.sh target/capi-dist
 cargo run --release --quiet --manifest-path benches/ffi/Cargo.toml >"$out/through-c.md"
 "${compare[@]}" --docs docs --instructions "$out/instructions.md" --through-c "$out/through-c.md"

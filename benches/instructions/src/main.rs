@@ -6,9 +6,11 @@
 
 mod governor;
 mod ratecell;
+mod through_c;
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
+use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +25,8 @@ type CallerHasher = foldhash::fast::FixedState;
 const KEYS: u32 = 51_200;
 /// Requests that are made ready.
 const MOST: u32 = 2 * KEYS;
+/// Keys that no request is of: as many as fill every slot of a table for [`KEYS`], and as many again.
+const OTHERS: Range<u32> = KEYS + MOST..4 * KEYS + MOST;
 /// Keys in a call of a batch.
 const BATCH: usize = 32;
 /// The time at which everything is decided: a second after the keys were charged first.
@@ -113,6 +117,7 @@ fn cases() -> Vec<Case> {
         Case { name: "the caller's hash alone", answer: None, run: hash_alone },
     ];
     cases.extend(ratecell::cases());
+    cases.extend(through_c::cases());
     cases.extend(governor::cases());
     cases
 }

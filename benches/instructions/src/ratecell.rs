@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use ratecell::{Decision, DirectLimiter, Limiter, Policy, Request};
 
-use crate::{Answer, BATCH, CallerHasher, Case, FIRST, KEYS, Key, NOW, Requests, both, each, key};
+use crate::{Answer, BATCH, CallerHasher, Case, FIRST, KEYS, Key, NOW, OTHERS, Requests, both, each, key};
 
 fn policy(answer: Answer) -> Policy {
     let (interval, burst) = answer.limit();
@@ -30,6 +30,15 @@ fn by_key(answer: Answer) -> Limiter {
 fn by_hash(answer: Answer, hasher: &CallerHasher, max_keys: u32) -> Limiter {
     let limiter = limiter(answer, max_keys);
     for key in (0..KEYS).map(key) {
+        let _ = limiter.decide(by(hasher.hash_one(key), FIRST));
+    }
+    limiter
+}
+
+/// No slot is empty, and every key in it is in use.
+fn crowded(hasher: &CallerHasher) -> Limiter {
+    let limiter = limiter(Answer::Allowed, KEYS);
+    for key in OTHERS.map(key) {
         let _ = limiter.decide(by(hasher.hash_one(key), FIRST));
     }
     limiter
@@ -101,6 +110,28 @@ fn insertion(_: Answer, requests: &Requests) -> usize {
     each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW)).is_allowed())
 }
 
+/// New keys, each in the place of one that is in use.
+fn eviction(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = crowded(&hasher);
+    each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW)).is_allowed())
+}
+
+/// Keys that have no cell, and get none: a cost above the burst is never allowed.
+fn refused(answer: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(answer, &hasher, KEYS);
+    let (_, burst) = answer.limit();
+    each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW).cost(burst + 1)).is_allowed())
+}
+
+/// The same by a peek.
+fn peeked(answer: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(answer, &hasher, KEYS);
+    each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW).cost(0)).is_allowed())
+}
+
 fn direct(answer: Answer, requests: &Requests) -> usize {
     let limiter = DirectLimiter::new(policy(answer));
     let _ = limiter.check_at(1, FIRST);
@@ -117,7 +148,16 @@ pub(crate) fn cases() -> Vec<Case> {
         both("ratecell, own hash, batch of 32", batch_own_hash),
         both("ratecell, direct", direct),
     ];
-    let new_key =
-        Case { name: "ratecell, caller's hash, new key", answer: Some(Answer::Allowed), run: insertion };
-    pairs.into_iter().flatten().chain([new_key]).collect()
+    let (allowed, denied) = (Some(Answer::Allowed), Some(Answer::Denied));
+    let unknown = [
+        Case { name: "ratecell, caller's hash, new key", answer: allowed, run: insertion },
+        Case { name: "ratecell, caller's hash, new key that evicts", answer: allowed, run: eviction },
+        Case { name: "ratecell, caller's hash, unknown key, peeked", answer: allowed, run: peeked },
+        Case {
+            name: "ratecell, caller's hash, unknown key, cost above the burst",
+            answer: denied,
+            run: refused,
+        },
+    ];
+    pairs.into_iter().flatten().chain(unknown).collect()
 }
