@@ -215,7 +215,10 @@ impl Limiter {
     /// Asks for the cache lines that a check of `h` will need.
     #[inline(always)]
     fn prefetch(&self, h: u64) {
-        self.layers.iter().for_each(|layer| layer.prefetch(h));
+        match &self.layers {
+            Layers::One(layer) => layer.prefetch(h),
+            Layers::Several(layers) => layers.iter().for_each(|layer| layer.prefetch(h)),
+        }
     }
 
     #[inline(always)]

@@ -170,32 +170,44 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Decides `request` at `now` on the key of hash `h`, and charges it if it is allowed.
-    #[inline]
     pub(crate) fn charge<A: Algorithm>(
         &self,
         algorithm: &A,
         h: u64,
         now: u64,
         request: &Request<'_>,
-        lookup: Lookup,
     ) -> Verdict<Seat<'_>> {
-        let version = match lookup {
-            Lookup::InVain(version) => version,
-            Lookup::NotYet => match self.find(&self.buckets.address(h)) {
-                Search::InVain(version) => version,
-                Search::Found(seat, _) => {
-                    return match hit(algorithm, seat, now, request) {
-                        Some(charge) => Verdict::charged(seat, charge),
-                        None => self.decide_again(algorithm, h, now, request),
-                    };
-                }
+        match self.find(&self.buckets.address(h)) {
+            Search::InVain(version) => self.insert(algorithm, h, version, now, request),
+            Search::Found(seat, _) => match hit(algorithm, seat, now, request) {
+                Some(charge) => Verdict::charged(seat, charge),
+                None => self.decide_again(algorithm, h, now, request),
             },
-        };
-        self.insert(algorithm, h, version, now, request)
+        }
+    }
+
+    /// Decides a plain request of `cost`, after a [`try_hit`](Self::try_hit) that did not.
+    #[inline]
+    pub(crate) fn decide_cost<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        lookup: Lookup,
+    ) -> Decision {
+        match lookup {
+            Lookup::InVain(version) => self.decide_new(algorithm, h, version, now, cost),
+            Lookup::NotYet => {
+                let request = Request::default().cost(cost);
+                self.report(algorithm, &self.charge(algorithm, h, now, &request), now, &request)
+            }
+        }
     }
 
     /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
-    /// at is computed; otherwise it takes a [`charge`](Self::charge).
+    /// at is computed; otherwise it takes a
+    /// [`decide_cost`](Self::decide_cost).
     #[inline(always)]
     pub(crate) fn try_hit<A: Algorithm>(
         &self,

@@ -39,20 +39,18 @@ type OneWord = CachePadded<Word>;
 impl Words for OneWord {
     type Cell<'c> = &'c Word;
 
-    fn charge<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        _: u64,
-        now: u64,
-        request: &Request<'_>,
-        _: Lookup,
-    ) -> Verdict<&Word> {
+    fn charge<A: Algorithm>(&self, algorithm: &A, _: u64, now: u64, request: &Request<'_>) -> Verdict<&Word> {
         loop {
             // The cell belongs to one key for ever, so no charge is of another.
             if let Some(charge) = Cell::charge(&**self, algorithm, now, request, || true) {
                 return Verdict::charged(self, charge);
             }
         }
+    }
+
+    fn decide_cost<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32, _: Lookup) -> Decision {
+        let request = Request::default().cost(cost);
+        self.report(algorithm, &Words::charge(self, algorithm, h, now, &request), now, &request)
     }
 
     fn report<A: Algorithm>(

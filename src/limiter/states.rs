@@ -22,8 +22,17 @@ pub(super) trait Words {
         h: u64,
         now: u64,
         request: &Request<'_>,
-        lookup: Lookup,
     ) -> Verdict<Self::Cell<'_>>;
+
+    /// Decides so many units at `now`, and charges them if they are allowed: a plain request.
+    fn decide_cost<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        lookup: Lookup,
+    ) -> Decision;
 
     /// The decision of a request that had this verdict.
     fn report<A: Algorithm>(
@@ -70,12 +79,21 @@ pub(super) enum States<W, L> {
 }
 
 impl<W: Words, L: Logs> States<W, L> {
-    pub(super) fn decide(&self, h: u64, now: u64, request: &Request<'_>, lookup: Lookup) -> Decision {
+    fn decide(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         match self {
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
-                words.report(algorithm, &words.charge(algorithm, h, now, request, lookup), now, request)
+                words.report(algorithm, &words.charge(algorithm, h, now, request), now, request)
             }),
             Self::Logs(log, logs) => logs.charge(log, h, now, request).0,
+        }
+    }
+
+    fn decide_cost(&self, h: u64, now: u64, cost: u32, lookup: Lookup) -> Decision {
+        match self {
+            Self::Words(kernel, words) => {
+                with_kernel!(kernel, algorithm => words.decide_cost(algorithm, h, now, cost, lookup))
+            }
+            Self::Logs(log, logs) => logs.charge(log, h, now, &Request::default().cost(cost)).0,
         }
     }
 
@@ -127,7 +145,7 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
         match self {
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
-                let verdict = words.charge(algorithm, h, now, request, Lookup::NotYet);
+                let verdict = words.charge(algorithm, h, now, request);
                 (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict))
             }),
             Self::Logs(log, logs) => {
@@ -174,10 +192,11 @@ impl<W: Words, L: Logs> Layers<W, L> {
     /// Decides `cost` units, and charges them if they are allowed.
     #[inline(never)]
     pub(super) fn decide_cost(&self, h: u64, now: u64, cost: u32, lookup: Lookup) -> Decision {
-        let request = Request::default().cost(cost);
         match self {
-            Self::One(layer) => layer.decide(h, now, &request, lookup),
-            Self::Several(layers) => Inquiry { layers, h, now, request }.decide(),
+            Self::One(layer) => layer.decide_cost(h, now, cost, lookup),
+            Self::Several(layers) => {
+                Inquiry { layers, h, now, request: Request::default().cost(cost) }.decide()
+            }
         }
     }
 
@@ -187,7 +206,7 @@ impl<W: Words, L: Logs> Layers<W, L> {
     pub(super) fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         let inquiry = Inquiry { layers: self, h, now, request: *request };
         inquiry.with_next(match self {
-            Self::One(layer) => layer.decide(h, now, request, Lookup::NotYet),
+            Self::One(layer) => layer.decide(h, now, request),
             Self::Several(_) => inquiry.decide(),
         })
     }

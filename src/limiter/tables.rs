@@ -53,9 +53,20 @@ impl Words for Table {
         h: u64,
         now: u64,
         request: &Request<'_>,
-        lookup: Lookup,
     ) -> Verdict<Seat<'_>> {
-        self.charge(algorithm, h, now, request, lookup)
+        self.charge(algorithm, h, now, request)
+    }
+
+    #[inline]
+    fn decide_cost<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+        lookup: Lookup,
+    ) -> Decision {
+        self.decide_cost(algorithm, h, now, cost, lookup)
     }
 
     fn report<A: Algorithm>(

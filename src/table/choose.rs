@@ -56,13 +56,22 @@ fn first_empty<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<P
     if home | alternate == 0 {
         return None;
     }
-    let at_home = 2 * home.count_ones() as usize > SLOTS || home.count_ones() >= alternate.count_ones();
+    let [at_home, elsewhere] = counts(home | alternate);
+    let at_home = 2 * at_home > SLOTS || at_home >= elsewhere;
     let (empty, alternate) = if at_home { (home, 0) } else { (alternate, group::BITS) };
     let pair = address.pair() + 1;
     let (of_pair, of_line) = (0b11 << pair, 0b1111 << (pair & !3));
     let nearest = [of_pair, of_line, u32::MAX].map(|near| (near << alternate) & empty);
     let nearest = nearest.into_iter().find(|near| *near != 0)?;
     places.among(nearest).next().filter(|place| place.tag.is_empty())
+}
+
+/// How many of the bits of each bucket are set: both counted at once, where not every processor counts bits.
+fn counts(bits: u32) -> [usize; 2] {
+    let pairs = bits - ((bits >> 1) & 0x5555);
+    let nibbles = (pairs & 0x3333) + ((pairs >> 2) & 0x3333);
+    let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F;
+    [bytes % (1 << group::BITS), bytes >> group::BITS].map(|count| count as usize)
 }
 
 /// The slot that holds least, of both buckets; among equals at home while fewer than half of its slots are live, else in
@@ -107,4 +116,17 @@ fn survey<'t, const SLOTS: usize, A: Algorithm>(
         }
     }
     Some(Survey { best, live })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bits_of_both_buckets_are_counted() {
+        for bits in 0..=u32::from(u16::MAX) {
+            let expected = [bits & 0xFF, bits >> 8].map(|bits| bits.count_ones() as usize);
+            assert_eq!(counts(bits), expected, "{bits:#x}");
+        }
+    }
 }

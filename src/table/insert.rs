@@ -10,10 +10,33 @@ use super::layout::{Ground, Seat, Slot};
 use super::tag::{Tag, Version};
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit};
 use crate::cell::{Charge, back_off};
-use ratecell_core::Request;
 use ratecell_core::algorithm::Algorithm;
+use ratecell_core::{Decision, Request};
 
 impl<const SLOTS: usize> Table<SLOTS> {
+    /// Decides a plain request of a key that a search after `version` did not find, and inserts the key if it is allowed:
+    /// [`insert`](Self::insert), compiled for what nearly all requests are.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide_new<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        version: Version,
+        now: u64,
+        cost: u32,
+    ) -> Decision {
+        let address = self.buckets.address(h);
+        let request = Request::default().cost(cost);
+        match self.round(algorithm, &address, version, now, &request) {
+            Some(verdict) => self.report(algorithm, &verdict, now, &request),
+            None => {
+                let verdict = self.decide_again(algorithm, h, now, &request);
+                self.report(algorithm, &verdict, now, &request)
+            }
+        }
+    }
+
     /// Decides a key that a search after `version` did not find, and inserts it if it is allowed.
     ///
     /// The first round is straight code: around a loop the compiler would compute beforehand what hardly any call needs.

@@ -2,8 +2,8 @@
 
 use super::buckets::Index;
 use super::{Lookup, Table, WhenFull};
+use ratecell_core::Decision;
 use ratecell_core::algorithm::Algorithm;
-use ratecell_core::{Decision, Request};
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many slots the key of hash `h` has: never more than one.
@@ -22,8 +22,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         lookup: Lookup,
     ) -> Decision {
-        let request = Request::default().cost(cost);
-        self.report(algorithm, &self.charge(algorithm, h, now, &request, lookup), now, &request)
+        self.decide_cost(algorithm, h, now, cost, lookup)
     }
 
     /// Units that all words hold at `now`, the shared cells' included.

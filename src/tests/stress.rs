@@ -12,7 +12,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::kernels::{FIFTY_EACH, kernel};
 use crate::limiter::Limiter;
-use crate::table::{Extent, Lookup, Stats, Table, WhenFull};
+use crate::table::{Extent, Stats, Table, WhenFull};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Request, with_kernel};
@@ -52,7 +52,7 @@ fn race<A: Algorithm + Sync>(
                     let requests = requests(thread);
                     start.wait();
                     let ask = |(key, now)| {
-                        let verdict = table.charge(algorithm, key, now, &Request::default(), Lookup::NotYet);
+                        let verdict = table.charge(algorithm, key, now, &Request::default());
                         let decision = table.report(algorithm, &verdict, now, &Request::default());
                         decision.is_allowed().then(|| Admission { key, now, words: verdict.words() })
                     };

@@ -6,7 +6,7 @@ use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use crate::limiter::layers::{Inquiry, Layer, Refund};
-use crate::table::{Lookup, Table, Verdict, WhenFull};
+use crate::table::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::{Decision, Request};
 
@@ -37,7 +37,7 @@ impl Layer for OneSlot {
     }
 
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
-        let verdict = self.table.charge(&self.gcra(), h, now, request, Lookup::NotYet);
+        let verdict = self.table.charge(&self.gcra(), h, now, request);
         (self.table.report(&self.gcra(), &verdict, now, request), verdict)
     }
 }
