@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Instructions of a request in the nginx module's handler and in limit_req's, counted by callgrind: a Markdown table.
+#
+#   benches/nginx.sh [PATTERN]      the cases whose name contains PATTERN; all, in about three minutes
+#
+# Both are in one nginx, of the version that is installed, built with the flags of the module that is installed. What a
+# handler calls is counted with it: finding the key's value, the clock, the decision. The module is not changed for it:
+# callgrind finds a handler by its symbol, and nginx calls it by a pointer, so it is no part of its caller. The profiles
+# stay in the target folder: callgrind_annotate --threshold=100 reads them. Instructions of the system's clock are few
+# here, and its readings many: under valgrind requests are far apart.
+source "$(dirname "$0")/../ci/lib.sh"
+
+command -v valgrind >/dev/null || { echo 'missing: valgrind (Debian: valgrind)' >&2; exit 1; }
+RATECELL_NGINX_STATIC="$(ci/nginx.sh --optimised)"
+profiles="$target/nginx-profiles"
+rm -rf "$profiles"
+mkdir -p "$profiles"
+# The tests' harness wants a module to load; here it is built in.
+export RATECELL_NGINX_STATIC RATECELL_NGINX_MODULE=built-in PYTHONPATH="$PWD/bindings/nginx/tests"
+python3 -B benches/nginx/instructions.py "$profiles" "$@"
