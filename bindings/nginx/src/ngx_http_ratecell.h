@@ -154,6 +154,7 @@ typedef struct {
     unsigned                      default_burst_set:1;
     unsigned                      delay_set:1;
     unsigned                      strict:1;
+    unsigned                      varies:1;   /* with values of variables */
     unsigned                      warned:4;   /* a bit for each kind of value */
 
     ngx_str_t                     conf_file;

@@ -205,9 +205,7 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->tier = NULL;
         claim->cost = limit->cost;
 
-        if ((limit->rate_value || limit->burst_value || limit->cost_value)
-            && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
-        {
+        if (limit->varies && ngx_http_ratecell_evaluate(r, claim) != NGX_OK) {
             return NGX_ERROR;
         }
 
