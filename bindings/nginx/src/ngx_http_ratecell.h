@@ -291,7 +291,8 @@ ngx_int_t ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 void ngx_http_ratecell_free_limit(void *data);
 void ngx_http_ratecell_release_tier(ngx_http_ratecell_tier_t *tier);
 
-ngx_http_ratecell_ctx_t *ngx_http_ratecell_get_ctx(ngx_http_request_t *r);
+ngx_http_ratecell_ctx_t *ngx_http_ratecell_redirected_ctx(
+    ngx_http_request_t *r);
 ngx_int_t ngx_http_ratecell_handler(ngx_http_request_t *r);
 int32_t ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
     uint32_t flags, ratecell_decision *decision);
@@ -306,6 +307,27 @@ ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;
+
+
+/*
+ * Subrequests and internal redirects are parts of the main request, which is
+ * limited once.
+ */
+
+static ngx_inline ngx_http_ratecell_ctx_t *
+ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
+{
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    r = r->main;
+    ctx = ngx_http_get_module_ctx(r, ngx_http_ratecell_module);
+
+    if (ctx == NULL && (r->internal || r->filter_finalize)) {
+        return ngx_http_ratecell_redirected_ctx(r);
+    }
+
+    return ctx;
+}
 
 
 #endif /* _NGX_HTTP_RATECELL_H_INCLUDED_ */

@@ -16,31 +16,18 @@ static ngx_msec_t ngx_http_ratecell_pass(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
 
 
-/*
- * Subrequests and internal redirects are parts of the main request, which is
- * limited once.
- */
-
 ngx_http_ratecell_ctx_t *
-ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
+ngx_http_ratecell_redirected_ctx(ngx_http_request_t *r)
 {
-    ngx_pool_cleanup_t       *cln;
-    ngx_http_ratecell_ctx_t  *ctx;
+    ngx_pool_cleanup_t  *cln;
 
-    r = r->main;
-    ctx = ngx_http_get_module_ctx(r, ngx_http_ratecell_module);
-
-    if (ctx == NULL && (r->internal || r->filter_finalize)) {
-
-        for (cln = r->pool->cleanup; cln; cln = cln->next) {
-            if (cln->handler == ngx_http_ratecell_cleanup) {
-                ctx = cln->data;
-                break;
-            }
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_ratecell_cleanup) {
+            return cln->data;
         }
     }
 
-    return ctx;
+    return NULL;
 }
 
 
