@@ -120,6 +120,9 @@ typedef struct {
     ngx_uint_t                    status_code;
     ngx_flag_t                    dry_run;
     ngx_uint_t                    styles;     /* of fields, a bit each */
+
+    /* one limit, to be charged at once or not at all, and no fields */
+    ngx_uint_t                    plain;
 } ngx_http_ratecell_conf_t;
 
 

@@ -31,20 +31,6 @@ ngx_http_ratecell_redirected_ctx(ngx_http_request_t *r)
 }
 
 
-/* One limit, to be charged now or not at all, and no fields. */
-
-static ngx_inline ngx_uint_t
-ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
-{
-    ngx_http_ratecell_limit_t  *limit;
-
-    limit = ctx->claims[0].limit;
-
-    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict
-           && ctx->conf->styles == 0;
-}
-
-
 static ngx_inline int32_t
 ngx_http_ratecell_decide_plain(ngx_http_ratecell_ctx_t *ctx)
 {
@@ -111,8 +97,8 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r->main, ctx, ngx_http_ratecell_module);
 
-    rc = ngx_http_ratecell_is_plain(ctx) ? ngx_http_ratecell_decide_plain(ctx)
-                                         : ngx_http_ratecell_decide(ctx);
+    rc = rlcf->plain ? ngx_http_ratecell_decide_plain(ctx)
+                     : ngx_http_ratecell_decide(ctx);
 
     if (rc < 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
