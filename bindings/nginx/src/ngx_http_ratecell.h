@@ -131,6 +131,7 @@ typedef struct {
 typedef struct {
     ngx_http_ratecell_conf_t     *conf;       /* where it is given */
     ngx_shm_zone_t               *shm_zone;
+    ngx_http_ratecell_zone_t     *zone;
 
     ngx_http_ratecell_rate_t      rate;       /* none: the zone's */
     ngx_http_complex_value_t     *rate_value;
@@ -220,9 +221,6 @@ typedef struct {
     ngx_http_ratecell_claim_t     claims[1];
 } ngx_http_ratecell_ctx_t;
 
-
-#define ngx_http_ratecell_zone(limit)                                         \
-    ((ngx_http_ratecell_zone_t *) (limit)->shm_zone->data)
 
 /* A call that ends before it looks at its config writes no sentence. */
 

@@ -129,7 +129,7 @@ ngx_http_ratecell_key(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
     ngx_http_ratecell_zone_t   *zone;
     ngx_http_variable_value_t  *vv;
 
-    zone = ngx_http_ratecell_zone(limit);
+    zone = limit->zone;
 
     if (zone->key_index == NGX_ERROR || limit->count) {
         return ngx_http_complex_value(r, &zone->key, key);
@@ -215,7 +215,7 @@ ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
     ngx_http_ratecell_zone_t      *zone;
     ngx_http_ratecell_counters_t  *counters;
 
-    zone = ngx_http_ratecell_zone(claim->limit);
+    zone = claim->limit->zone;
     counters = &zone->shm->counters[ngx_worker % NGX_HTTP_RATECELL_COUNTERS];
 
     (void) __atomic_fetch_add(&counters->requests[status], 1,

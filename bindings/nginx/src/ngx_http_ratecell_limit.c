@@ -248,6 +248,8 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
         return NGX_ERROR;
     }
 
+    limit->zone = zone;
+
     limitp = ngx_array_push(&zone->limits);
     if (limitp == NULL) {
         return NGX_ERROR;
