@@ -20,8 +20,8 @@ CLOCK = ("ratecell::clock::counter::anchored", "ratecell::clock::linux::monotoni
 BOUNDARY = "ngx_http_ratecell_stats_handler"
 
 KNOWN = 100_000
-# More than one megabyte has room for, in either limiter.
-FILLING = 60_000
+# Half more than one megabyte has room for, so that hardly a place is empty.
+FILLING = 80_000
 COUNTED = 10_000
 # Requests that arrive together.
 TOGETHER = 50
@@ -35,7 +35,8 @@ Case = collections.namedtuple("Case", "name means zone before counted passing")
 # Instructions of a request, those among them that read the system's clock, the requests that passed, the keys evicted.
 Measured = collections.namedtuple("Measured", "instructions clock passed evicted")
 
-# Its size, its rate and its burst. In `slow` and `small` no key is idle again before the end.
+# Its size, its rate and its burst. In `slow` and `small` a key is idle again after a minute: where a case takes longer,
+# some places are free, and not every new key evicts another.
 ZONES = {
     "fast": ("1m", "1000r/s", "burst=1000000 nodelay"),
     "slow": ("1m", "1r/m", "burst=5 nodelay"),
