@@ -3,6 +3,7 @@
 #
 #   ci/nginx.sh              builds and tests
 #   ci/nginx.sh --build      builds alone, and prints where the module is
+#   ci/nginx.sh --optimised  builds an nginx with the module in it alone, with the module's flags, and prints where it is
 #   ci/nginx.sh --install    builds, and installs as Debian does, below DESTDIR
 #   ci/nginx.sh TEST...      builds, and runs these tests of bindings/nginx/tests alone
 source "$(dirname "$0")/lib.sh"
@@ -11,6 +12,8 @@ name=ngx_http_ratecell_module
 sources=/usr/share/nginx/src
 out="$target/nginx"
 static="$target/nginx-static"
+static_flags=-O0
+module_flags="-O2 -g -fstack-protector-strong"
 mkdir -p "$out"
 
 missing=()
@@ -78,7 +81,7 @@ build_static() {
         rm -rf "$static/objs" "$static/sources"
         mkdir "$static/sources"
         tar -xzf "$tarball" -C "$static/sources" --strip-components=1
-        (cd "$static/sources" && ./configure --builddir="$static/objs" --with-cc-opt=-O0 \
+        (cd "$static/sources" && ./configure --builddir="$static/objs" --with-cc-opt="$static_flags" \
             --with-http_realip_module --with-http_auth_request_module --add-module="$OLDPWD/bindings/nginx") \
             >"$static/configure.log" 2>&1 || { tail -n 5 "$static/configure.log" >&2; exit 1; }
     fi
@@ -96,10 +99,14 @@ no_global_names() {
     fi
 }
 
-# Configured once, until what the configuration depends on is newer, and from nothing for another nginx.
-build() {
+library() {
     ci/capi.sh "$out/lib" >&2
     export RATECELL_LIBRARY="$out/lib/libratecell.a"
+}
+
+# Configured once, until what the configuration depends on is newer, and from nothing for another nginx.
+build() {
+    library
     nginx_here >"$out/nginx.now"
     if ! cmp -s "$out/nginx.now" "$out/nginx.txt"; then
         rm -rf "$out/objs"
@@ -108,7 +115,7 @@ build() {
     if [ ! -f "$out/objs/Makefile" ] || [ bindings/nginx/config -nt "$out/objs/Makefile" ]; then
         (cd "$sources" && ./configure --with-compat --builddir="$out/objs" \
             --add-dynamic-module="$OLDPWD/bindings/nginx" \
-            --with-cc-opt="-O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -fstack-protector-strong") \
+            --with-cc-opt="$module_flags -Wall -Wextra -Wno-unused-parameter -Werror") \
             >"$out/configure.log" 2>&1 || { tail -n 5 "$out/configure.log" >&2; exit 1; }
     fi
     # nginx's makefile does not know that the module depends on the library.
@@ -131,6 +138,14 @@ case "${1:-}" in
 --build)
     build
     echo "$out/objs/$name.so"
+    ;;
+--optimised)
+    static="$target/nginx-optimised"
+    static_flags="$module_flags"
+    library
+    build_static >&2
+    [ -n "${RATECELL_NGINX_STATIC:-}" ] || exit 1
+    echo "$RATECELL_NGINX_STATIC"
     ;;
 --install)
     build

@@ -120,6 +120,9 @@ typedef struct {
     ngx_uint_t                    status_code;
     ngx_flag_t                    dry_run;
     ngx_uint_t                    styles;     /* of fields, a bit each */
+
+    /* one limit, to be charged at once or not at all, and no fields */
+    ngx_uint_t                    plain;
 } ngx_http_ratecell_conf_t;
 
 
@@ -128,6 +131,7 @@ typedef struct {
 typedef struct {
     ngx_http_ratecell_conf_t     *conf;       /* where it is given */
     ngx_shm_zone_t               *shm_zone;
+    ngx_http_ratecell_zone_t     *zone;
 
     ngx_http_ratecell_rate_t      rate;       /* none: the zone's */
     ngx_http_complex_value_t     *rate_value;
@@ -154,6 +158,7 @@ typedef struct {
     unsigned                      default_burst_set:1;
     unsigned                      delay_set:1;
     unsigned                      strict:1;
+    unsigned                      varies:1;   /* with values of variables */
     unsigned                      warned:4;   /* a bit for each kind of value */
 
     ngx_str_t                     conf_file;
@@ -216,9 +221,6 @@ typedef struct {
     ngx_http_ratecell_claim_t     claims[1];
 } ngx_http_ratecell_ctx_t;
 
-
-#define ngx_http_ratecell_zone(limit)                                         \
-    ((ngx_http_ratecell_zone_t *) (limit)->shm_zone->data)
 
 /* A call that ends before it looks at its config writes no sentence. */
 
@@ -290,7 +292,8 @@ ngx_int_t ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 void ngx_http_ratecell_free_limit(void *data);
 void ngx_http_ratecell_release_tier(ngx_http_ratecell_tier_t *tier);
 
-ngx_http_ratecell_ctx_t *ngx_http_ratecell_get_ctx(ngx_http_request_t *r);
+ngx_http_ratecell_ctx_t *ngx_http_ratecell_redirected_ctx(
+    ngx_http_request_t *r);
 ngx_int_t ngx_http_ratecell_handler(ngx_http_request_t *r);
 int32_t ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
     uint32_t flags, ratecell_decision *decision);
@@ -305,6 +308,27 @@ ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;
+
+
+/*
+ * Subrequests and internal redirects are parts of the main request, which is
+ * limited once.
+ */
+
+static ngx_inline ngx_http_ratecell_ctx_t *
+ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
+{
+    ngx_http_ratecell_ctx_t  *ctx;
+
+    r = r->main;
+    ctx = ngx_http_get_module_ctx(r, ngx_http_ratecell_module);
+
+    if (ctx == NULL && (r->internal || r->filter_finalize)) {
+        return ngx_http_ratecell_redirected_ctx(r);
+    }
+
+    return ctx;
+}
 
 
 #endif /* _NGX_HTTP_RATECELL_H_INCLUDED_ */

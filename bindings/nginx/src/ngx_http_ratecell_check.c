@@ -16,45 +16,18 @@ static ngx_msec_t ngx_http_ratecell_pass(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
 
 
-/*
- * Subrequests and internal redirects are parts of the main request, which is
- * limited once.
- */
-
 ngx_http_ratecell_ctx_t *
-ngx_http_ratecell_get_ctx(ngx_http_request_t *r)
+ngx_http_ratecell_redirected_ctx(ngx_http_request_t *r)
 {
-    ngx_pool_cleanup_t       *cln;
-    ngx_http_ratecell_ctx_t  *ctx;
+    ngx_pool_cleanup_t  *cln;
 
-    r = r->main;
-    ctx = ngx_http_get_module_ctx(r, ngx_http_ratecell_module);
-
-    if (ctx == NULL && (r->internal || r->filter_finalize)) {
-
-        for (cln = r->pool->cleanup; cln; cln = cln->next) {
-            if (cln->handler == ngx_http_ratecell_cleanup) {
-                ctx = cln->data;
-                break;
-            }
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_ratecell_cleanup) {
+            return cln->data;
         }
     }
 
-    return ctx;
-}
-
-
-/* One limit, to be charged now or not at all, and no fields. */
-
-static ngx_inline ngx_uint_t
-ngx_http_ratecell_is_plain(ngx_http_ratecell_ctx_t *ctx)
-{
-    ngx_http_ratecell_limit_t  *limit;
-
-    limit = ctx->claims[0].limit;
-
-    return ctx->nclaims == 1 && limit->count == NULL && !limit->strict
-           && ctx->conf->styles == 0;
+    return NULL;
 }
 
 
@@ -124,8 +97,8 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r->main, ctx, ngx_http_ratecell_module);
 
-    rc = ngx_http_ratecell_is_plain(ctx) ? ngx_http_ratecell_decide_plain(ctx)
-                                         : ngx_http_ratecell_decide(ctx);
+    rc = rlcf->plain ? ngx_http_ratecell_decide_plain(ctx)
+                     : ngx_http_ratecell_decide(ctx);
 
     if (rc < 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
@@ -156,7 +129,7 @@ ngx_http_ratecell_key(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
     ngx_http_ratecell_zone_t   *zone;
     ngx_http_variable_value_t  *vv;
 
-    zone = ngx_http_ratecell_zone(limit);
+    zone = limit->zone;
 
     if (zone->key_index == NGX_ERROR || limit->count) {
         return ngx_http_complex_value(r, &zone->key, key);
@@ -205,9 +178,7 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->tier = NULL;
         claim->cost = limit->cost;
 
-        if ((limit->rate_value || limit->burst_value || limit->cost_value)
-            && ngx_http_ratecell_evaluate(r, claim) != NGX_OK)
-        {
+        if (limit->varies && ngx_http_ratecell_evaluate(r, claim) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -244,7 +215,7 @@ ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim, ngx_uint_t status)
     ngx_http_ratecell_zone_t      *zone;
     ngx_http_ratecell_counters_t  *counters;
 
-    zone = ngx_http_ratecell_zone(claim->limit);
+    zone = claim->limit->zone;
     counters = &zone->shm->counters[ngx_worker % NGX_HTTP_RATECELL_COUNTERS];
 
     (void) __atomic_fetch_add(&counters->requests[status], 1,

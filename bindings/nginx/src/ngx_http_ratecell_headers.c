@@ -154,7 +154,7 @@ ngx_http_ratecell_fields(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
-        zone = ngx_http_ratecell_zone(claim->limit);
+        zone = claim->limit->zone;
 
         ngx_memzero(&answers[i], sizeof(ratecell_answer));
 

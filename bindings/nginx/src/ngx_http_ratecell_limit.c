@@ -248,6 +248,8 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
         return NGX_ERROR;
     }
 
+    limit->zone = zone;
+
     limitp = ngx_array_push(&zone->limits);
     if (limitp == NULL) {
         return NGX_ERROR;
@@ -267,6 +269,13 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
         return NGX_ERROR;
     }
 
+    if (limit->rate.limit == 0 && limit->rate_value == NULL) {
+        limit->rate_value = zone->rate_value;
+    }
+
+    limit->varies = limit->rate_value || limit->burst_value
+                    || limit->cost_value;
+
     if (zone->rate.limit == 0) {
 
         if (limit->rate.limit || limit->rate_value || limit->burst_set
@@ -281,10 +290,6 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
         }
 
         return NGX_OK;
-    }
-
-    if (limit->rate.limit == 0 && limit->rate_value == NULL) {
-        limit->rate_value = zone->rate_value;
     }
 
     if (limit->rate.limit == 0) {

@@ -178,7 +178,8 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_ratecell_conf_t  *prev = parent;
     ngx_http_ratecell_conf_t  *conf = child;
 
-    ngx_http_ratecell_main_conf_t  *rmcf;
+    ngx_http_ratecell_limit_t      **limits;
+    ngx_http_ratecell_main_conf_t   *rmcf;
 
     if (conf->clients == NULL) {
         conf->clients = prev->clients;
@@ -199,6 +200,11 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
     ngx_conf_merge_uint_value(conf->styles, prev->styles, 0);
+
+    limits = conf->limits.elts;
+
+    conf->plain = conf->limits.nelts == 1 && limits[0]->count == NULL
+                  && !limits[0]->strict && conf->styles == 0;
 
     if (conf->styles && conf->limits.nelts) {
         rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);

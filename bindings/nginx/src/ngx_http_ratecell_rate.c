@@ -177,7 +177,7 @@ ngx_http_ratecell_excess(ngx_http_ratecell_claim_t *claim)
     ngx_http_ratecell_zone_t   *zone;
 
     d = &claim->decision;
-    zone = ngx_http_ratecell_zone(claim->limit);
+    zone = claim->limit->zone;
 
     if (zone->rate.limit) {
         rate = claim->tier ? &claim->tier->rate : &claim->limit->rate;

@@ -186,7 +186,7 @@ ngx_http_ratecell_make_tier(ngx_http_request_t *r,
 
     (void) ngx_http_ratecell_print_policy(policy, rate, burst, limit->delay);
 
-    zone = ngx_http_ratecell_zone(limit);
+    zone = limit->zone;
 
     if (ratecell_limiter_with_policy(zone->limiter, (char *) policy,
                                      NULL, &tier->limiter)
