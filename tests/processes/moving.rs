@@ -20,6 +20,9 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// The longest step, in microseconds.
 const LONGEST: u64 = 600;
 
+/// The last step is longer, so that its keys are asked for, also beside other work.
+const LAST: Duration = Duration::from_millis(5);
+
 /// What was seen in some rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -130,6 +133,7 @@ impl Round {
             }
             sleep(Duration::from_micros(random() % (LONGEST / 2)));
         }
+        sleep(LAST);
         self.record.show(STEPS);
     }
 

@@ -16,7 +16,7 @@ const ANSWERS: [WhenFull; 4] = [WhenFull::Evict, WhenFull::Share, WhenFull::Deny
 /// Every kind with every answer.
 pub(crate) const CASES: u64 = (KINDS.len() * ANSWERS.len()) as u64;
 /// The rounds that a clock goes through.
-pub(crate) const STEPS: usize = 128;
+pub(crate) const STEPS: usize = 96;
 /// More than have room: there are four buckets.
 pub(crate) const KEYS: usize = 64;
 const MAX_KEYS: usize = 20;
