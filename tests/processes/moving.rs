@@ -17,8 +17,10 @@ use super::worker::{PROCESSES, key, launch, random, spawn};
 
 /// A process that has not ended so long after it was to end hangs.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// The longest step, in microseconds.
-const LONGEST: u64 = 600;
+/// Moments of a step at which a process is disturbed.
+const MOMENTS: usize = 2;
+/// The longest time between two moments, in microseconds.
+const LONGEST: u64 = 150;
 
 /// The last step is longer, so that its keys are asked for, also beside other work.
 const LAST: Duration = Duration::from_millis(5);
@@ -43,8 +45,7 @@ pub(crate) struct Seen {
 
 struct Worker {
     child: Child,
-    /// It is stopped until that step.
-    stopped: Option<usize>,
+    stopped: bool,
 }
 
 impl Worker {
@@ -53,9 +54,14 @@ impl Worker {
         kill_process(Pid::from_child(&self.child), signal).expect("signalled");
     }
 
+    fn stop(&mut self) {
+        self.signal(Signal::STOP);
+        self.stopped = true;
+    }
+
     fn go_on(&mut self) {
         self.signal(Signal::CONT);
-        self.stopped = None;
+        self.stopped = false;
     }
 }
 
@@ -101,7 +107,7 @@ impl Round {
         let mut round = Self { case, path, record, workers: Vec::new(), killed: 0 };
         for process in 0..PROCESSES {
             let child = spawn(&round.task(process));
-            round.workers.push(Worker { child, stopped: None });
+            round.workers.push(Worker { child, stopped: false });
         }
         round
     }
@@ -115,23 +121,19 @@ impl Round {
         let mut random = random(self.case.0);
         for step in 0..STEPS {
             self.record.show(step);
-            for worker in &mut self.workers {
-                if worker.stopped.is_some_and(|until| until <= step) {
+            for _ in 0..MOMENTS {
+                sleep(Duration::from_micros(random() % LONGEST));
+                let process = random() as usize % PROCESSES;
+                let worker = &mut self.workers[process];
+                if random() % 48 == 0 {
+                    self.replace(process, seen);
+                } else if worker.stopped {
                     worker.go_on();
-                }
-            }
-            sleep(Duration::from_micros(random() % (LONGEST / 2)));
-            let (process, drawn) = (random() as usize % PROCESSES, random());
-            match drawn % 16 {
-                0 => self.replace(process, seen),
-                1..6 if self.workers[process].stopped.is_none() => {
-                    self.workers[process].signal(Signal::STOP);
-                    self.workers[process].stopped = Some(step + 1 + (drawn >> 8) as usize % 16);
+                } else {
+                    worker.stop();
                     seen.stops += 1;
                 }
-                _ => {}
             }
-            sleep(Duration::from_micros(random() % (LONGEST / 2)));
         }
         sleep(LAST);
         self.record.show(STEPS);
@@ -140,7 +142,7 @@ impl Round {
     /// Kills a process, stopped or not, and starts another in its place, which may itself be disturbed at its start.
     fn replace(&mut self, process: usize, seen: &mut Seen) {
         let child = launch(&self.task(process));
-        let mut killed = mem::replace(&mut self.workers[process], Worker { child, stopped: None });
+        let mut killed = mem::replace(&mut self.workers[process], Worker { child, stopped: false });
         killed.child.kill().expect("killed");
         killed.child.wait().expect("its end");
         self.killed += 1;
@@ -149,8 +151,7 @@ impl Round {
 
     /// Waits until all have ended: those that are stopped hinder none of the others.
     fn end(&mut self, seen: &mut Seen) {
-        let (running, stopped): (Vec<_>, _) =
-            self.workers.drain(..).partition(|worker| worker.stopped.is_none());
+        let (running, stopped): (Vec<_>, _) = self.workers.drain(..).partition(|worker| !worker.stopped);
         for mut group in [running, stopped] {
             group.iter_mut().for_each(Worker::go_on);
             let deadline = Instant::now() + DEADLINE;
@@ -216,7 +217,7 @@ impl Round {
     /// The units that may pass beyond the bounds of all keys together.
     fn within(&self, stats: Stats) -> u64 {
         match self.case.when_full() {
-            // An eviction is counted after the word is erased: who is killed in between leaves one word's units uncounted.
+            // Who is killed between erasing a word and counting that leaves one word's units uncounted.
             WhenFull::Evict => stats.forgiven + self.killed * CAPACITY,
             // Counted before the answer: who is killed in between has let nothing pass.
             WhenFull::Allow => stats.allowed_full,

@@ -102,14 +102,16 @@ impl Bound {
     }
 
     /// How much more than its bound a key got between any two rounds. What it got is in the order of `first`; no window
-    /// of it began before the round `begun`.
+    /// of it began before the round `begun`. An even rate bounds what has its instants in an interval, whenever it was
+    /// admitted; a window may have ended by another's clock that was ahead.
     pub(crate) fn excess(self, rounds: &[Round], admitted: &[Admitted], begun: usize) -> u64 {
         let mut earlier = admitted.iter().rev().peekable();
         let mut by_last = vec![0; rounds.len()];
         let mut beyond = 0;
         for (from, first) in rounds.iter().enumerate().rev() {
             while let Some(admitted) = earlier.next_if(|admitted| admitted.first == from) {
-                by_last[admitted.last] += admitted.units;
+                let last = if matches!(self, Self::Rate(_)) { admitted.first } else { admitted.last };
+                by_last[last] += admitted.units;
             }
             let mut sum = 0_u64;
             for (last, units) in rounds.iter().zip(&by_last).skip(from) {
