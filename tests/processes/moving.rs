@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::bounds::{CAPACITY, PERIOD};
 use super::round::scratch;
-use super::traffic::{Case, KEYS, LAST_KEYS, Record, STEPS, TASK};
+use super::traffic::{Case, KEYS, Record, STEPS, TASK};
 use super::worker::{PROCESSES, key, launch, random, spawn};
 
 /// A process that has not ended so long after it was to end hangs.
@@ -21,9 +21,6 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const MOMENTS: usize = 2;
 /// The longest time between two moments, in microseconds.
 const LONGEST: u64 = 150;
-
-/// The last step is longer, so that its keys are asked for, also beside other work.
-const LAST: Duration = Duration::from_millis(5);
 
 /// What was seen in some rounds.
 #[derive(Debug, Default)]
@@ -135,7 +132,6 @@ impl Round {
                 }
             }
         }
-        sleep(LAST);
         self.record.show(STEPS);
     }
 
@@ -205,10 +201,6 @@ impl Round {
         };
         let within = self.within(stats);
         assure(excess <= within, format!("{excess} units beyond the bounds, not {within}"));
-        // Each key of the last step has one cell, and all other words have drained. A process that was killed may have
-        // left the charge of a key that did not get its cell.
-        let most = LAST_KEYS as u64 + self.killed;
-        assure(stats.live as u64 <= most, format!("{} cells of {LAST_KEYS} keys", stats.live));
         for what in unusable(&fresh, last.to + 100 * PERIOD) {
             assure(false, what);
         }

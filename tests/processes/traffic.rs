@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ratecell::{Limiter, LimiterBuilder, Policy, WhenFull};
 
-use super::bounds::{Admitted, Bound, CAPACITY, KINDS, PERIOD, Round, SKEW, rounds};
+use super::bounds::{Admitted, Bound, CAPACITY, KINDS, Round, SKEW, rounds};
 use super::counters::Words;
 use super::worker::{PROCESSES, key, random};
 
@@ -20,9 +20,7 @@ pub(crate) const STEPS: usize = 64;
 /// More than have room: there are four buckets.
 pub(crate) const KEYS: usize = 64;
 const MAX_KEYS: usize = 20;
-/// Keys of the last step: so few that each has room.
-pub(crate) const LAST_KEYS: usize = 8;
-/// A process without a parent ends some minutes later.
+/// So that a process without a parent ends, some minutes later.
 const MOST_BATCHES: u64 = 50_000_000;
 /// Requests at one instant, at most.
 const BATCH: u64 = 64;
@@ -58,13 +56,9 @@ impl Case {
         Limiter::builder(policy).max_keys(MAX_KEYS).when_full(self.when_full())
     }
 
-    /// The steps of the clock. Before the last one every word drains, and so what is live at the end is of its keys.
+    /// The steps of the clock.
     pub(crate) fn steps(self) -> Vec<Round> {
-        let mut steps = rounds(STEPS, KEYS as u64, self.skew(), random(self.0));
-        let drained = steps[STEPS - 2].from + 4 * PERIOD;
-        let last = &mut steps[STEPS - 1];
-        (last.from, last.to, last.keys) = (drained, drained + self.skew(), LAST_KEYS as u64);
-        steps
+        rounds(STEPS, KEYS as u64, self.skew(), random(self.0))
     }
 
     /// One unit where full tables allow, for there it is requests that are counted; else all of it every other time.

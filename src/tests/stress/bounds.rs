@@ -47,7 +47,7 @@ pub(crate) struct Round {
     /// How many keys there are in all.
     all_keys: u64,
     /// How many of them are asked for.
-    pub(crate) keys: u64,
+    keys: u64,
 }
 
 impl Round {
