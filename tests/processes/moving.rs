@@ -122,7 +122,7 @@ impl Round {
                 sleep(Duration::from_micros(random() % LONGEST));
                 let process = random() as usize % PROCESSES;
                 let worker = &mut self.workers[process];
-                if random() % 48 == 0 {
+                if random().is_multiple_of(48) {
                     self.replace(process, seen);
                 } else if worker.stopped {
                     worker.go_on();
