@@ -17,6 +17,7 @@ use ratecell_core::Policy;
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Request, with_kernel};
 
+mod bounds;
 mod rounds;
 
 const THREADS: [usize; 3] = [2, 8, 16];

@@ -4,14 +4,20 @@
 //! `RATECELL_ROUNDS` and `RATECELL_SECONDS` make the runs longer.
 #![cfg(target_os = "linux")]
 
+#[path = "../../src/tests/stress/bounds.rs"]
+mod bounds;
 mod counters;
+mod moving;
 mod round;
+mod traffic;
 mod worker;
 
 use std::env;
+use std::time::{Duration, Instant};
 
 use ratecell::{Limiter, Policy};
 use round::{Round, scratch};
+use traffic::{CASES, Case};
 use worker::Work;
 
 fn setting(name: &str, default: usize) -> usize {
@@ -80,6 +86,30 @@ fn stop_in(name: &str, work: Work) {
         assert_eq!(round.settle(), 0, "{name}: nobody died");
     }
     println!("{name}: {rounds} rounds");
+}
+
+/// Kills and stops at random while time passes, for every kind of word and every answer of a full table, and for so
+/// many seconds if that is longer: no key gets more than its bound and what is counted, and no process waits for ever.
+#[test]
+fn killed_and_stopped_while_time_passes() {
+    let started = Instant::now();
+    let enough = Duration::from_secs(setting("RATECELL_SECONDS", 0) as u64);
+    let mut seen = moving::Seen::default();
+    while seen.rounds < CASES || started.elapsed() < enough {
+        moving::run("moving", Case(seen.rounds), &mut seen);
+    }
+    let moving::Seen { rounds, admissions, beyond, kills, stops, violations, hangs, .. } = &seen;
+    println!(
+        "{} s of kills and stops on {} processes: {CASES} kinds x answers, {rounds} rounds, {admissions} units admitted, \
+         {beyond} of them beyond a bound and counted, {kills} kills, {stops} stops, violations {}, hangs {hangs}",
+        started.elapsed().as_secs(),
+        worker::PROCESSES,
+        violations.len(),
+    );
+    assert!(violations.is_empty() && *hangs == 0, "{violations:#?}, {hangs} hangs");
+    for answers in [seen.evicted, seen.shared, seen.denied_full, seen.allowed_full, *kills, *stops] {
+        assert!(answers > 0, "the tables were full, and processes disturbed: {seen:?}");
+    }
 }
 
 /// A saturated key gets its burst and its rate to the unit, by the clock that all processes share.

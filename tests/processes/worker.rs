@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ratecell::{Limiter, LimiterBuilder, Policy};
 
 use super::counters::Counters;
+use super::traffic;
 
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
@@ -108,14 +109,20 @@ pub(crate) fn admitted(mut child: Child) -> u64 {
     count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no count in {text}"))
 }
 
-fn spawn(task: &str) -> Child {
+/// Starts a process with that task, which may not have begun when this returns.
+pub(crate) fn launch(task: &str) -> Child {
     let program = env::current_exe().expect("this program");
-    let mut child = Command::new(program)
+    Command::new(program)
         .args(["--exact", "worker", "--nocapture", "--test-threads=1"])
         .env(TASK, task)
         .stdout(Stdio::piped())
         .spawn()
-        .expect("a process");
+        .expect("a process")
+}
+
+/// Starts a process with that task, and waits until it has begun.
+pub(crate) fn spawn(task: &str) -> Child {
+    let mut child = launch(task);
     let output = child.stdout.as_mut().expect("a pipe");
     let mut seen = Vec::new();
     while !seen.ends_with(STARTED) {
@@ -135,6 +142,9 @@ pub(crate) fn run() {
         (first.parse().expect("a number"), seed.parse().expect("a number"), PathBuf::from(path));
     if name == "clock" {
         return ask_by_the_clock(&path, first);
+    }
+    if name == traffic::TASK {
+        return traffic::run(&path, first as usize, seed);
     }
     let work = Work::ALL.into_iter().find(|work| work.name == name).expect("a work");
     let (limiter, counters) = (work.builder().open(&path).expect("the region"), work.counters(&path));
