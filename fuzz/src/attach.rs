@@ -108,9 +108,8 @@ impl Script {
             ratecell_region_attach(memory.pointer(), len, text.as_ptr(), &config, limiter)
         });
         let why = CStr::from_bytes_until_nul(place.bytes()).expect("a NUL").to_str().expect("UTF-8");
-        assert_eq!(memory.bytes()[..len], before, "expected who attaches to change nothing");
-        // A peek changes no word, but may finish an insertion that it finds committed.
         look_into(&memory, len);
+        assert_eq!(memory.bytes()[..len], before, "expected attaching and peeking to change nothing");
         match made {
             Err(status) => {
                 refused(status, &text, why);

@@ -209,11 +209,9 @@ impl Round {
     /// The units that may pass beyond the bounds of all keys together.
     fn within(&self, stats: Stats) -> u64 {
         match self.case.when_full() {
-            // Who is killed between erasing a word and counting that leaves one word's units uncounted.
-            WhenFull::Evict => stats.forgiven + self.killed * CAPACITY,
-            // Counted before the answer: who is killed in between has let nothing pass.
+            // Both are counted before anything passes by them, so a killed process leaves no unit uncounted.
+            WhenFull::Evict => stats.forgiven,
             WhenFull::Allow => stats.allowed_full,
-            // Nothing is forgiven, whoever is killed.
             _ => 0,
         }
     }
