@@ -85,7 +85,7 @@ int main(void)
     expect("an unknown flag of the config", RATECELL_ECONFIG, ratecell_limiter_new("3/s", &in.config, &none));
     in.config.flags = 0;
     expect("stats", 0, ratecell_limiter_stats(limiter, RATECELL_AT, 0, &out.stats, sizeof out.stats));
-    expect("slots of max_keys", 800, (long long)out.stats.slots);
+    expect("slots of max_keys", 840, (long long)out.stats.slots);
     expect("live", 1, (long long)out.stats.live);
     expect("exhausted", 0, (long long)out.stats.exhausted);
 #ifdef APPENDED
