@@ -27,6 +27,10 @@ pub(crate) trait Cell {
         self.replace(after, before)
     }
 
+    /// Takes note that `other`, if it is the same cell, has given back: so what this one gives back next does not look
+    /// like a stranger's.
+    fn follow(&mut self, _other: &Self) {}
+
     /// One attempt to decide `request` at `now` and to charge it if it is allowed; `None` if another changed
     /// the word meanwhile.
     #[inline(always)]

@@ -332,3 +332,17 @@ fn several_limiters_are_charged_together_or_not_at_all() {
     assert_eq!(Limiter::decide_all(&twice, &mut decisions), Outcome::Denied);
     assert_eq!(wide.check_at("c", 0, 0).remaining(), 100);
 }
+
+#[test]
+fn claims_on_one_key_that_are_refused_are_all_given_back() {
+    for policy in WORDS {
+        let limiter = builder(policy).build().expect("a limiter");
+        for key in ["new", "known"] {
+            assert!(limiter.check_at("known", 1, 0).is_allowed());
+            let before = limiter.check_at(key, 0, 0);
+            let claims = [Claim { limiter: &limiter, request: Request::new(key).at(0) }; 11];
+            let outcome = Limiter::decide_all(&claims, &mut [Decision::default(); 11]);
+            assert_eq!((outcome, limiter.check_at(key, 0, 0)), (Outcome::Denied, before), "{policy}: {key}");
+        }
+    }
+}

@@ -21,17 +21,20 @@ pub(crate) trait Layer {
 }
 
 /// A charge that can be taken back.
-pub(crate) trait Refund {
-    /// Takes it back, unless another came after it that hides it: then it stays.
-    fn refund(self);
+pub(crate) trait Refund: Sized {
+    /// Takes it back, unless another came after it that hides it: then it stays. The same caller's `earlier` ones, which
+    /// may be of the same key, can be taken back afterwards.
+    fn refund(self, earlier: &mut [Self]);
 }
 
 /// The receipts of what has been charged, in order.
 pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
 
 /// Takes back all of them, the newest first.
-pub(super) fn refund<R: Refund>(receipts: ArrayVec<R, MAX_LAYERS>) {
-    receipts.into_iter().rev().for_each(Refund::refund);
+pub(super) fn refund<R: Refund>(mut receipts: ArrayVec<R, MAX_LAYERS>) {
+    while let Some(newest) = receipts.pop() {
+        newest.refund(&mut receipts);
+    }
 }
 
 /// A request of one limiter: its layers, the key's hash, the instant.
@@ -100,7 +103,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
             }
             if let Err(full) = receipts.try_push(receipt) {
                 // The callers have counted the layers.
-                full.element().refund();
+                full.element().refund(receipts);
                 return Err(decision.never());
             }
             all = Some(all.map_or(decision, |all| all.combine(decision)));

@@ -115,9 +115,16 @@ pub(super) enum Receipt<'l, C, L> {
 }
 
 impl<C: Cell, L: Logs> Refund for Receipt<'_, C, L> {
-    fn refund(self) {
+    fn refund(self, earlier: &mut [Self]) {
         match self {
-            Self::Word(verdict) => verdict.refund(),
+            Self::Word(verdict) => {
+                let Some(cell) = verdict.refund() else { return };
+                for receipt in earlier {
+                    if let Self::Word(verdict) = receipt {
+                        verdict.follow(&cell);
+                    }
+                }
+            }
             Self::Log(logs, h, entries) => logs.refund(h, entries),
             Self::Kept => {}
         }

@@ -88,6 +88,12 @@ impl Cell for Seat<'_> {
     fn give_back(&self, after: u64, before: u64) -> bool {
         self.slot.replace((self.tag, after), (self.tag.next_void(), before))
     }
+
+    fn follow(&mut self, other: &Self) {
+        if core::ptr::eq(self.slot, other.slot) && self.tag == other.tag {
+            self.tag = self.tag.next_void();
+        }
+    }
 }
 
 impl Seat<'_> {

@@ -44,12 +44,16 @@ impl<C> Verdict<C> {
 }
 
 impl<C: Cell> Verdict<C> {
-    /// Takes the charge back, unless the word has changed since: then it stays.
-    pub(crate) fn refund(self) {
-        if let Some((cell, after)) = self.charge
-            && after != self.word
-        {
-            cell.give_back(after, self.word);
+    /// Takes the charge back, unless the word has changed since: then it stays. Returns the cell that it was taken from.
+    pub(crate) fn refund(self) -> Option<C> {
+        let (cell, after) = self.charge?;
+        (after != self.word && cell.give_back(after, self.word)).then_some(cell)
+    }
+
+    /// Takes note that a later charge of the same caller was taken back from `cell`.
+    pub(crate) fn follow(&mut self, other: &C) {
+        if let Some((cell, _)) = &mut self.charge {
+            cell.follow(other);
         }
     }
 }
