@@ -567,7 +567,7 @@ typedef struct ratecell_config {
    */
   size_t size;
   /**
-   * Keys that have room at once; at exactly this many, about 5 in 100,000 find none. The memory is about 26
+   * Keys that have room at once; at exactly this many, about 6 in 100,000 find none. The memory is about 26
    * bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; for
    * ratecell_region_init, as many as the memory holds; for an existing region, as many as it has.
    */

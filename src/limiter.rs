@@ -85,7 +85,7 @@ pub struct LimiterBuilder {
 
 impl LimiterBuilder {
     /// The number of keys that have room at the same time, at least 1; default 100,000. With exactly this many keys,
-    /// about 5 in 100,000 find no room. Up to two fifths more keys fit, but a larger part of them finds no room.
+    /// about 6 in 100,000 find no room. Up to two fifths more keys fit, but a larger part of them finds no room.
     ///
     /// The memory is about 26 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
     /// bytes, and 8 more for each unit that it has room for, allocated when a key needs them.

@@ -63,12 +63,12 @@ pub enum WhenFull {
     Allow,
 }
 
-/// Keys per bucket at the advertised capacity: there 5 keys in 100,000 find no room.
+/// Keys per bucket at the advertised capacity: there 6 keys in 100,000 find no room.
 const KEYS_PER_BUCKET: usize = 5;
 const SLOTS_PER_BUCKET: usize = 7;
 
 /// A call looks this often before it answers as a full table does. Each round is lost only to another
-/// caller's success; the models need a few.
+/// caller's exchange; the models need a few.
 const MAX_ROUNDS: usize = 32;
 
 /// The lock-free table. The models run with fewer slots.

@@ -1,6 +1,6 @@
-//! What the newcomers of a full table share, step by step.
+//! What the newcomers of a full table get, step by step.
 
-use ratecell::{Decision, Limiter, Outcome, Policy, Request, WhenFull};
+use ratecell::{Claim, Decision, Limiter, Outcome, Policy, Request, WhenFull};
 
 /// A table of two homes, its clock in milliseconds.
 struct Table {
@@ -12,7 +12,7 @@ struct Table {
 impl Table {
     fn new(policy: &str) -> Self {
         let policy: Policy = policy.parse().expect("a policy");
-        let limiter = Limiter::builder(policy).max_keys(12).when_full(WhenFull::Share);
+        let limiter = Limiter::builder(policy).max_keys(10).when_full(WhenFull::Share);
         Self { limiter: limiter.build().expect("a limiter"), keys: 0 }
     }
 
@@ -154,5 +154,41 @@ fn what_is_not_charged_for_want_of_a_place_is_answered_by_a_peek() {
         assert_eq!((before.outcome(), before.remaining()), (Outcome::Allowed, 5), "{policy}");
         assert_eq!(limiter.decide(Request::new("k").cost(2).at(1_000).charge()), before, "{policy}");
         assert_eq!(limiter.check_at("k", 0, 1_000), before, "{policy}");
+    }
+}
+
+/// A key has lost its slot, and its return is taken back. Its cell is then no way around the floor that its home has
+/// since: a caller whose clock is behind gets what the key had until `fresh_at` no second time.
+#[test]
+fn a_newcomer_that_is_taken_back_is_not_below_its_floor() {
+    let full = |policy: &str, now| {
+        let policy: Policy = policy.parse().expect("a policy");
+        let limiter =
+            Limiter::builder(policy).max_keys(5).when_full(WhenFull::Deny).build().expect("a limiter");
+        for key in 0..7_u64 {
+            assert!(limiter.check_at(key.to_le_bytes(), 1, now).is_allowed());
+        }
+        limiter
+    };
+    for (policy, fresh_at) in [
+        ("4/10us burst=6", 115_000),
+        ("fixed_window 6/10us", 110_000),
+        ("fixed_window 6/10us start=first", 110_000),
+        ("sliding_window 6/10us", 120_000),
+        ("token_bucket 3/10us capacity=6 mode=interval", 120_000),
+        ("token_bucket 3/10us capacity=6 mode=interval_first", 120_000),
+    ] {
+        let limiter = full(policy, 50_000);
+        assert!(limiter.check_at("key", 6, 100_000).is_allowed());
+        for key in 7..14_u64 {
+            assert!(limiter.check_at(key.to_le_bytes(), 6, 150_000).is_allowed());
+        }
+        let other = full("1/h", 200_000);
+        let claims =
+            [&limiter, &other].map(|limiter| Claim { limiter, request: Request::new("key").at(200_000) });
+        assert_eq!(Limiter::decide_all(&claims, &mut [Decision::default(); 2]), Outcome::Denied);
+        let again = [100_000, fresh_at].map(|now| limiter.check_at("key", 6, now).is_allowed());
+        assert!(again != [true; 2], "{policy}");
+        assert!(limiter.check_at("key", 6, 300_000).is_allowed(), "{policy}");
     }
 }

@@ -20,7 +20,7 @@ use crate::table::WhenFull;
 pub struct ratecell_config {
     /// sizeof(ratecell_config), which RATECELL_CONFIG_INIT sets.
     pub size: usize,
-    /// Keys that have room at once; at exactly this many, about 5 in 100,000 find none. The memory is about 26
+    /// Keys that have room at once; at exactly this many, about 6 in 100,000 find none. The memory is about 26
     /// bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; for
     /// ratecell_region_init, as many as the memory holds; for an existing region, as many as it has.
     pub max_keys: u64,

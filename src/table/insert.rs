@@ -128,11 +128,24 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if candidate.weight > 0 && self.when_full != WhenFull::Evict {
             return match self.when_full {
                 WhenFull::Share => self.charge_shared(algorithm, address, ground, now, &request()),
+                // The key may have got a place since the search, and the last one.
+                _ if header.version() != version => None,
                 _ => Some(self.full(address, self.free_at(algorithm, address))),
             };
         }
         let seat = self.seize(algorithm, address, ground, &candidate, after, now)?;
-        Some(Verdict::charged(seat, Charge { before, after }))
+        Some(Verdict::inserted(seat, before, Charge { before: self.unused(algorithm, ground, now), after }))
+    }
+
+    /// The word of a cell of which nothing is used, and which hides its home's floor: so the word is no earlier than that.
+    #[inline(always)]
+    fn unused<A: Algorithm>(&self, algorithm: &A, ground: Ground, now: u64) -> u64 {
+        let floor = match self.when_full {
+            WhenFull::Share if algorithm.is_healed(ground.word, now) => 0,
+            WhenFull::Share => algorithm.fresh_at(ground.word),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => algorithm.believed(ground.word, now),
+        };
+        algorithm.carried(0, floor)
     }
 
     /// Reserves the candidate's slot for the key, and seizes it with the word `after`; `None` if another was in the way.
@@ -187,7 +200,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         let fresh_at = if weight > 0 { now } else { algorithm.fresh_at(word) };
         if fresh_at > now {
-            // By healing alone, which is no time to wait for; or by a floor, on which its key was decided.
+            // Fresh by healing alone, which is no time to wait for.
             return Some(ground);
         }
         let bucket = if place.identity.is_alternate() { address.alternate() } else { address.home };

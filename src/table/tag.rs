@@ -104,7 +104,7 @@ impl Tag {
     /// The same tenure, in which one more reservation has been voided, or something given back. A tag that is not 0 does
     /// not become 0.
     pub(super) fn next_void(self) -> Self {
-        let void = (self.0 + 1) & VOID;
+        let void = self.0.wrapping_add(1) & VOID;
         let next = (self.0 & !VOID) | void;
         Self(if next == 0 { 1 } else { next })
     }
@@ -120,7 +120,7 @@ impl Tag {
     }
 
     fn next_tenure(self) -> u64 {
-        (self.0 + (1 << TENURE_SHIFT)) & TENURE
+        self.0.wrapping_add(1 << TENURE_SHIFT) & TENURE
     }
 }
 

@@ -7,15 +7,20 @@ use crate::cell::{Cell, Charge};
 pub(crate) struct Verdict<C> {
     /// The word that was decided on.
     word: u64,
-    /// The cell and the word that was left there, where it can be taken back.
-    charge: Option<(C, u64)>,
+    /// The cell, and the words between which its charge can be taken back.
+    charge: Option<(C, Charge)>,
     /// There was no room: when there may be.
     full_until: Option<u64>,
 }
 
 impl<C> Verdict<C> {
     pub(crate) fn charged(cell: C, charge: Charge) -> Self {
-        Self { word: charge.before, charge: Some((cell, charge.after)), full_until: None }
+        Self { word: charge.before, charge: Some((cell, charge)), full_until: None }
+    }
+
+    /// Of a newcomer, decided on `word`. Its charge taken back, its cell stays, with the word before that `charge` names.
+    pub(super) fn inserted(cell: C, word: u64, charge: Charge) -> Self {
+        Self { word, charge: Some((cell, charge)), full_until: None }
     }
 
     pub(super) fn uncharged(word: u64) -> Self {
@@ -39,15 +44,15 @@ impl<C> Verdict<C> {
     /// The word before the charge and after it.
     #[cfg(all(test, not(ratecell_model)))]
     pub(crate) fn words(&self) -> Option<(u64, u64)> {
-        self.charge.as_ref().map(|(_, after)| (self.word, *after))
+        self.charge.as_ref().map(|(_, charge)| (self.word, charge.after))
     }
 }
 
 impl<C: Cell> Verdict<C> {
     /// Takes the charge back, unless the word has changed since: then it stays. Returns the cell that it was taken from.
     pub(crate) fn refund(self) -> Option<C> {
-        let (cell, after) = self.charge?;
-        (after != self.word && cell.give_back(after, self.word)).then_some(cell)
+        let (cell, Charge { before, after }) = self.charge?;
+        (after != before && cell.give_back(after, before)).then_some(cell)
     }
 
     /// Takes note that a later charge of the same caller was taken back from `cell`.
