@@ -30,7 +30,7 @@ impl OneSlot {
 }
 
 impl Layer for OneSlot {
-    type Receipt<'l> = Verdict<'l>;
+    type Receipt<'l> = Verdict<Seat<'l>>;
 
     fn peek(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         self.table.peek(&self.gcra(), h, now, request)
@@ -42,7 +42,7 @@ impl Layer for OneSlot {
     }
 }
 
-impl Refund for Verdict<'_> {
+impl Refund for Verdict<Seat<'_>> {
     fn refund(self) {
         Verdict::refund(self);
     }
