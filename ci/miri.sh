@@ -16,4 +16,4 @@ mkdir -p "$target"
 run -p ratecell-core
 # Linux maps its memory, which Miri does not do as Linux does; elsewhere it is the allocator's.
 run -p ratecell --target aarch64-apple-darwin -- \
-    clock::tests memory::heap::tests::it_is_zeroed table::find::tests::one
+    clock::tests memory::heap::tests::it_is_zeroed sync::pair table::find::tests::one table::entries

@@ -36,7 +36,7 @@ func NewRequest[K ~string | ~[]byte](key K) Request {
 }
 
 // NewHashRequest asks for one unit of the key that has this hash, which the caller computed, now. Distinct hashes can be
-// one key: among as many keys as a limiter has room for, n, two are one with a probability of about 3n / 2^40. Where
+// one key: among as many keys as a limiter has room for, n, two are one with a probability of about 2.5n / 2^40. Where
 // others choose the keys, the hash must be one that they cannot predict, such as that of hash/maphash; and of one
 // file, all processes must use the same. A key by its hash is not the key by its bytes.
 func NewHashRequest(hash uint64) Request {

@@ -7,29 +7,30 @@
 //!
 //! | processor | the exchange | what promises that it is one step, also beside accesses of either half |
 //! | --- | --- | --- |
-//! | x86-64 | `lock cmpxchg16b` | Intel SDM volume 3, 9.1.2.2: a locked instruction excludes all other accesses of its memory |
-//! | aarch64 with LSE | `caspal` | Arm ARM, B2.2.1: single-copy atomic, for 16 aligned bytes |
-//! | aarch64 | `ldaxp`, `stlxp` | Arm ARM, B2.9: the store succeeds only if nobody has written the granule since the load |
+//! | x86-64 | `lock cmpxchg16b` | Intel SDM volume 3, *Locked Atomic Operations*: atomic with respect to all other memory operations |
+//! | aarch64 with LSE | `caspal` | Arm ARM, *CASP*: one atomic access of 16 bytes, within which nobody modifies them |
+//! | aarch64 | `ldaxp`, `stlxp` | Arm ARM, *STLXP*: a single-copy atomic update of 16 bytes; *Synchronization and semaphores*: only if nobody has written to them since the load |
 //! | WebAssembly without threads | two stores | there is nobody else |
+//!
+//! A load of one half finds it as it was before an exchange or after: an aligned load of 8 bytes is atomic on each.
 //!
 //! Under the model checkers and under Miri, which see no assembly, a pair is one atomic that names two words.
 
-#[cfg(all(target_arch = "aarch64", not(any(miri, ratecell_model))))]
+#[cfg(all(target_arch = "aarch64", target_pointer_width = "64", not(any(miri, ratecell_model))))]
 #[path = "pair/aarch64.rs"]
 mod exchange;
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics"), not(any(miri, ratecell_model))))]
 #[path = "pair/alone.rs"]
 mod exchange;
 #[cfg(not(any(
-    target_arch = "x86_64",
-    target_arch = "aarch64",
+    all(any(target_arch = "x86_64", target_arch = "aarch64"), target_pointer_width = "64"),
     all(target_family = "wasm", not(target_feature = "atomics")),
     miri,
     ratecell_model
 )))]
 #[path = "pair/absent.rs"]
 mod exchange;
-#[cfg(all(target_arch = "x86_64", not(any(miri, ratecell_model))))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, ratecell_model))))]
 #[path = "pair/x86_64.rs"]
 mod exchange;
 #[cfg(any(miri, ratecell_model))]

@@ -27,13 +27,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
     ) -> Decision {
         let address = self.buckets.address(h);
-        let request = Request::default().cost(cost);
-        match self.round(algorithm, &address, version, now, &request) {
-            Some(verdict) => self.report(algorithm, &verdict, now, &request),
-            None => {
-                let verdict = self.decide_again(algorithm, h, now, &request);
-                self.report(algorithm, &verdict, now, &request)
-            }
+        let request = || Request::default().cost(cost);
+        match self.round(algorithm, &address, version, now, request) {
+            None => self.decide_late(algorithm, h, now, cost),
+            Some(verdict) => match verdict.full_until() {
+                None => algorithm.report(verdict.word(), now, cost),
+                Some(free_at) => self.report_full(algorithm, free_at, now, &request()),
+            },
         }
     }
 
@@ -51,10 +51,18 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: &Request<'_>,
     ) -> Verdict<Seat<'t>> {
         let address = self.buckets.address(h);
-        match self.round(algorithm, &address, version, now, request) {
+        match self.round(algorithm, &address, version, now, || *request) {
             Some(verdict) => verdict,
             None => self.decide_again(algorithm, h, now, request),
         }
+    }
+
+    /// [`decide_again`](Self::decide_again) for a plain request.
+    #[cold]
+    #[inline(never)]
+    fn decide_late<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, cost: u32) -> Decision {
+        let request = Request::default().cost(cost);
+        self.report(algorithm, &self.decide_again(algorithm, h, now, &request), now, &request)
     }
 
     /// Decides a key that has been decided on once, when another was in the way.
@@ -73,7 +81,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Search::Found(seat, _) => {
                     hit(algorithm, seat, now, request).map(|charge| Verdict::charged(seat, charge))
                 }
-                Search::InVain(version) => self.round(algorithm, &address, version, now, request),
+                Search::InVain(version) => self.round(algorithm, &address, version, now, || *request),
             };
             if let Some(verdict) = verdict {
                 return verdict;
@@ -84,31 +92,33 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// One round after a search that `version` came before: an answer, or another round.
+    ///
+    /// The request is made wherever it is needed: so a plain one, which is its cost alone, need not stand in memory.
     #[inline(always)]
-    fn round<'t, A: Algorithm>(
+    fn round<'t, 'r, A: Algorithm>(
         &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,
         version: Version,
         now: u64,
-        request: &Request<'_>,
+        request: impl Fn() -> Request<'r>,
     ) -> Option<Verdict<Seat<'t>>> {
         let header = &address.home.bucket().header;
         // The word after the search: whoever took the slot that the key is not found in has raised it before.
         let ground = Ground { version, word: header.word() };
         let floor = match self.when_full {
-            WhenFull::Share if request.units() == 0 => {
+            WhenFull::Share if request().units() == 0 => {
                 return Some(Verdict::uncharged(algorithm.above(ground.word, 0, now)));
             }
             WhenFull::Share if !algorithm.is_fresh(ground.word, now) => {
-                return self.charge_shared(algorithm, address, ground, now, request);
+                return self.charge_shared(algorithm, address, ground, now, &request());
             }
             // It is not after `now`, as the shared word is fresh.
             WhenFull::Share => 0,
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => ground.word,
         };
         let before = algorithm.above(0, floor, now);
-        let Some(after) = algorithm.decide(before, now, request).charged else {
+        let Some(after) = algorithm.decide(before, now, &request()).charged else {
             return Some(Verdict::uncharged(before));
         };
         if !void(address, version) {
@@ -117,7 +127,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let candidate = self.choose(algorithm, address, now)?;
         if candidate.weight > 0 && self.when_full != WhenFull::Evict {
             return match self.when_full {
-                WhenFull::Share => self.charge_shared(algorithm, address, ground, now, request),
+                WhenFull::Share => self.charge_shared(algorithm, address, ground, now, &request()),
                 _ => Some(self.full(address, self.free_at(algorithm, address))),
             };
         }

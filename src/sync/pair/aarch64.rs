@@ -38,19 +38,19 @@ pub(super) fn replace(pair: &Pair, from: Words, to: Words) -> bool {
     // SAFETY: The pair is 16 readable and writable bytes at a multiple of 16. What the instructions do to the two
     // atomics, two compare-exchanges may do.
     //
-    // What `ldaxp` reads is one state of both words only if a store to them succeeds next: so where they differ from
-    // `from`, they are stored back as they are.
+    // `ldaxp` reads each word at once, but both at once only if the store succeeds. So a word that differs was different,
+    // and nothing is stored; two that are equal are asked again until the store succeeds.
     unsafe {
         core::arch::asm!(
             "2:",
             "ldaxp {first}, {second}, [{pair}]",
             "cmp {first}, {from_first}",
             "ccmp {second}, {from_second}, #0, eq",
-            "cset {differs}, ne",
-            "csel {first}, {first}, {to_first}, ne",
-            "csel {second}, {second}, {to_second}, ne",
-            "stlxp {failed:w}, {first}, {second}, [{pair}]",
+            "b.ne 3f",
+            "stlxp {failed:w}, {to_first}, {to_second}, [{pair}]",
             "cbnz {failed:w}, 2b",
+            "3:",
+            "cset {differs}, ne",
             pair = in(reg) pair.as_ptr(),
             from_first = in(reg) from.0,
             from_second = in(reg) from.1,
@@ -59,7 +59,7 @@ pub(super) fn replace(pair: &Pair, from: Words, to: Words) -> bool {
             first = out(reg) _,
             second = out(reg) _,
             failed = out(reg) _,
-            differs = out(reg) differs,
+            differs = lateout(reg) differs,
             options(nostack),
         );
     }

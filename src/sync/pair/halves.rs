@@ -63,7 +63,7 @@ impl Pair {
 
     /// The 16 bytes, for the exchange.
     #[inline(always)]
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_pointer_width = "64"))]
     pub(super) fn as_ptr(&self) -> *mut u64 {
         self.first.as_ptr()
     }
