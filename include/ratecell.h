@@ -219,6 +219,11 @@ enum ratecell_status
    */
   RATECELL_ENORANDOM = -21,
   /**
+   * The processor has no instruction that exchanges 16 bytes at once, as a table must: it is neither aarch64 nor x86-64
+   * with cmpxchg16b.
+   */
+  RATECELL_EPROCESSOR = -22,
+  /**
    * The memory is too small for the region, or the file has been cut short.
    */
   RATECELL_EREGION_SMALL = -40,
@@ -562,7 +567,7 @@ typedef struct ratecell_config {
    */
   size_t size;
   /**
-   * Keys that have room at once; at exactly this many, about 2 in 100,000 find none. The memory is about 25
+   * Keys that have room at once; at exactly this many, about 5 in 100,000 find none. The memory is about 26
    * bytes a key and layer; a sliding_log about 100, and 8 for each unit it has room for. 0 is 100,000; for
    * ratecell_region_init, as many as the memory holds; for an existing region, as many as it has.
    */
@@ -654,8 +659,8 @@ typedef struct ratecell_request {
   size_t key_len;
   /**
    * With RATECELL_HASHED, instead of the key. Distinct hashes can be one key: a key is identified by its bucket,
-   * of which there are max_keys / 6, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
-   * about 3n / 2^40. A key by its hash is not the key by its bytes. Where others choose the keys, the hash must be
+   * of which there are max_keys / 5, and by 40 bits. Among n = max_keys keys two agree in both with a probability of
+   * about 2.5 n / 2^40. A key by its hash is not the key by its bytes. Where others choose the keys, the hash must be
    * one they cannot predict.
    */
   uint64_t hash;
@@ -717,7 +722,7 @@ typedef struct ratecell_claim {
  */
 typedef struct ratecell_stats {
   /**
-   * Places for keys. The table is advertised for three quarters of them.
+   * Places for keys. The table is advertised for five sevenths of them.
    */
   uint64_t slots;
   /**
@@ -1215,7 +1220,7 @@ size_t ratecell_region_size(const char *policy,
  *
  * The memory starts at a multiple of 64 bytes. All of its len bytes must stay until every limiter in it is freed, in
  * this process. Its content is lost: nobody may be using it. With max_keys 0 there is room for as many keys as it
- * holds: three quarters of the slots that ratecell_limiter_stats reports.
+ * holds: five sevenths of the slots that ratecell_limiter_stats reports.
  *
  * RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
  * tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were
