@@ -2,13 +2,10 @@
 
 use super::super::model::{Bound, explore};
 use super::law::{Law, Word, each_word, fast_tat, tat};
-use super::world::{A, B, D, E, FAR, FAR_TOO, World, actor, asks};
+use super::world::{A, B, D, E, FAR, FAR_AWAY, FAR_OFF, FAR_TOO, World, actor, asks};
 use crate::table::WhenFull;
 
-/// One more at home in the second bucket.
-const FAR_OFF: u64 = (1 << 63) | 9;
-
-each_word!(same_home, Bound::Preemptions(3));
+each_word!(same_home, Bound::Exhaustive);
 
 /// A is spent until after 108, B takes its slot at 120, A asks at 108 and has another slot to go to. Red: floor not
 /// raised, raised after the seizure, not read, Relaxed tag.
@@ -28,7 +25,7 @@ each_word!(another_home, Bound::Preemptions(2));
 /// reservation's comparison.
 fn another_home<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
     explore(name, bound, move || {
-        let before = [(A, 107), (D, 95), (FAR_TOO, 120), (FAR_OFF, 120), (E, 95), (FAR_OFF | 2, 120)];
+        let before = [(A, 107), (D, 95), (FAR_TOO, 120), (FAR_OFF, 120), (E, 95), (FAR_AWAY, 120)];
         let world = World::<3, _>::after(law(1), 2, WhenFull::Deny, &before);
         let world = world.race(vec![asks(&[(FAR, 121)]), asks(&[(B, 108), (A, 108)])]);
         world.settle(&[A], 108);
@@ -39,7 +36,7 @@ fn another_home<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
 /// The same without the other key.
 #[test]
 fn another_home_alone() {
-    explore("another_home_alone", Bound::Preemptions(3), || {
+    explore("another_home_alone", Bound::Exhaustive, || {
         let world = World::<2, _>::after(tat(1), 2, WhenFull::Deny, &[(A, 107), (FAR_TOO, 120), (D, 95), (FAR_OFF, 120)]);
         let world = world.race(vec![asks(&[(FAR, 121)]), asks(&[(A, 108)])]);
         world.settle(&[A], 108);

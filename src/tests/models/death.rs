@@ -39,25 +39,25 @@ fn one_place() -> World<2, impl Word> {
 
 #[test]
 fn alone() {
-    dies("dead::alone", Bound::Preemptions(3), one_place, (A, 10), &[(A, 10)]);
+    dies("dead::alone", Bound::Preemptions(2), one_place, (A, 10), &[(A, 10)]);
 }
 
 #[test]
 fn beside_another_key() {
-    dies("dead::beside_another_key", Bound::Preemptions(2), one_place, (A, 10), &[(B, 10), (A, 10)]);
+    dies("dead::beside_another_key", Bound::Preemptions(1), one_place, (A, 10), &[(B, 10), (A, 10)]);
 }
 
 #[test]
 fn with_two_clocks() {
     let world = || World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 95), (D, 80)]);
-    dies("dead::with_two_clocks", Bound::Preemptions(2), world, (A, 108), &[(A, 100), (B, 120), (A, 109)]);
+    dies("dead::with_two_clocks", Bound::Preemptions(1), world, (A, 108), &[(A, 100), (B, 120), (A, 109)]);
 }
 
 /// Red: eviction counted after the seizure.
 #[test]
 fn evict() {
     let world = || World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(B, 100)]);
-    dies("dead::evict", Bound::Preemptions(2), world, (A, 100), &[(B, 100), (A, 100)]);
+    dies("dead::evict", Bound::Preemptions(1), world, (A, 100), &[(B, 100), (A, 100)]);
 }
 
 #[test]
@@ -76,7 +76,6 @@ fn share_charged() {
 #[test]
 fn all_of_them() {
     explore("dead::all_of_them", Bound::Preemptions(0), || {
-        
         let world = World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(B, 100)]);
         assert_eq!(until_dead(STEPS - 1, || world.ask(A, 100)), Some(true));
     });

@@ -10,7 +10,7 @@ const Y: u64 = B;
 const Z: u64 = C;
 const STRANGER: u64 = D;
 
-each_word!(hit_reclaim, Bound::Preemptions(3));
+each_word!(hit_reclaim, Bound::Exhaustive);
 
 /// X in the first slot and a stranger in the second, both fresh: Y takes one, X has the other, and both are allowed. Red:
 /// seizure by two exchanges, denied without a look at the tag.
@@ -26,7 +26,7 @@ fn hit_reclaim<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
 
 #[test]
 fn hit_reclaim_twice() {
-    explore("hit_reclaim_twice", Bound::Preemptions(3), || {
+    explore("hit_reclaim_twice", Bound::Preemptions(4), || {
         let world = World::<2, _>::after(tat(2), 1, WhenFull::Deny, &[(X, 80), (STRANGER, 80)]);
         let world = world.race(vec![asks(&[(X, 100), (X, 100)]), asks(&[(Y, 100)])]);
         assert_eq!((world.admitted(X), world.admitted(Y)), (3, 1));
@@ -47,7 +47,7 @@ fn hit_reclaim_from_three_threads() {
 
 #[test]
 fn hit_beside_two_reclaimers() {
-    explore("hit_beside_two_reclaimers", Bound::Preemptions(1), || {
+    explore("hit_beside_two_reclaimers", Bound::RandomOnly, || {
         let world = World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(X, 80), (STRANGER, 80)]);
         let world = world.race(vec![asks(&[(X, 100)]), asks(&[(Y, 100)]), asks(&[(Z, 100)])]);
         world.account(&[X, Y, Z], 100);
@@ -66,7 +66,7 @@ fn tenures() {
     });
 }
 
-each_word!(hit_evict, Bound::Preemptions(3));
+each_word!(hit_evict, Bound::Exhaustive);
 
 /// X is live in the only slot, and Y's word comes to be X's. Red: no second look, cell charged by a store.
 fn hit_evict<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
@@ -80,7 +80,7 @@ fn hit_evict<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
 
 #[test]
 fn hit_evict_from_three_threads() {
-    explore("hit_evict_from_three_threads", Bound::Preemptions(2), || {
+    explore("hit_evict_from_three_threads", Bound::Preemptions(0), || {
         let world = World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(X, 100)]);
         let world = world.race(vec![asks(&[(X, 100)]), asks(&[(Y, 100)]), asks(&[(Z, 100)])]);
         world.account(&[X, Y, Z], 100);

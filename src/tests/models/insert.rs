@@ -16,25 +16,25 @@ fn same_key<const SLOTS: usize>(buckets: usize, threads: usize) {
 
 #[test]
 fn same_key_one_slot() {
-    explore("same_key_one_slot", Bound::Exhaustive, || same_key::<1>(1, 2));
+    explore("same_key_one_slot", Bound::Preemptions(3), || same_key::<1>(1, 2));
 }
 
 #[test]
 fn same_key_empty_slots() {
-    explore("same_key_empty_slots", Bound::Preemptions(4), || same_key::<2>(1, 2));
+    explore("same_key_empty_slots", Bound::Preemptions(3), || same_key::<2>(1, 2));
 }
 
 #[test]
 fn same_key_home_and_alternate() {
-    explore("same_key_home_and_alternate", Bound::Preemptions(4), || same_key::<1>(2, 2));
+    explore("same_key_home_and_alternate", Bound::Preemptions(3), || same_key::<1>(2, 2));
 }
 
 #[test]
 fn same_key_three_threads() {
-    explore("same_key_three_threads", Bound::Preemptions(2), || same_key::<1>(1, 3));
+    explore("same_key_three_threads", Bound::Preemptions(1), || same_key::<1>(1, 3));
 }
 
-each_word!(same_key_two_slots, Bound::Preemptions(3));
+each_word!(same_key_two_slots, Bound::Preemptions(2));
 
 /// C is fresh only for the later request, which takes C's slot; the earlier one takes D's. Red: no void, void's outcome
 /// ignored, named slot not looked at, no reservation.
@@ -48,7 +48,7 @@ fn same_key_two_slots<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound)
 
 #[test]
 fn same_key_two_slots_three_threads() {
-    explore("same_key_two_slots_three_threads", Bound::Preemptions(1), || {
+    explore("same_key_two_slots_three_threads", Bound::Preemptions(0), || {
         let world = World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 95), (D, 80)]);
         let world = world.race(vec![asks(&[(A, 108)]), asks(&[(A, 100)]), asks(&[(B, 108)])]);
         world.settle(&[A, B], 108);
@@ -66,7 +66,7 @@ fn version_that_names_another() {
     });
 }
 
-each_word!(same_key_reclaim, Bound::Preemptions(4));
+each_word!(same_key_reclaim, Bound::Preemptions(2));
 
 /// The only slot holds a stranger that is fresh.
 fn same_key_reclaim<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
@@ -82,7 +82,7 @@ fn same_key_reclaim<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
 /// Two keys want the one slot: what either is admitted for is held, or forgiven.
 #[test]
 fn compete() {
-    explore("compete", Bound::Preemptions(4), || {
+    explore("compete", Bound::Preemptions(3), || {
         let world = World::<1, _>::new(fast_tat(1), 1, WhenFull::Evict);
         let world = world.race(vec![asks(&[(A, 0)]), asks(&[(B, 0)])]);
         world.account(&[A, B], 0);
@@ -104,10 +104,11 @@ fn compete_from_two_homes() {
 /// The one key of a table charges its slot while a reservation of it is voided: the charge stays.
 #[test]
 fn void_beside_a_member() {
-    explore("void_beside_a_member", Bound::Preemptions(2), || {
+    explore("void_beside_a_member", Bound::Preemptions(0), || {
         let world = World::<1, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 80)]);
         let world = world.race(vec![asks(&[(A, 100)]), asks(&[(B, 100)]), asks(&[(C, 100)])]);
-        assert_eq!([A, B, C].map(|key| world.admitted(key)).into_iter().sum::<usize>(), 1 + usize::from(world.admitted(C) == 2));
+        // C once before, and then one of the three.
+        assert_eq!([A, B, C].map(|key| world.admitted(key)).iter().sum::<usize>(), 2);
         world.account(&[A, B, C], 100);
         world.settle(&[A, B, C], 100);
     });

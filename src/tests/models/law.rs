@@ -67,7 +67,7 @@ pub(super) fn one_count_from_first(capacity: u64) -> Law<FixedWindowFirst> {
 
 /// Two counts, in windows that begin at multiples of 7.
 pub(super) fn two_counts(capacity: u64) -> Law<SlidingWindow> {
-    Law::of(parsed!(format!("sliding_window {capacity}/7ns strict"), SlidingWindow), capacity)
+    Law::of(parsed!(format!("sliding_window {capacity}/7ns strict=true"), SlidingWindow), capacity)
 }
 
 /// Two counts, in windows that begin at multiples of 10.
@@ -87,7 +87,7 @@ macro_rules! each_word {
             use super::super::super::model::Bound;
             use super::super::law;
 
-            each_word!(@ $model $bound, tat one_count one_count_from_first two_counts calendar);
+            law::each_word!(@ $model $bound, tat one_count one_count_from_first two_counts calendar);
         }
     };
     (@ $model:ident $bound:expr, $($kind:ident)+) => {

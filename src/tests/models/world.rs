@@ -8,16 +8,20 @@ use super::law::{Law, Word};
 use crate::table::{Extent, Lookup, Table, WhenFull};
 use ratecell_core::Request;
 
-/// Keys, by the hash that puts them where a model wants them: A to F at home in the first bucket.
-pub(super) const A: u64 = 1;
-pub(super) const B: u64 = 2;
-pub(super) const C: u64 = 3;
-pub(super) const D: u64 = 4;
-pub(super) const E: u64 = 7;
-pub(super) const F: u64 = 8;
+/// Keys, by the hash that puts them where a model wants them: these at home in the first bucket. None has a tag that looks
+/// empty by its upper half.
+const KEY: u64 = 1 << 32;
+pub(super) const A: u64 = KEY | 1;
+pub(super) const B: u64 = KEY | 2;
+pub(super) const C: u64 = KEY | 3;
+pub(super) const D: u64 = KEY | 4;
+pub(super) const E: u64 = KEY | 5;
 /// At home in the second of two buckets.
-pub(super) const FAR: u64 = (1 << 63) | 5;
-pub(super) const FAR_TOO: u64 = (1 << 63) | 6;
+const FAR_KEY: u64 = (1 << 63) | KEY;
+pub(super) const FAR: u64 = FAR_KEY | 6;
+pub(super) const FAR_TOO: u64 = FAR_KEY | 7;
+pub(super) const FAR_OFF: u64 = FAR_KEY | 8;
+pub(super) const FAR_AWAY: u64 = FAR_KEY | 9;
 
 /// One request that was allowed.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +94,7 @@ impl<const SLOTS: usize, A: Word> World<SLOTS, A> {
     /// Asks for one unit and gives it back.
     pub(super) fn ask_and_refund(&self, key: u64, now: u64) {
         let Law { algorithm, tick, .. } = &self.law;
-        self.table.charge(algorithm, key, now * tick, &Request::default(), Lookup::NotYet).refund();
+        self.table.charge(algorithm, key, now * tick, &Request::default()).refund();
     }
 
     /// Forgets the key, and what it was admitted for so far.

@@ -3,7 +3,7 @@
 
 use super::super::model::{Bound, explore, until_dead};
 use super::law::{Word, tat};
-use super::world::{A, B, C, D, E, F, World, actor, asks};
+use super::world::{A, B, C, D, World, actor, asks};
 use crate::table::WhenFull;
 
 /// Asks and dies before the seizure.
