@@ -37,7 +37,12 @@ fn another_home<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
 #[test]
 fn another_home_alone() {
     explore("another_home_alone", Bound::Exhaustive, || {
-        let world = World::<2, _>::after(tat(1), 2, WhenFull::Deny, &[(A, 107), (FAR_TOO, 120), (D, 95), (FAR_OFF, 120)]);
+        let world = World::<2, _>::after(
+            tat(1),
+            2,
+            WhenFull::Deny,
+            &[(A, 107), (FAR_TOO, 120), (D, 95), (FAR_OFF, 120)],
+        );
         let world = world.race(vec![asks(&[(FAR, 121)]), asks(&[(A, 108)])]);
         world.settle(&[A], 108);
     });
@@ -55,5 +60,16 @@ fn evicted() {
         });
         let world = world.race(vec![evict, asks(&[(A, 10)])]);
         world.settle(&[A], 10);
+    });
+}
+
+/// The same, and A is inserted once more while it asks. Red: seizure by two exchanges.
+#[test]
+fn seated_with_a_word() {
+    explore("seated_with_a_word", Bound::Preemptions(3), || {
+        let world = World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(A, 107), (D, 95)]);
+        let world = world.race(vec![asks(&[(B, 120), (A, 121)]), asks(&[(A, 108)])]);
+        world.settle(&[A], 108);
+        world.settle(&[A], 121);
     });
 }

@@ -56,11 +56,11 @@ fn same_key_two_slots_three_threads() {
 }
 
 /// The same, and after A another key of the home is inserted, so that the version names a slot that is not A's. Red:
-/// version loaded after the search, Relaxed version, Relaxed exchange.
+/// version loaded after the search, Relaxed version.
 #[test]
 fn version_that_names_another() {
     explore("version_that_names_another", Bound::Preemptions(2), || {
-        let world = World::<3, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 95), (E, 95), (D, 80)]);
+        let world = World::<3, _>::after(tat(2), 1, WhenFull::Deny, &[(C, 95), (E, 95), (D, 80)]);
         let world = world.race(vec![asks(&[(A, 108), (B, 108)]), asks(&[(A, 100)])]);
         world.settle(&[A, B], 108);
     });

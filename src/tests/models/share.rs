@@ -84,14 +84,16 @@ fn raised_below_a_shared_window() {
 }
 
 /// A has spent its two units, C one on the shared cell, all until 70. Then A's slot is taken: on the shared cell A would
-/// have more than in its own, had the word not been raised. Red: shared word raised only if it is fresh sooner.
+/// have more than in its own, had the word not been raised. Red: shared word raised only if it is fresh sooner,
+/// only if it is live.
 #[test]
 fn raised_to_where_it_is_fresh() {
     explore("raised_to_where_it_is_fresh", Bound::Exhaustive, || {
         let before = [(A, 59), (A, 59), (FAR_TOO, 69), (C, 59)];
         let world = World::<1, _>::after(two_counts_of_ten(2), 2, WhenFull::Share, &before);
         let world = world.race(vec![asks(&[(FAR, 70)]), asks(&[(A, 65)])]);
-        world.settle(&[A], 65);
-        world.settle(&[A], 70);
+        for now in [65, 75, 79] {
+            world.settle(&[A], now);
+        }
     });
 }

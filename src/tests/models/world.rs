@@ -86,7 +86,11 @@ impl<const SLOTS: usize, A: Word> World<SLOTS, A> {
         let tried = if *tries_hits { self.table.try_hit(algorithm, key, at, 1) } else { Err(Lookup::NotYet) };
         let decision = tried.unwrap_or_else(|lookup| self.table.check(algorithm, key, at, 1, lookup));
         if decision.is_allowed() {
-            self.admissions.lock().expect("no panic").push(Admission { key, now, latest: self.latest.load(SeqCst) });
+            self.admissions.lock().expect("no panic").push(Admission {
+                key,
+                now,
+                latest: self.latest.load(SeqCst),
+            });
         }
         decision.is_allowed()
     }
