@@ -77,6 +77,10 @@ fn share_charged() {
 fn all_of_them() {
     explore("dead::all_of_them", Bound::Preemptions(0), || {
         let world = World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(B, 100)]);
-        assert_eq!(until_dead(STEPS - 1, || world.ask(A, 100)), Some(true));
+        let lives = actor(|world: &World<1, _>| {
+            assert_eq!(until_dead(STEPS - 1, || world.ask(A, 100)), Some(true));
+        });
+        // Nobody is in its way, but shuttle wants two threads.
+        world.race(vec![lives, asks(&[])]);
     });
 }

@@ -9,7 +9,7 @@ use crate::table::WhenFull;
 /// A reserves C's slot. Twice that is voided, and A inserted elsewhere. Red: void of one bit.
 #[test]
 fn void() {
-    explore("wraps::void", Bound::Preemptions(2), || {
+    explore("wraps::void", Bound::Preemptions(1), || {
         let world = World::<2, _>::after(tat(2), 1, WhenFull::Deny, &[(C, 95), (D, 80)]);
         let others = actor(|world: &World<2, _>| {
             until_dead(2, || world.ask(B, 108));
