@@ -32,11 +32,11 @@ models() {
 
 copy="$target/mutated"
 
-# How the copy is built: little optimised, for it is built once for each mutation, and with the dependencies that the
+# How the copy is built: not optimised, for it is built once for each mutation, and with the dependencies that the
 # models have. A copy that is built as the crate is, cargo takes for the crate.
 hasty=()
 for crate in ratecell ratecell-core; do
-    hasty+=(--config "profile.test.package.$crate.opt-level=1" --config "profile.test.package.$crate.debug=false")
+    hasty+=(--config "profile.test.package.$crate.opt-level=0" --config "profile.test.package.$crate.debug=false")
 done
 
 # Applies one mutation to a copy of the sources and expects its model to fail.

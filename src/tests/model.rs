@@ -34,7 +34,6 @@ impl Default for AtomicU64 {
 
 impl AtomicU64 {
     pub(crate) fn load(&self, ordering: Ordering) -> u64 {
-        burn();
         self.0.load(ordering)
     }
 
@@ -126,7 +125,7 @@ pub(crate) fn alike<const SLOTS: usize>(
 }
 
 checker::thread_local! {
-    /// Atomic accesses that this thread has left to live; `None` is for ever.
+    /// Changes of memory that this thread has left to try; `None` is for ever.
     static FUSE: Cell<Option<usize>> = Cell::new(None);
 }
 
@@ -140,8 +139,8 @@ fn burn() {
 
 struct Dead;
 
-/// Runs `work` until it is done or has made `steps` atomic accesses, and then never goes on: what a
-/// killed process leaves.
+/// Runs `work` until it is done or has tried to change memory `steps` times, and then never goes on: what a killed process
+/// leaves. After a load it leaves what it does before its next change.
 pub(crate) fn until_dead<T>(steps: usize, work: impl FnOnce() -> T) -> Option<T> {
     FUSE.with(|fuse| fuse.set(Some(steps)));
     let result = std::panic::catch_unwind(AssertUnwindSafe(work));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
-use crate::cell::Cell;
+use crate::cell::{Cell as _, Word};
 use ratecell_core::{Request, with_kernel};
 
 /// Threads that ask for one unit each time, all at one instant, of a cell that has room for three.
 fn exactly_three(name: &str, policy: &'static str, threads: usize, asks: usize, bound: Bound) {
     explore(name, bound, move || {
-        let cell = Arc::new(Cell::default());
+        let cell = Arc::new(Word::default());
         let spawn = || {
             let cell = Arc::clone(&cell);
             thread::spawn(move || {

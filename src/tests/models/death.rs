@@ -1,78 +1,86 @@
-//! Callers that stop for ever at any step.
+//! Callers that stop for ever after any of their changes.
 
 use super::super::model::{Bound, explore, until_dead};
-use super::world::{A, B, C, D, World, actor, asks, unit_a_tick, unit_in_ten_ticks};
+use super::law::{Word, fast_tat, tat};
+use super::world::{A, B, C, D, World, actor, asks};
 use crate::table::WhenFull;
 
-/// More atomic accesses than any first insertion makes in these tables.
-const STEPS: usize = 40;
+/// More changes than any request tries that nobody is in the way of.
+const STEPS: usize = 6;
 
-/// The first insertion of A stops after any number of steps. The others end, within the law, and the
-/// table serves everybody once it is fresh.
-fn dies_at(steps: usize, others: &'static [(u64, u64)]) {
-    let world = World::<2>::new(unit_a_tick(1), 1, WhenFull::Deny);
-    assert!(world.ask(C, 0));
-    let doomed = actor(move |world: &World<2>| {
-        until_dead(steps, || world.ask(A, 10));
-    });
-    let world = world.race(vec![doomed, asks(others)]);
-    world.settle(&[A, B], 10);
-    assert!(world.ask(A, 100) && world.ask(B, 100) && !world.ask(A, 100));
-    world.settle(&[A, B], 100);
-}
-
-#[test]
-fn dead_at_k() {
+/// For each number of changes a model: the request of `key` at `now` stops after so many, beside the others. What is
+/// left is within the law, and serves everybody.
+fn dies<const SLOTS: usize, W: Word>(
+    name: &str,
+    bound: Bound,
+    world: impl Fn() -> World<SLOTS, W> + Copy + Send + Sync + 'static,
+    (key, now): (u64, u64),
+    others: &'static [(u64, u64)],
+) {
     for steps in 0..STEPS {
-        explore(&format!("dead_at_{steps}"), Bound::Preemptions(2), move || dies_at(steps, &[(A, 10)]));
-    }
-}
-
-#[test]
-fn dead_at_k_beside_another_key() {
-    for steps in 0..STEPS {
-        explore(&format!("dead_at_{steps}_beside_another_key"), Bound::Preemptions(1), move || {
-            dies_at(steps, &[(B, 10), (A, 10)]);
-        });
-    }
-}
-
-/// The same with callers whose clocks differ.
-#[test]
-fn dead_at_k_with_two_clocks() {
-    for steps in 0..STEPS {
-        explore(&format!("dead_at_{steps}_with_two_clocks"), Bound::Preemptions(2), move || {
-            let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
-            let doomed = actor(move |world: &World<2>| {
-                until_dead(steps, || world.ask(A, 8));
+        explore(&format!("{name}::{steps}"), bound, move || {
+            let doomed = actor(move |world: &World<SLOTS, W>| {
+                until_dead(steps, || world.ask(key, now));
             });
-            let world = world.race(vec![doomed, asks(&[(A, 0), (B, 20), (A, 9)])]);
-            world.settle(&[A], 9);
+            let world = world().race(vec![doomed, asks(others)]);
+            if others.iter().all(|(_, at)| *at == now) {
+                world.account(&[A, B, C, D], now);
+            }
+            world.settle(&[A, B], now);
+            assert!(world.ask(A, 300) && world.ask(B, 300));
+            world.settle(&[A, B], 300);
         });
     }
 }
 
-/// A at 108 charges a candidate in the first slot; meanwhile A at 100, for which only the second is
-/// fresh, is committed there, and its word erased at 120. The candidate was charged under a floor that
-/// is no longer true. Red: candidate kept under an older floor.
-#[test]
-fn candidate_under_an_older_floor() {
-    explore("candidate_under_an_older_floor", Bound::Preemptions(2), || {
-        let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
-        assert!(world.ask(C, 95) && world.ask(D, 80));
-        let world = world.race(vec![asks(&[(A, 108)]), asks(&[(A, 100), (B, 120)])]);
-        world.settle(&[A], 108);
-    });
+fn one_place() -> World<2, impl Word> {
+    World::after(fast_tat(1), 1, WhenFull::Deny, &[(C, 0)])
 }
 
-/// A is spent until 110, B takes its slot at 120, A asks at 108 and has another slot to go to. Red:
-/// floor not raised, raised after the retag, not read.
 #[test]
-fn clocks() {
-    explore("clocks", Bound::Preemptions(4), || {
-        let world = World::<2>::new(unit_in_ten_ticks(), 1, WhenFull::Deny);
-        assert!(world.ask(A, 100) && world.ask(D, 95));
-        let world = world.race(vec![asks(&[(B, 120)]), asks(&[(A, 108)])]);
-        world.settle(&[A], 108);
+fn alone() {
+    dies("dead::alone", Bound::Preemptions(2), one_place, (A, 10), &[(A, 10)]);
+}
+
+#[test]
+fn beside_another_key() {
+    dies("dead::beside_another_key", Bound::Preemptions(1), one_place, (A, 10), &[(B, 10), (A, 10)]);
+}
+
+#[test]
+fn with_two_clocks() {
+    let world = || World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 95), (D, 80)]);
+    dies("dead::with_two_clocks", Bound::Preemptions(1), world, (A, 108), &[(A, 100), (B, 120), (A, 109)]);
+}
+
+/// Red: eviction counted after the seizure.
+#[test]
+fn evict() {
+    let world = || World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(B, 100)]);
+    dies("dead::evict", Bound::Preemptions(1), world, (A, 100), &[(B, 100), (A, 100)]);
+}
+
+#[test]
+fn share() {
+    let world = || World::<2, _>::after(tat(2), 1, WhenFull::Share, &[(C, 95), (D, 106)]);
+    dies("dead::share", Bound::Preemptions(2), world, (A, 108), &[(A, 100), (B, 108)]);
+}
+
+#[test]
+fn share_charged() {
+    let world = || World::<2, _>::after(tat(2), 1, WhenFull::Share, &[(C, 95), (D, 106)]);
+    dies("dead::share_charged", Bound::Preemptions(2), world, (A, 100), &[(A, 108), (B, 108)]);
+}
+
+/// No request tries more changes than are modelled.
+#[test]
+fn all_of_them() {
+    explore("dead::all_of_them", Bound::Preemptions(0), || {
+        let world = World::<1, _>::after(tat(2), 1, WhenFull::Evict, &[(B, 100)]);
+        let lives = actor(|world: &World<1, _>| {
+            assert_eq!(until_dead(STEPS - 1, || world.ask(A, 100)), Some(true));
+        });
+        // Nobody is in its way, but shuttle wants two threads.
+        world.race(vec![lives, asks(&[])]);
     });
 }
