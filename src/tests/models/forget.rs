@@ -92,6 +92,19 @@ fn refund_of_an_insertion() {
     });
 }
 
+each_word!(refund_hides_the_floor, Bound::Preemptions(3));
+
+/// X has lost its word to Y, and a charge of X that is taken back leaves a cell: it is as old as the floor says. Red: refund
+/// to 0.
+fn refund_hides_the_floor<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
+    explore(name, bound, move || {
+        let world = World::<1, _>::after(law(1), 1, WhenFull::Deny, &[(X, 80), (Y, 108)]);
+        let refund = actor(|world: &World<1, W>| world.ask_and_refund(X, 150));
+        let world = world.race(vec![refund, asks(&[(X, 81)])]);
+        world.settle(&[X], 81);
+    });
+}
+
 /// X has lost its word to Y, at whose instant it was fresh. A charge of X that is taken back leaves it as old as the floor
 /// says. Red: refund to 0.
 #[test]

@@ -24,6 +24,19 @@ fn same_key_empty_slots() {
     explore("same_key_empty_slots", Bound::Preemptions(3), || same_key::<2>(1, 2));
 }
 
+each_word!(last_place, Bound::Preemptions(3));
+
+/// One of two requests of a key gets the last place: the other then finds the key there. Red: full without a look at the
+/// version.
+fn last_place<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bound) {
+    explore(name, bound, move || {
+        let world = World::<1, _>::new(law(2), 1, WhenFull::Deny);
+        let world = world.race(vec![asks(&[(A, 100)]), asks(&[(A, 100)])]);
+        assert_eq!(world.admitted(A), 2);
+        world.settle(&[A], 100);
+    });
+}
+
 #[test]
 fn same_key_home_and_alternate() {
     explore("same_key_home_and_alternate", Bound::Preemptions(3), || same_key::<1>(2, 2));

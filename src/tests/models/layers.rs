@@ -43,7 +43,7 @@ impl Layer for OneSlot {
 }
 
 impl Refund for Verdict<Seat<'_>> {
-    fn refund(self) {
+    fn refund(self, _: &mut [Self]) {
         Verdict::refund(self);
     }
 }
