@@ -90,7 +90,7 @@ fn a_floor_that_is_not_believed_hides_no_other() {
     const AHEAD: u64 = 3_600 * S;
     for policy in ["1/10s heal=1s", "sliding_log 1/10s heal=1s", "fixed_window 1/10s heal=1s start=first"] {
         let policy: Policy = policy.parse().expect("a policy");
-        let limiter = Limiter::builder(policy.clone()).max_keys(6).when_full(WhenFull::Deny);
+        let limiter = Limiter::builder(policy.clone()).max_keys(5).when_full(WhenFull::Deny);
         let limiter = limiter.build().expect("a limiter");
         let places = limiter.stats_at(0).slots as u64;
         let one = |key: u64, now: u64| limiter.check_at(key.to_le_bytes(), 1, now).is_allowed();
@@ -109,7 +109,7 @@ fn a_floor_that_is_not_believed_hides_no_other() {
 fn a_check_of_no_cost_sees_what_is_shared_as_a_peek_does() {
     for policy in ["3/1s", "sliding_window 3/1s", "sliding_log 3/1s"] {
         let policy: Policy = policy.parse().expect("a policy");
-        let limiter = Limiter::builder(policy.clone()).max_keys(6).when_full(WhenFull::Share);
+        let limiter = Limiter::builder(policy.clone()).max_keys(5).when_full(WhenFull::Share);
         let limiter = limiter.build().expect("a limiter");
         let shared = |key: &u64| {
             let _ = limiter.check_at(key.to_le_bytes(), 2, 0);
@@ -125,7 +125,7 @@ fn a_check_of_no_cost_sees_what_is_shared_as_a_peek_does() {
 /// A table that is full of keys that hold a unit each, at its instant 0.
 fn full(policy: &str, when_full: WhenFull) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
-    let limiter = Limiter::builder(policy).max_keys(6).when_full(when_full).build().expect("a limiter");
+    let limiter = Limiter::builder(policy).max_keys(5).when_full(when_full).build().expect("a limiter");
     for key in 0..1_000_u64 {
         let _ = limiter.check_at(key.to_le_bytes(), 1, 0);
     }

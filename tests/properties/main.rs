@@ -23,5 +23,5 @@ fn cases(cases: u32) -> Config {
 
 /// The smallest table: one bucket.
 fn limiter(policy: &Policy) -> Limiter {
-    Limiter::builder(policy.clone()).max_keys(6).build().expect("a table of one bucket")
+    Limiter::builder(policy.clone()).max_keys(5).build().expect("a table of one bucket")
 }

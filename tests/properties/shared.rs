@@ -9,7 +9,7 @@ use crate::{cases, limiter};
 
 /// A limiter in a region of its own, of one bucket.
 fn in_region(policy: &Policy) -> Option<Limiter> {
-    let builder = Limiter::builder(policy.clone()).max_keys(6);
+    let builder = Limiter::builder(policy.clone()).max_keys(5);
     let memory = Memory::shared(builder.region_bytes().ok()?).expect("memory");
     Some(builder.init(&memory).expect("a region"))
 }
