@@ -225,8 +225,8 @@ impl Made {
             ratecell_limiter_stats(limiter.get(), RATECELL_AT, 0, place.pointer(), place.bytes().len())
         };
         assert_eq!(status, 0, "ratecell_limiter_stats");
-        let room = place.value::<ratecell_stats>(0).slots / 8 * 6;
-        assert!((config.max_keys..config.max_keys + 6).contains(&room), "room for {room} of {config:?}");
+        let room = place.value::<ratecell_stats>(0).slots / 7 * 5;
+        assert!((config.max_keys..config.max_keys + 5).contains(&room), "room for {room} of {config:?}");
         let mut guest = Guest::new(limiter, &memory, len, &text);
         self.calls.iter().for_each(|call| guest.call(call));
         drop(guest);
