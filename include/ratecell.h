@@ -1028,7 +1028,7 @@ const char *ratecell_strerror(int32_t status);
  * Returns 0; free *limiter with ratecell_limiter_free.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
  * (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
- * RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
+ * RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1183,8 +1183,8 @@ int32_t ratecell_limiter_decide_batch(const struct ratecell_limiter *limiter,
  *
  * There is one decision for each claim: that of its limiter alone. Where a claim would be allowed and another is
  * refused, its decision is that of a peek. No number of callers can make any limiter allow more than its policy: a claim
- * that another caller overtakes is refused. The charges made for it are then taken back, except those that another
- * charge of the same key has followed: they stay. Two claims on one key of one limiter are decided one after the other;
+ * that another caller overtakes is refused. The charges made for it are then taken back, except where the key's
+ * cell has changed since, or is one that newcomers share: such a charge stays. Two claims on one key of one limiter are decided one after the other;
  * if their sum is above its capacity, they are denied each time, with a retry_after_ns that does not help: give one claim
  * with the sum.
  *
@@ -1229,8 +1229,8 @@ size_t ratecell_region_size(const char *policy,
  * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
  * (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
- * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says
- * more.
+ * RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *limiter is then as it was, and
+ * the config's why says more.
  * NULL: config may be, for the defaults.
  * Threads: one, before any other uses the memory. Not from a signal handler.
  * Since: 0.1
@@ -1306,7 +1306,7 @@ int32_t ratecell_limiter_with_policy(const struct ratecell_limiter *limiter,
  * Report the contents of a limiter and the counts of its events: now, or with RATECELL_AT at now_ns, which is not
  * read otherwise.
  *
- * Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
+ * Above 163,840 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
  * A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
  * million keys, and all memory of a region becomes resident.
  *

@@ -1,5 +1,9 @@
 //! The cell: what holds one key's word, and the one loop of the crate that changes a word by a policy.
 
+mod verdict;
+
+pub(crate) use verdict::Verdict;
+
 use crate::sync::{AtomicU64, Ordering};
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
@@ -22,7 +26,9 @@ pub(crate) trait Cell {
 
     /// Gives back: from exactly `after` to the lower `before`, or not at all.
     ///
-    /// Charges stand in a stack of rising words, so `after` is on top only while nothing came after it.
+    /// Charges stand in a stack of rising words, so `after` is on top only while nothing came after it. What lowers a word
+    /// otherwise ends that: a forget, and a charge of a healed word. A slot's tag tells of a forget; a word by itself may
+    /// then give back a later charge that left the same number.
     fn give_back(&self, after: u64, before: u64) -> bool {
         self.replace(after, before)
     }

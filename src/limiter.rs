@@ -103,8 +103,8 @@ impl LimiterBuilder {
     /// Builds the limiter, with all its memory, for this process alone.
     ///
     /// # Errors
-    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; or there is no
-    /// policy.
+    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; there is no policy;
+    /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
     pub fn build(self) -> Result<Limiter, BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
@@ -252,7 +252,7 @@ impl Limiter {
 
     /// Returns the number of live keys, the memory, and the counts of events.
     ///
-    /// Above 196,608 keys, the number of live keys is an estimate, from the same 4 MiB of each layer each time, and
+    /// Above 163,840 keys, the number of live keys is an estimate, from the same 4 MiB of each layer each time, and
     /// [`Stats::live_error`] bounds its error. No other memory is read. A `sliding_log` is always counted.
     #[must_use]
     pub fn stats(&self) -> Stats {

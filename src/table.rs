@@ -4,7 +4,7 @@
 //! insertion is in [`insert`], by two compare-and-swaps of 16 bytes: *search, reserve, seize*; `docs/DESIGN.md` has its
 //! proofs.
 
-use crate::cell::{Cell, Charge, back_off};
+use crate::cell::{Cell, Charge, Verdict, back_off};
 use crate::error::BuildError;
 use crate::memory::Memory;
 use crate::sync::Pair;
@@ -30,7 +30,6 @@ pub(crate) mod log;
 mod plain;
 mod survey;
 pub(crate) mod tag;
-mod verdict;
 
 pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
@@ -38,10 +37,10 @@ pub(crate) use hash::{Secret, spread};
 pub(crate) use survey::Extent;
 
 pub(crate) use layout::Seat;
-pub(crate) use verdict::Verdict;
 
 use buckets::{Address, Buckets};
 use find::Search;
+use insert::is_still_absent;
 use layout::Bucket;
 use tag::Version;
 
@@ -99,7 +98,7 @@ pub(crate) fn buckets_for(max_keys: usize) -> Result<usize, BuildError> {
 }
 
 /// The keys that have room in `buckets`.
-pub(crate) fn keys_in(buckets: usize) -> usize {
+pub(crate) const fn keys_in(buckets: usize) -> usize {
     buckets.saturating_mul(KEYS_PER_BUCKET)
 }
 
@@ -252,13 +251,20 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: &Request<'_>,
     ) -> Decision {
         let address = self.buckets.address(h);
+        let on = |word| algorithm.decide(word, now, request).decision;
         for _ in 0..MAX_ROUNDS {
-            let Search::Found(seat, word) = self.find(&address) else { break };
-            if seat.is_held() {
-                return algorithm.decide(word, now, request).decision;
+            match self.find(&address) {
+                Search::Found(seat, word) if seat.is_held() => return on(word),
+                Search::Found(..) => {}
+                Search::InVain(version) => {
+                    let decision = on(self.newcomer(algorithm, &address, now));
+                    if decision.is_allowed() || is_still_absent(&address, version) {
+                        return decision;
+                    }
+                }
             }
         }
-        algorithm.decide(self.newcomer(algorithm, &address, now), now, request).decision
+        on(self.newcomer(algorithm, &address, now))
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
@@ -293,7 +299,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 }
 
 /// Decides and charges on a cell; `None` if the slot changed hands meanwhile. Then a charge already made stays with a
-/// stranger, who is denied the more for it.
+/// stranger, which is over-denied for it.
 #[inline]
 fn hit<A: Algorithm>(algorithm: &A, seat: Seat<'_>, now: u64, request: &Request<'_>) -> Option<Charge> {
     let charge = seat.charge(algorithm, now, request, || seat.is_held())?;

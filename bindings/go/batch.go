@@ -143,8 +143,8 @@ type Claim struct {
 // what it has still.
 //
 // No number of callers can have any limiter allow more than its policy; a claim that another caller overtakes is
-// refused. What was charged for it is then taken back, unless another charge of the same key came after it: such a
-// charge stays.
+// refused. What was charged for it is then taken back, unless the key's cell has changed since, or is one that newcomers
+// share: such a charge stays.
 //
 // The error is of lengths that differ, of more layers or of a claim without a limiter, or [ErrClosed] if one of the
 // limiters is closed; then the outcome is Closed, nothing was charged, and no decision allows.

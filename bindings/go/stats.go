@@ -38,7 +38,7 @@ type Stats struct {
 	Exhausted uint64
 }
 
-// Stats tells what the limiter holds now. Above 196,608 keys Live is estimated, within LiveError.
+// Stats tells what the limiter holds now. Above 163,840 keys Live is estimated, within LiveError.
 // The error is [ErrClosed].
 func (l *Limiter) Stats() (Stats, error) {
 	return l.stats(0, 0)

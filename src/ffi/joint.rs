@@ -15,8 +15,8 @@ use ratecell_core::{Decision, Outcome};
 ///
 /// There is one decision for each claim: that of its limiter alone. Where a claim would be allowed and another is
 /// refused, its decision is that of a peek. No number of callers can make any limiter allow more than its policy: a claim
-/// that another caller overtakes is refused. The charges made for it are then taken back, except those that another
-/// charge of the same key has followed: they stay. Two claims on one key of one limiter are decided one after the other;
+/// that another caller overtakes is refused. The charges made for it are then taken back, except where the key's
+/// cell has changed since, or is one that newcomers share: such a charge stays. Two claims on one key of one limiter are decided one after the other;
 /// if their sum is above its capacity, they are denied each time, with a retry_after_ns that does not help: give one claim
 /// with the sum.
 ///

@@ -46,7 +46,7 @@ pub(super) unsafe fn make(
 /// Returns 0; free *limiter with ratecell_limiter_free.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (policy, limiter, config), RATECELL_ESIZE and RATECELL_E2BIG
 /// (config's size), RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_ENOMEM,
-/// RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
+/// RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *limiter is then as it was, and the config's why says more.
 /// NULL: config may be, for the defaults.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1

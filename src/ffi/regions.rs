@@ -91,8 +91,8 @@ pub unsafe extern "C" fn ratecell_region_size(
 /// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
 /// (len, config's size), RATECELL_E2BIG, RATECELL_ECONFIG, RATECELL_EPOLICY_..., RATECELL_EREGION_SMALL,
-/// RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPANIC. *limiter is then as it was, and the config's why says
-/// more.
+/// RATECELL_EREGION_NO_WORD, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *limiter is then as it was, and
+/// the config's why says more.
 /// NULL: config may be, for the defaults.
 /// Threads: one, before any other uses the memory. Not from a signal handler.
 /// Since: 0.1

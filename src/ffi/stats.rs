@@ -84,7 +84,7 @@ unsafe fn write(
 /// Report the contents of a limiter and the counts of its events: now, or with RATECELL_AT at now_ns, which is not
 /// read otherwise.
 ///
-/// Above 196,608 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
+/// Above 163,840 keys, live is estimated from 4 MiB of each layer, and live_error bounds its error; no other memory is read.
 /// A sliding_log is always counted. With RATECELL_EXACT every key is counted: this takes tens of milliseconds for ten
 /// million keys, and all memory of a region becomes resident.
 ///

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use crossbeam_utils::CachePadded;
 
 use super::states::{Layers, Logs, States, Words};
-use crate::cell::{Cell, Word, back_off};
+use crate::cell::{Cell, Verdict, Word, back_off};
 use crate::clock::Clock;
-use crate::table::{Lookup, Verdict};
+use crate::table::Lookup;
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, Log, Plan, SlidingLog};
 use ratecell_core::{Decision, Policy, Request};
 
@@ -171,7 +171,8 @@ impl DirectLimiter {
         self.layers.decide_cost(0, now, cost, Lookup::NotYet).by_field()
     }
 
-    /// Resets the limiter to the state of one never used.
+    /// Resets the limiter to the state of one never used. With several layers, a request that is refused at the same time
+    /// may take back what a later one charged to one of them.
     pub fn forget(&self) {
         self.layers.forget(0);
     }

@@ -32,8 +32,9 @@ impl Limiter {
     ///
     /// As with the layers of one policy, all claims are peeked at before any is charged. No limiter ever allows more than
     /// its policy, with any number of callers. If another caller comes in between, the request may be refused after some
-    /// of its claims were charged. These charges are then taken back, except where another charge of the same key
-    /// followed: such a charge stays. Two claims on one key of one limiter are decided one after the other; if their sum
+    /// of its claims were charged. These charges are then taken back, except where the key's cell has changed
+    /// since, or is one that newcomers share: such a charge stays. (Two limiters that attached to one region apart are as
+    /// two callers here.) Two claims on one key of one limiter are decided one after the other; if their sum
     /// is above its capacity, they are denied each time, with a `retry_after` that does not help: give one claim with the
     /// sum.
     ///

@@ -31,7 +31,7 @@ pub(crate) trait Refund: Sized {
 pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
 
 /// Takes back all of them, the newest first.
-pub(super) fn refund<R: Refund>(mut receipts: ArrayVec<R, MAX_LAYERS>) {
+pub(crate) fn refund<R: Refund>(mut receipts: ArrayVec<R, MAX_LAYERS>) {
     while let Some(newest) = receipts.pop() {
         newest.refund(&mut receipts);
     }
@@ -51,7 +51,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     ///
     /// All are peeked at first, so a refusal that is there to be seen writes nothing. If one refuses while
     /// they are charged, another caller came between: the earlier charges are taken back, except where
-    /// their words have changed since. That may refuse what a serial order would allow. The reverse takes a window that
+    /// their cells have changed since, or are shared. That may refuse what a serial order would allow. The reverse takes a window that
     /// has begun with such a charge (docs/DESIGN.md, *Known limits*).
     pub(crate) fn decide(&self) -> Decision {
         if self.request.is_charge() {

@@ -70,7 +70,8 @@ impl LimiterBuilder {
     /// Unless `max_keys` was called, the region has room for as many keys as fit in `memory`.
     ///
     /// # Errors
-    /// The memory is too small; the policy has a `sliding_log`; there is no policy; or the system has no random bytes.
+    /// The memory is too small; the policy has a `sliding_log`; there is no policy; the system has no random bytes; or the
+    /// processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let (policy, terms) = self.new_region()?;
         let header = region::init(memory, terms)?;
@@ -94,7 +95,7 @@ impl LimiterBuilder {
     ///
     /// # Errors
     /// [`BuildError::Region`]: the memory holds no region, or one that differs, or the policy has a `sliding_log`.
-    /// [`BuildError::Policy`]: the policy does not fit the words of the region.
+    /// [`BuildError::Policy`]: the policy does not fit the words of the region. [`BuildError::Processor`].
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;

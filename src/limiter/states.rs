@@ -3,8 +3,8 @@
 use core::ops::Deref;
 
 use super::layers::{Inquiry, Layer, Refund};
-use crate::cell::Cell;
-use crate::table::{Lookup, Verdict};
+use crate::cell::{Cell, Verdict};
+use crate::table::Lookup;
 use ratecell_core::algorithm::{Algorithm, Entries, Kernel, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 

@@ -1,9 +1,10 @@
 //! The layers of a limiter of keys: each an algorithm and the table of its keys' states.
 
 use super::states::{Logs, States, Words};
+use crate::cell::Verdict;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Lookup, Seat, Stats, Table, Verdict, WhenFull, buckets_for};
+use crate::table::{Extent, Lookup, Seat, Stats, Table, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 

@@ -40,10 +40,10 @@ impl Block {
         Self::mapped(len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, None)
     }
 
-    /// The first `len` bytes of a file, shared with all who map it; resident, on huge pages where the system has them.
+    /// The first `len` bytes of a file, shared with all processes that map it; resident, on huge pages where the system has them.
     pub(super) fn of_file(file: &File, len: usize) -> Result<Self, MemoryError> {
         let block = Self::mapped(len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, Some(file))?;
-        // Some file systems have huge pages for who asks before the first use,
+        // Some file systems give huge pages to a caller that asks before the first use,
         block.advise(0..len, Advice::LinuxHugepage);
         // and of a file in memory they are made afterwards, from any one page of each.
         for page in (0..len / HUGE_PAGE).map(|number| number * HUGE_PAGE) {
@@ -107,7 +107,7 @@ impl Block {
         let _ = unsafe { madvise(self.start.as_ptr().add(bytes.start).cast(), bytes.len(), advice) };
     }
 
-    /// Makes huge pages of those that have a page. Whoever uses them meanwhile may wait for one to be copied.
+    /// Makes huge pages of those that have a page. A process that uses them meanwhile may wait for one to be copied.
     fn collapse(&self, len: usize) {
         // SAFETY: the mapping has `len` bytes from `start`, and what is in them stays. Refused, the pages stay small.
         let _ = unsafe { libc::madvise(self.start.as_ptr().cast(), len, MADV_COLLAPSE) };

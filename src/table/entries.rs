@@ -56,7 +56,7 @@ fn seen(slot: &Slot) -> Option<(Tag, u64)> {
         // Acquire: the word is read after the tag, and seen at least as it was at the key's birth.
         fence(Ordering::Acquire);
         let word = slot.glance_word();
-        // Acquire: whoever wrote the word in a later tenure had changed the tag before, and the change is seen below.
+        // Acquire: a change to a later tenure came with its first word or before it, and is seen below.
         fence(Ordering::Acquire);
         if slot.glance_tag().is_tenure_of(tag) {
             return Some((tag, word));

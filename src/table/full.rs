@@ -1,7 +1,7 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
 use super::buckets::Address;
-use super::insert::{names_another, void};
+use super::insert::{is_still_absent, settle};
 use super::layout::{Ground, Seat};
 use super::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::Algorithm;
@@ -25,16 +25,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let header = &address.home.bucket().header;
         let (before, charged) = algorithm.newcomer(ground.word, 0, now, request);
         let done = match charged {
-            // Whoever has got a cell since the search may be this very key.
-            None => names_another(address, ground.version) && header.version() == ground.version,
+            None => is_still_absent(address, ground.version),
             Some(word) => {
-                void(address, ground.version)
+                settle(address, ground.version)
                     && header.replace(ground, Ground { version: ground.version.next(), word })
             }
         };
         done.then(|| {
             self.counters.at(address.home).shared();
-            Verdict::uncharged(before)
+            Verdict::without_refund(before)
         })
     }
 

@@ -104,11 +104,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: impl Fn() -> Request<'r>,
     ) -> Option<Verdict<Seat<'t>>> {
         let header = &address.home.bucket().header;
-        // The word after the search: whoever took the slot that the key is not found in has raised it before.
+        // The word after the search: the caller that took the slot where the key is missing had raised it before.
         let ground = Ground { version, word: header.word() };
         let floor = match self.when_full {
             WhenFull::Share if request().units() == 0 => {
-                return Some(Verdict::uncharged(algorithm.above(ground.word, 0, now)));
+                return Some(Verdict::without_refund(algorithm.above(ground.word, 0, now)));
             }
             WhenFull::Share if !algorithm.is_fresh(ground.word, now) => {
                 return self.charge_shared(algorithm, address, ground, now, &request());
@@ -119,9 +119,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         };
         let before = algorithm.above(0, floor, now);
         let Some(after) = algorithm.decide(before, now, &request()).charged else {
-            return Some(Verdict::uncharged(before));
+            // Denied by the floor alone, it may be a key that has got a cell since the search.
+            let is_answer = before == 0 || is_still_absent(address, version);
+            return is_answer.then(|| Verdict::without_refund(before));
         };
-        if !void(address, version) {
+        if !settle(address, version) {
             return None;
         }
         let candidate = self.choose(algorithm, address, now)?;
@@ -170,7 +172,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             return None;
         }
         let seat = Seat { slot: place.slot, tag: place.tag.seized_by(place.identity) };
-        // Counted before, and taken back if it was not to be: so whoever dies in between has counted too many.
+        // Counted before, and taken back if it was not to be: so a caller that dies in between has counted too many.
         let evicted = (weight > 0).then(|| (self.counters.at(address.home), algorithm.level(word, now)));
         if let Some((counters, units)) = evicted {
             counters.evicted(units);
@@ -225,10 +227,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 }
 
-/// Sees to it that the reservation that `version` names has been made use of, or will never be. Says no if it has been for
+/// Settles the reservation that `version` names: it has been made use of, or never will be. Says no if it has been for
 /// this very key, maybe since the search: then another round is needed.
 #[inline(always)]
-pub(super) fn void<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
+pub(super) fn settle<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
     let Some((bucket, slot)) = named(address, version) else { return true };
     let mut tag = slot.tag();
     if tag.turn() == version.turn() {
@@ -240,9 +242,12 @@ pub(super) fn void<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Ve
     !is_seized_for(address, bucket, tag)
 }
 
-/// Whether the slot that `version` names is some other key's, or nobody's.
-pub(super) fn names_another<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
+/// Whether the key is still without a cell, for which a search after `version` was in vain. All reservations before the
+/// named one were settled when it was made, so the search has seen what came of them.
+#[cold]
+pub(super) fn is_still_absent<const SLOTS: usize>(address: &Address<'_, SLOTS>, version: Version) -> bool {
     named(address, version).is_none_or(|(bucket, slot)| !is_seized_for(address, bucket, slot.tag()))
+        && address.home.bucket().header.version() == version
 }
 
 /// The slot that `version` names, and its bucket.

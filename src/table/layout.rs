@@ -15,7 +15,7 @@ pub(crate) struct Slot(Pair);
 impl Slot {
     #[inline(always)]
     pub(super) fn tag(&self) -> Tag {
-        // Acquire: whoever sees a key in its slot sees what its seizer knew, so the floor that it had raised; and the
+        // Acquire: a caller that sees a key in its slot sees what its seizer knew, so the floor that it had raised; and the
         // word is loaded after it. After a charge the load comes late enough to see a seizure that the charge followed:
         // the charge acquired it.
         Tag::of_bits(self.0.first(Ordering::Acquire))
@@ -27,13 +27,14 @@ impl Slot {
         self.0.second(Ordering::Acquire)
     }
 
-    /// Tag and word, each as it is by itself, for a walk that orders the loads by fences: memory that is mapped for
-    /// reading alone may be read by no other load.
+    /// The tag by itself, for a walk that orders the loads by fences: memory that is mapped for reading alone may be read
+    /// by no other load.
     pub(super) fn glance_tag(&self) -> Tag {
         // Relaxed: the walk's fences order it.
         Tag::of_bits(self.0.first(Ordering::Relaxed))
     }
 
+    /// The word, likewise.
     pub(super) fn glance_word(&self) -> u64 {
         // Relaxed: the walk's fences order it.
         self.0.second(Ordering::Relaxed)
@@ -43,7 +44,7 @@ impl Slot {
     #[inline(always)]
     pub(super) fn charge(&self, tag: Tag, before: u64, after: u64) -> bool {
         // AcqRel: acquires the seizure that the word is of, so that the look at the tag which follows sees it; releases
-        // the charge to whoever judges the word.
+        // the charge to the caller that judges the word.
         // Relaxed on failure: the value is not used, the caller loads again.
         self.0.replace_second((tag.bits(), before), after, Ordering::AcqRel, Ordering::Relaxed)
     }
@@ -57,7 +58,7 @@ impl Slot {
         self.0.replace_first(seen, from.next_void().bits(), success, failure).map_err(Tag::of_bits)
     }
 
-    /// Changes both, from exactly that tag and that word. It acquires what whoever made them knew, and releases what
+    /// Changes both, from exactly that tag and that word. It acquires what the callers that made them knew, and releases what
     /// this caller knows.
     #[inline(always)]
     pub(super) fn replace(&self, from: (Tag, u64), to: (Tag, u64)) -> bool {
@@ -122,7 +123,7 @@ pub(super) struct Ground {
 impl Header {
     #[inline(always)]
     pub(super) fn version(&self) -> Version {
-        // Acquire: whoever reserves after this version has seen all that its reservers saw, and searches after it.
+        // Acquire: a caller that reserves after this version has seen all that its reservers saw, and searches after it.
         Version::of_bits(self.0.first(Ordering::Acquire))
     }
 

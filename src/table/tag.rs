@@ -124,10 +124,10 @@ impl Tag {
     }
 }
 
-const INDEX_BITS: u32 = 3;
+const PLACE_BITS: u32 = 3;
 const DISTANCE_BITS: u32 = 9;
 const SLOT_SHIFT: u32 = TURN_BITS;
-const SLOT_BITS: u32 = INDEX_BITS + DISTANCE_BITS;
+const SLOT_BITS: u32 = PLACE_BITS + DISTANCE_BITS;
 const SEQ_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS + GENERATION_BITS;
 
 /// The order of all insertions of one home, and the name of the slot that the last one reserved.
@@ -155,7 +155,7 @@ impl Version {
 
     /// The version after this one, which names a slot by its bucket's distance from home and its place there.
     pub(super) fn naming(self, distance: usize, place: usize, tag: Tag) -> Self {
-        let slot = ((distance as u64) << INDEX_BITS) | place as u64;
+        let slot = ((distance as u64) << PLACE_BITS) | place as u64;
         Self(self.next_seq() | (slot << SLOT_SHIFT) | tag.turn())
     }
 
@@ -172,8 +172,8 @@ impl Version {
     #[inline]
     pub(super) fn slot(self) -> Option<(usize, usize)> {
         let slot = self.0 >> SLOT_SHIFT;
-        let place = slot & ((1 << INDEX_BITS) - 1);
-        let distance = (slot >> INDEX_BITS) & ((1 << DISTANCE_BITS) - 1);
+        let place = slot & ((1 << PLACE_BITS) - 1);
+        let distance = (slot >> PLACE_BITS) & ((1 << DISTANCE_BITS) - 1);
         (place != 0).then_some((distance as usize, place as usize))
     }
 

@@ -75,7 +75,7 @@ fn stopped_while_they_evict() {
     stop_in("stopped_while_they_evict", Work::EVICTIONS);
 }
 
-/// All are stopped at once; whoever comes is served; they go on and end, and nothing is lost.
+/// All are stopped at once; newcomers are served; they go on and end, and nothing is lost.
 fn stop_in(name: &str, work: Work) {
     let rounds = setting("RATECELL_ROUNDS", 20);
     for seed in 0..rounds as u64 {

@@ -62,7 +62,7 @@ impl Worker {
     }
 }
 
-/// The processes on one region. Whoever gives a round up leaves none.
+/// The processes on one region. A round that is given up leaves none.
 struct Round {
     case: Case,
     path: PathBuf,

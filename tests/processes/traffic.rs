@@ -1,5 +1,5 @@
 //! Requests on a table without room while time passes, and what was admitted of them: what a process does, and what
-//! it leaves for who comes after it.
+//! it leaves for the next one.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -115,14 +115,14 @@ pub(crate) fn run(path: &Path, process: usize, number: u64) {
     let case = Case(number);
     let limiter = case.builder().open(path).expect("the region");
     let (record, steps) = (Record::open(path), case.steps());
-    // Who comes after another that was killed does not ask as that one did.
+    // A process that replaces a killed one does not ask as that one did.
     let mut random = random(u64::from(std::process::id()));
     let late = case.skew() * process as u64 / (PROCESSES as u64 - 1);
     println!("go");
     for _ in 0..MOST_BATCHES {
         let number = record.step();
         let Some(step) = steps.get(number) else { return };
-        // By one look at the clock: whoever is stopped meanwhile goes on with an instant long past.
+        // By one look at the clock: a process that is stopped meanwhile goes on with an instant long past.
         for _ in 0..1 + random() % BATCH {
             let (asked, cost) = (step.key(random()), case.cost(random()));
             if limiter.check_at(key(asked), cost, step.from + late).is_allowed() {

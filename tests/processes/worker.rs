@@ -26,7 +26,7 @@ pub(crate) struct Work {
     pub(crate) keys: usize,
     /// How often a process asks: for some milliseconds.
     times: usize,
-    /// In one order, in which whoever is behind catches up: all insert the same key at once. Else at random.
+    /// In one order, in which a process that is behind catches up: all insert the same key at once. Else at random.
     in_order: bool,
     name: &'static str,
 }
@@ -165,7 +165,7 @@ pub(crate) fn ask(limiter: &Limiter, work: Work, counters: &Counters, process: u
 }
 
 fn ask_by_the_clock(path: &Path, seconds: u64) {
-    // The rate is the caller's own; the words have the ticks of whoever made the region.
+    // The rate is the caller's own; the words have the ticks of the region's maker.
     let policy: Policy = "1000000/s burst=1000000".parse().expect("a policy");
     let limiter = Limiter::builder(policy).open(path).expect("the region");
     println!("go");

@@ -193,7 +193,7 @@ impl Limiter {
         Ok(held)
     }
 
-    /// What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated, within
+    /// What the limiter holds and what has happened to it. Above 163,840 keys `live` is estimated, within
     /// `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in which other threads
     /// run.
     #[pyo3(

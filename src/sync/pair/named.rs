@@ -32,7 +32,7 @@ fn named(name: u64) -> Words {
     usize::try_from(name).ok().and_then(|name| names.words.get(name)).copied().unwrap_or_default()
 }
 
-/// Two words, loaded one by one, and exchanged together or the second alone. Zeros are a pair of zeros.
+/// Two words, loaded one by one, and exchanged together or either alone. Zeros are a pair of zeros.
 #[derive(Debug, Default)]
 #[repr(C, align(16))]
 pub(crate) struct Pair {

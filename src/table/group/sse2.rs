@@ -72,8 +72,8 @@ pub(super) fn alike<const SLOTS: usize>(
             options(readonly, nostack, preserves_flags),
         );
     }
-    // Acquire: what is loaded next is loaded after the tags. The processor loads in order, so it is the compiler that is
-    // told.
+    // Acquire: what is loaded next is loaded after the tags. The processor loads in order, so the fence is for the
+    // compiler.
     fence(Ordering::Acquire);
     alike & !HEADERS
 }

@@ -2,7 +2,7 @@
 
 use super::super::model::{Bound, explore, until_dead};
 use super::law::{Word, fast_tat, tat};
-use super::world::{A, B, C, D, World, actor, asks};
+use super::world::{A, B, C, D, FAR, FAR_TOO, World, actor, asks};
 use crate::table::WhenFull;
 
 /// More changes than any request tries that nobody is in the way of.
@@ -51,6 +51,13 @@ fn beside_another_key() {
 fn with_two_clocks() {
     let world = || World::<2, _>::after(tat(1), 1, WhenFull::Deny, &[(C, 95), (D, 80)]);
     dies("dead::with_two_clocks", Bound::Preemptions(1), world, (A, 108), &[(A, 100), (B, 120), (A, 109)]);
+}
+
+/// The floor of another home is raised before the reservation.
+#[test]
+fn in_another_home() {
+    let world = || World::<1, _>::after(tat(1), 2, WhenFull::Deny, &[(A, 95), (FAR, 120)]);
+    dies("dead::in_another_home", Bound::Preemptions(2), world, (FAR_TOO, 121), &[(A, 100)]);
 }
 
 /// Red: eviction counted after the seizure.

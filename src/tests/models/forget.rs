@@ -92,7 +92,7 @@ fn refund_of_an_insertion() {
     });
 }
 
-each_word!(refund_hides_the_floor, Bound::Preemptions(3));
+each_word!(refund_hides_the_floor, Bound::Preemptions(2));
 
 /// X has lost its word to Y, and a charge of X that is taken back leaves a cell: it is as old as the floor says. Red: refund
 /// to 0.
@@ -102,6 +102,17 @@ fn refund_hides_the_floor<W: Word>(name: &str, law: fn(u64) -> Law<W>, bound: Bo
         let refund = actor(|world: &World<1, W>| world.ask_and_refund(X, 150));
         let world = world.race(vec![refund, asks(&[(X, 81)])]);
         world.settle(&[X], 81);
+    });
+}
+
+/// X was charged on the shared cell before it got its own. Red: refund below the shared cell.
+#[test]
+fn refund_hides_the_shared_cell() {
+    explore("refund_hides_the_shared_cell", Bound::Preemptions(3), || {
+        let world = World::<1, _>::after(tat(1), 1, WhenFull::Share, &[(C, 80), (X, 81)]);
+        let refund = actor(|world: &World<1, _>| world.ask_and_refund(X, 150));
+        let world = world.race(vec![refund, asks(&[(X, 82)])]);
+        world.settle(&[X], 82);
     });
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::super::kernels::kernel;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
-use crate::limiter::layers::{Inquiry, Layer, Refund};
-use crate::table::{Seat, Table, Verdict, WhenFull};
+use crate::cell::Verdict;
+use crate::limiter::layers::{Inquiry, Layer, Refund, refund};
+use crate::table::{Seat, Table, WhenFull};
+use arrayvec::ArrayVec;
 use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::{Decision, Request};
 
@@ -43,8 +45,9 @@ impl Layer for OneSlot {
 }
 
 impl Refund for Verdict<Seat<'_>> {
-    fn refund(self, _: &mut [Self]) {
-        Verdict::refund(self);
+    fn refund(self, earlier: &mut [Self]) {
+        let Some(cell) = Verdict::refund(self) else { return };
+        earlier.iter_mut().for_each(|verdict| verdict.follow(&cell));
     }
 }
 
@@ -73,6 +76,22 @@ fn one_unit(threads: usize, seen_before: bool) {
     assert_eq!(second.table.held(&second.gcra(), 0), 2);
     let held = first.table.held(&first.gcra(), 0);
     assert!((2..=used + raced).contains(&held), "the first layer holds {held}");
+}
+
+/// Two charges of one caller on one key are taken back, beside another's charge of it, which stays. Red: refund by a store.
+#[test]
+fn two_charges_of_one_cell() {
+    explore("two_charges_of_one_cell", Bound::Preemptions(1), || {
+        let layers = Arc::new([OneSlot::new("1000000000/s burst=4")]);
+        let other = Arc::clone(&layers);
+        let other = thread::spawn(move || ask(&*other));
+        let [layer] = &*layers;
+        let charge = |_| layer.charge(7, 0, &Request::default()).1;
+        refund((0..2).map(charge).collect::<ArrayVec<_, _>>());
+        assert!(other.join().expect("no panic"));
+        let held = layer.table.held(&layer.gcra(), 0);
+        assert!((1..=3).contains(&held), "{held} units are held");
+    });
 }
 
 #[test]

@@ -98,6 +98,7 @@ impl<const SLOTS: usize, A: Word> World<SLOTS, A> {
     /// Asks for one unit and gives it back.
     pub(super) fn ask_and_refund(&self, key: u64, now: u64) {
         let Law { algorithm, tick, .. } = &self.law;
+        self.latest.fetch_max(now, SeqCst);
         self.table.charge(algorithm, key, now * tick, &Request::default()).refund();
     }
 

@@ -292,7 +292,7 @@ class Limiter:
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
     def stats(self, *, at_ns: int | None = None, exact: bool = False) -> Stats:
-        """What the limiter holds and what has happened to it. Above 196,608 keys `live` is estimated,
+        """What the limiter holds and what has happened to it. Above 163,840 keys `live` is estimated,
         within `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in
         which other threads run.
         """

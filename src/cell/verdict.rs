@@ -1,6 +1,6 @@
 //! What came of a request, in words: the decision is computed from it.
 
-use crate::cell::{Cell, Charge};
+use super::{Cell, Charge};
 
 /// The word that a request was decided on, and what takes its charge back.
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +19,17 @@ impl<C> Verdict<C> {
     }
 
     /// Of a newcomer, decided on `word`. Its charge taken back, its cell stays, with the word before that `charge` names.
-    pub(super) fn inserted(cell: C, word: u64, charge: Charge) -> Self {
+    pub(crate) fn inserted(cell: C, word: u64, charge: Charge) -> Self {
         Self { word, charge: Some((cell, charge)), full_until: None }
     }
 
-    pub(super) fn uncharged(word: u64) -> Self {
+    /// Decided on `word`, and there is nothing to take back: nothing was charged, or the shared cell was.
+    pub(crate) fn without_refund(word: u64) -> Self {
         Self { word, charge: None, full_until: None }
     }
 
     /// Where no place may be taken before `free_at`.
-    pub(super) fn full(free_at: u64) -> Self {
+    pub(crate) fn full(free_at: u64) -> Self {
         Self { word: 0, charge: None, full_until: Some(free_at) }
     }
 
@@ -37,7 +38,7 @@ impl<C> Verdict<C> {
         self.word
     }
 
-    pub(super) fn full_until(&self) -> Option<u64> {
+    pub(crate) fn full_until(&self) -> Option<u64> {
         self.full_until
     }
 
