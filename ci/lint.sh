@@ -9,7 +9,7 @@ if [ -z "$deny" ]; then
 fi
 # No step of a script or of a recipe may fail unseen: .shellcheckrc names the checks that see to it.
 shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh .ci/run
-# One of the benches links the C library.
+# Two of the benches link the C library.
 ci/capi.sh target/capi-dist
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
