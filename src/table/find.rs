@@ -149,8 +149,8 @@ mod tests {
         }
         let addresses = || hashes.iter().map(|h| table.buckets.address(*h));
         let in_pair = addresses().filter(|address| find_in_pair(address).is_some()).count();
-        let found = |address: &Address<'_, _>| matches!(table.find(address), Search::Found(..));
-        (in_pair, addresses().filter(found).count())
+        let found = addresses().filter(|address| matches!(table.find(address), Search::Found(..))).count();
+        (in_pair, found)
     }
 
     #[test]
