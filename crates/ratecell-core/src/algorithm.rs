@@ -13,6 +13,7 @@ mod divide;
 mod packing;
 pub(crate) mod params;
 pub(crate) mod quota;
+mod span;
 pub(crate) mod words;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
@@ -27,6 +28,7 @@ use params::Params;
 use quota::Quota;
 pub use sliding_log::{Entries, Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
+pub use span::{Span, Want};
 pub use token_bucket::{BucketInterval, BucketIntervalFirst};
 
 /// Words at and above this belong to no policy's state.
