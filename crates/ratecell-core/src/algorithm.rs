@@ -10,6 +10,7 @@ use crate::request::Request;
 
 mod counting;
 mod divide;
+mod lease;
 mod packing;
 pub(crate) mod params;
 pub(crate) mod quota;
@@ -23,12 +24,13 @@ pub(crate) mod sliding_log;
 
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
+pub use lease::{Answered, GRACE_NS, Lease, MAX_AGE_NS, MAX_LEASE};
 pub use packing::{LayoutChoice, WordLayout};
 use params::Params;
 use quota::Quota;
 pub use sliding_log::{Entries, Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
-pub use span::{Span, Want};
+pub use span::{Lend, Span, Want};
 pub use token_bucket::{BucketInterval, BucketIntervalFirst};
 
 /// Words at and above this belong to no policy's state.
@@ -103,7 +105,7 @@ pub trait Algorithm: Copy {
                 let wait = step.decision.retry_after_ns;
                 (wait, self.report(word, now.saturating_add(wait), cost).delay_ns)
             }
-            Outcome::Never | Outcome::ClockRange => return step,
+            Outcome::Asked | Outcome::Never | Outcome::ClockRange => return step,
         };
         // Nothing is charged, so what remains is what a peek sees.
         let mut decision = self.report(word, now, 0).delayed_by(delay);
@@ -310,4 +312,6 @@ kernels! {
     BucketInterval(token_bucket::BucketInterval),
     /// The token bucket that is refilled at intervals from the request that found it full.
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
+    /// Units of any of these that were taken at a store.
+    Lease(lease::Lease),
 }

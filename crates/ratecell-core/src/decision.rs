@@ -19,13 +19,22 @@ pub enum Outcome {
     Never = 2,
     /// `now` is past the range of the policy's word. Nothing was charged.
     ClockRange = 3,
+    /// Not known yet: a limiter that shares its units with other machines has asked the store, and did not wait. Nothing was
+    /// charged.
+    Asked = 4,
 }
 
 impl Outcome {
-    /// The graver of two outcomes. Their numbers grow with gravity.
+    /// The graver of two outcomes. Their numbers grow with gravity, but for [`Asked`](Self::Asked): what is not known yet
+    /// is graver than allowed, and less grave than any refusal.
     #[inline]
     pub fn gravest(self, other: Self) -> Self {
-        if other as i32 > self as i32 { other } else { self }
+        let gravity = |outcome: Self| match outcome {
+            Self::Allowed => 0,
+            Self::Asked => 1,
+            refused => refused as i32 + 1,
+        };
+        if gravity(other) > gravity(self) { other } else { self }
     }
 }
 
@@ -55,6 +64,14 @@ impl Decision {
     /// A bit of [`notes`](Self::notes): the request was denied because the full table had no place for the key, not by
     /// the policy.
     pub const NO_PLACE: u32 = 1;
+
+    /// A bit of [`notes`](Self::notes): the limiter shares its units with other machines, and `remaining` and the times
+    /// are what this machine knows. So `remaining` is a lower bound, and `reset_after` the end of this machine's lease.
+    pub const LEASED: u32 = 2;
+
+    /// A bit of [`notes`](Self::notes): the store that machines share did not answer, and the limiter's `on_failure` or
+    /// the end of its `on_miss` decided.
+    pub const UNANSWERED: u32 = 4;
 
     /// Allowed, with nothing remaining and no waits: the start from which an algorithm fills in a decision.
     #[inline]
@@ -96,6 +113,12 @@ impl Decision {
     pub(crate) fn refuse(&mut self) {
         self.outcome = Outcome::Never;
         self.retry_after_ns = Self::NEVER;
+    }
+
+    /// Makes it the decision of a request that the store has yet to answer.
+    #[inline]
+    pub(crate) fn ask(&mut self) {
+        self.outcome = Outcome::Asked;
     }
 
     /// The decision at a `now` past the range of the policy's word.
@@ -160,7 +183,7 @@ impl Decision {
     ) -> Self {
         let retry_after_ns = match outcome {
             Outcome::Never | Outcome::ClockRange => Self::NEVER,
-            Outcome::Allowed | Outcome::Denied => retry_after_ns,
+            Outcome::Allowed | Outcome::Denied | Outcome::Asked => retry_after_ns,
         };
         let limited = Self::allowed(limit);
         Self { remaining, retry_after_ns, reset_after_ns, delay_ns, outcome, layer, ..limited }
@@ -281,7 +304,8 @@ impl Decision {
         self.given_back
     }
 
-    /// Further facts, one bit each: [`NO_PLACE`](Self::NO_PLACE).
+    /// Further facts, one bit each: [`NO_PLACE`](Self::NO_PLACE), [`LEASED`](Self::LEASED),
+    /// [`UNANSWERED`](Self::UNANSWERED).
     #[must_use]
     #[inline]
     pub const fn notes(&self) -> u32 {
@@ -293,6 +317,21 @@ impl Decision {
     #[inline]
     pub const fn is_without_place(&self) -> bool {
         self.notes & Self::NO_PLACE != 0
+    }
+
+    /// Whether `remaining` and the times are what this machine alone knows: see [`LEASED`](Self::LEASED).
+    #[must_use]
+    #[inline]
+    pub const fn is_leased(&self) -> bool {
+        self.notes & Self::LEASED != 0
+    }
+
+    /// Whether a store that did not answer left the decision to `on_failure` or `on_miss`: see
+    /// [`UNANSWERED`](Self::UNANSWERED).
+    #[must_use]
+    #[inline]
+    pub const fn is_unanswered(&self) -> bool {
+        self.notes & Self::UNANSWERED != 0
     }
 }
 

@@ -6,8 +6,9 @@
 //! | a time, in the algorithm's own steps | the rest |
 //! | units in use | `bits(capacity)` |
 
+use super::lease::{Drain, Lease};
 use super::packing::WordLayout;
-use super::{Algorithm, Resolved, Step, WORD_LIMIT};
+use super::{Algorithm, Lend, Resolved, Span, Step, WORD_LIMIT};
 use crate::decision::Decision;
 
 /// A period that starts with a request has at least this many quanta.
@@ -94,6 +95,20 @@ pub(super) trait Counting: Copy {
     }
 
     fn packed(&self) -> WordLayout;
+
+    /// Whether nothing that was counted before a time still counts in it, so that a word of an earlier one is raised to it.
+    fn starts_anew(&self) -> bool;
+
+    /// The nanoseconds in which a whole burst comes back.
+    fn burst_ns(&self) -> u64 {
+        Decision::until(self.free_at(0, u64::from(self.counter().capacity)), 0)
+    }
+
+    /// How the units of a lease pass, the nanoseconds of a window or interval, and whether they are lent one by one.
+    fn drain(&self) -> (Drain, u64, bool);
+
+    /// The end of the last `units` of the `used` ones of `time`, as a lease that [drains](Self::drain) has it.
+    fn lasts_until(&self, time: u64, used: u64, units: u64) -> u128;
 }
 
 impl<C: Counting> Algorithm for C {
@@ -152,5 +167,36 @@ impl<C: Counting> Algorithm for C {
 
     fn packing(&self) -> WordLayout {
         self.packed()
+    }
+}
+
+impl<C: Counting> Lend for C {
+    fn span(&self, word: u64, now: u64) -> Option<Span> {
+        let counter = self.counter();
+        if now > counter.max_now || self.is_healed(word, now) {
+            return None;
+        }
+        let (held, used) = counter.count.unpack(word);
+        let (time, _) = self.passed(held, used, now);
+        let raises = self.starts_anew();
+        let floor = counter.count.pack(time, 0);
+        let span = Span { floor, ceiling: floor + u64::from(counter.capacity), unit: 1, raises };
+        (raises || (time == held && used > 0)).then_some(span)
+    }
+
+    fn instant(&self, word: u64, now: u64) -> u64 {
+        let (time, _) = self.counter().count.unpack(word);
+        now.max(Decision::until(self.written_from(time), 0))
+    }
+
+    fn lasts_ns(&self, word: u64, units: u64, now: u64) -> u64 {
+        let (time, used) = self.counter().count.unpack(word);
+        Decision::until(self.lasts_until(time, used, units), now)
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        let (drain, period_ns, one_by_one) = self.drain();
+        let capacity = u64::from(self.counter().capacity);
+        Some(Lease { capacity, drain, period_ns, burst_ns: self.burst_ns(), undelayed_ns: None, one_by_one })
     }
 }

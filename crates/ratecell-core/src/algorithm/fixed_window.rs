@@ -7,6 +7,7 @@
 
 use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
+use super::lease::Drain;
 use super::packing::{LayoutChoice, WordLayout};
 use super::params::{Key, Start};
 use super::{Kernel, Plan, Spec, quota};
@@ -124,6 +125,22 @@ impl Counting for FixedWindow {
         let Self { counter, window, phase, .. } = *self;
         WordLayout { word: *b"fixed   ", unit: window, grain: phase, count_bits: counter.count.bits }
     }
+
+    fn starts_anew(&self) -> bool {
+        true
+    }
+
+    fn drain(&self) -> (Drain, u64, bool) {
+        (Drain::AtOnce, self.window, false)
+    }
+
+    fn burst_ns(&self) -> u64 {
+        self.window
+    }
+
+    fn lasts_until(&self, index: u64, _: u64, _: u64) -> u128 {
+        self.free_at(index, 1)
+    }
 }
 
 /// Opened by a request. The start is rounded up to a quantum, so a window is never shorter than asked for.
@@ -170,5 +187,18 @@ impl Counting for FixedWindowFirst {
     fn packed(&self) -> WordLayout {
         let Self { counter, window, quantum, .. } = *self;
         WordLayout { word: *b"fixed1st", unit: window, grain: quantum, count_bits: counter.count.bits }
+    }
+
+    fn starts_anew(&self) -> bool {
+        false
+    }
+
+    /// One by one: the window opens when a unit is charged, and so as near as can be to its use.
+    fn drain(&self) -> (Drain, u64, bool) {
+        (Drain::AtOnce, self.window, true)
+    }
+
+    fn lasts_until(&self, start: u64, _: u64, _: u64) -> u128 {
+        self.free_at(start, 1)
     }
 }

@@ -11,9 +11,10 @@ use alloc::format;
 use core::num::NonZeroU32;
 
 use super::divide::Divider;
+use super::lease::{Drain, Lease};
 use super::packing::{self, LayoutChoice, WordLayout};
 use super::params::{Key, Params};
-use super::{Algorithm, Emission, Kernel, Plan, Resolved, Spec, Step, WORD_LIMIT, quota};
+use super::{Algorithm, Emission, Kernel, Lend, Plan, Resolved, Span, Spec, Step, WORD_LIMIT, quota};
 use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -315,5 +316,35 @@ impl Algorithm for Gcra {
         // To the brim, not beyond: max_now leaves room for tau.
         let charged = base.saturating_add(u64::from(cost).saturating_mul(self.num)).min(t + self.tau);
         if charged > base { charged } else { word }
+    }
+}
+
+impl Lend for Gcra {
+    fn span(&self, word: u64, now: u64) -> Option<Span> {
+        if now > self.max_now || self.is_healed(word, now) {
+            return None;
+        }
+        let t = now * self.den;
+        Some(Span { floor: t, ceiling: t + self.tau, unit: self.num, raises: true })
+    }
+
+    fn instant(&self, _: u64, now: u64) -> u64 {
+        now
+    }
+
+    fn lasts_ns(&self, word: u64, _: u64, now: u64) -> u64 {
+        self.by_den.floor(word.saturating_sub(now.saturating_mul(self.den)))
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        let is_queue = self.undelayed < self.tau;
+        Some(Lease {
+            capacity: u64::from(self.capacity.get()),
+            drain: Drain::Evenly { by_num: self.by_num, den: self.den },
+            period_ns: self.by_den.floor(self.num),
+            burst_ns: self.by_den.floor(self.tau),
+            undelayed_ns: is_queue.then(|| self.by_den.floor(self.undelayed)),
+            one_by_one: is_queue,
+        })
     }
 }

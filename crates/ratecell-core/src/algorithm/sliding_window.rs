@@ -7,9 +7,10 @@
 //! | count of the newer window | `bits(limit)` |
 
 use super::divide::Divider;
+use super::lease::{Drain, Lease};
 use super::packing::WordLayout;
 use super::params::Key;
-use super::{Algorithm, Kernel, Plan, Resolved, Spec, Step, WORD_LIMIT, quota};
+use super::{Algorithm, Kernel, Lend, Plan, Resolved, Span, Spec, Step, WORD_LIMIT, quota};
 use crate::decision::Decision;
 
 pub(crate) static SLIDING_WINDOW: Spec = Spec {
@@ -219,5 +220,49 @@ impl Algorithm for SlidingWindow {
 
     fn packing(&self) -> WordLayout {
         WordLayout { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
+    }
+}
+
+impl Lend for SlidingWindow {
+    fn span(&self, word: u64, now: u64) -> Option<Span> {
+        let (held, ..) = self.unpack(word);
+        let View { index, previous, elapsed, .. } = self.view(word, now);
+        if now > self.max_now || self.is_healed(word, now) || index != held {
+            return None;
+        }
+        let weight = u128::from(previous) * u128::from(self.window - elapsed);
+        // The least by which the current count has to stay below the limit.
+        let spare = if self.strict { weight } else { weight.saturating_sub(u128::from(self.window) - 1) };
+        let spare = spare.div_ceil(u128::from(self.window));
+        let floor = self.pack(index, previous, 0);
+        let ceiling = match u128::from(self.limit).checked_sub(spare) {
+            // At most the limit.
+            Some(most) => floor + most as u64,
+            // Not even 0 is little enough. The previous count is above 0, and so is the floor.
+            None => floor.saturating_sub(1),
+        };
+        Some(Span { floor, ceiling, unit: 1, raises: false })
+    }
+
+    fn instant(&self, word: u64, now: u64) -> u64 {
+        let (index, ..) = self.unpack(word);
+        now.max(index.saturating_mul(self.window))
+    }
+
+    /// To the end of the window in which they were charged.
+    fn lasts_ns(&self, word: u64, _: u64, now: u64) -> u64 {
+        let (index, ..) = self.unpack(word);
+        self.until(index.saturating_add(1), 0, now)
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        Some(Lease {
+            capacity: u64::from(self.limit),
+            drain: Drain::AtOnce,
+            period_ns: self.window,
+            burst_ns: self.window,
+            undelayed_ns: None,
+            one_by_one: false,
+        })
     }
 }

@@ -3,6 +3,25 @@
 //! A word that does not roll over is charged by adding to it. The store does that addition, [`Span::take`], on the word
 //! as it is when the message arrives, whatever the caller saw last.
 
+use super::{Algorithm, Lease};
+
+/// An algorithm whose words a store can hold for many machines, and whose units it lends them.
+pub trait Lend: Algorithm {
+    /// What the store charges `word` by at `now`: the word that was last seen of a key, or 0. `None` where it has to roll
+    /// over first, which only a [`step`](Algorithm::step) does.
+    fn span(&self, word: u64, now: u64) -> Option<Span>;
+
+    /// The instant by which a step at `now` that left `word` decided: where another's clock was ahead, the word's own time.
+    fn instant(&self, word: u64, now: u64) -> u64;
+
+    /// The nanoseconds from `now`, rounded down, until the last of the `units` whose charge at `now` left `word` has passed
+    /// unused.
+    fn lasts_ns(&self, word: u64, units: u64, now: u64) -> u64;
+
+    /// What decides on the leases of this algorithm's units.
+    fn lease(&self) -> Option<Lease>;
+}
+
 /// The bounds within which units are added to a word, at one instant.
 ///
 /// The law, *take is step*: for any word that a key has, and any word that it had before, where

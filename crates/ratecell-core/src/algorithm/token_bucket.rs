@@ -9,6 +9,7 @@
 use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::gcra::Gcra;
+use super::lease::Drain;
 use super::packing::{LayoutChoice, WordLayout};
 use super::params::{Key, Mode, Params};
 use super::quota::{self, Quota};
@@ -54,6 +55,24 @@ impl Refill {
     /// Tokens still out after that many refills.
     fn drained(&self, used: u64, intervals: u64) -> u64 {
         used.saturating_sub(intervals.saturating_mul(u64::from(self.refill)))
+    }
+
+    /// How a lease of tokens drains. They are slots on an axis whose clock goes on by `refill` at each refill; where that is
+    /// above 1, a lease's word does not hold which part of a refill its last slots are, so all pass when the first does.
+    fn drain(&self) -> Drain {
+        match self.refill {
+            1 => Drain::InSteps { by_interval: self.by_interval },
+            _ => Drain::AtOnce,
+        }
+    }
+
+    /// The end of the last `units` of `used` tokens.
+    fn lasts_until(&self, start: u128, used: u64, units: u64) -> u128 {
+        match self.refill {
+            1 => self.back(start, used),
+            // The refill that takes the first of them.
+            _ => self.back(start, used.saturating_sub(units) + 1),
+        }
     }
 
     /// When that many tokens have come back, counted from `start`.
@@ -116,6 +135,18 @@ impl Counting for BucketInterval {
     fn packed(&self) -> WordLayout {
         let Self { counter, refill } = *self;
         WordLayout { word: *b"bucket  ", unit: refill.interval, grain: 0, count_bits: counter.count.bits }
+    }
+
+    fn starts_anew(&self) -> bool {
+        false
+    }
+
+    fn drain(&self) -> (Drain, u64, bool) {
+        (self.refill.drain(), self.refill.interval, false)
+    }
+
+    fn lasts_until(&self, index: u64, used: u64, units: u64) -> u128 {
+        self.refill.lasts_until(self.free_at(index, 0), used, units)
     }
 }
 
@@ -230,5 +261,18 @@ impl Counting for BucketIntervalFirst {
             grain: quantum,
             count_bits: counter.count.bits,
         }
+    }
+
+    fn starts_anew(&self) -> bool {
+        false
+    }
+
+    /// One by one: the refills are counted from the charge that found the bucket full.
+    fn drain(&self) -> (Drain, u64, bool) {
+        (self.refill.drain(), self.refill.interval, true)
+    }
+
+    fn lasts_until(&self, start: u64, used: u64, units: u64) -> u128 {
+        self.refill.lasts_until(self.free_at(start, 0), used, units)
     }
 }

@@ -13,7 +13,8 @@ use crate::policy::Policy;
 pub fn next_ns(policy: &Policy, decision: &Decision) -> Option<u64> {
     let [layer] = policy.layers() else { return None };
     let used = decision.limit().checked_sub(decision.remaining()).filter(|used| *used > 0)?;
-    if decision.outcome() == Outcome::ClockRange {
+    // A leased decision's times are those of the lease.
+    if decision.outcome() == Outcome::ClockRange || decision.is_leased() {
         return None;
     }
     let Plan::Word(kernel) = layer.plan() else { return None };
@@ -28,7 +29,7 @@ pub fn next_ns(policy: &Policy, decision: &Decision) -> Option<u64> {
             let ns = u128::from(used - 1) * u128::from(emission.num) / u128::from(emission.den);
             u64::try_from(ns).unwrap_or(u64::MAX)
         }
-        Kernel::SlidingWindow(_) => return None,
+        Kernel::SlidingWindow(_) | Kernel::Lease(_) => return None,
     };
     Some(decision.reset_after_ns().saturating_sub(after_next).max(1))
 }

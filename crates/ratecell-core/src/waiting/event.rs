@@ -69,12 +69,15 @@ pub enum Answer {
     Never,
     /// Not charged: the clock is past the range of the policy's word.
     ClockRange,
-    /// Not charged: the table is full. The policy has said nothing.
+    /// Not charged: the table is full, or the store of many machines has not answered. The policy has said nothing.
     NoPlace {
         /// Nanoseconds until a place may come free; `None` where that is not known.
         retry_ns: Option<u64>,
     },
 }
+
+/// When to look again for what a store answers, in nanoseconds: a fraction of the time that it takes.
+const ASKED_PAUSE_NS: u64 = 200_000;
 
 impl Answer {
     /// A decision as an answer: of one request within `within_ns` (`None`: without such a limit), which is
@@ -88,10 +91,13 @@ impl Answer {
         let delay_ns = decision.delay_ns();
         match decision.outcome() {
             Outcome::Allowed => Self::Charged { delay_ns },
-            Outcome::Denied if decision.is_without_place() => {
+            Outcome::Denied
+                if decision.is_without_place() || decision.retry_after_ns() == Decision::NEVER =>
+            {
                 let retry = decision.retry_after_ns();
                 Self::NoPlace { retry_ns: (retry != Decision::NEVER).then_some(retry) }
             }
+            Outcome::Asked => Self::NoPlace { retry_ns: Some(ASKED_PAUSE_NS) },
             Outcome::Denied => {
                 let too_long = within_ns.map_or(0, |within| delay_ns.saturating_sub(within));
                 Self::Denied { retry_ns: decision.retry_after_ns().saturating_sub(too_long), delay_ns }

@@ -1,0 +1,407 @@
+//! Leases: units of a key that one machine has charged at a store, and then admits by itself.
+//!
+//! | word | bits |
+//! | --- | --- |
+//! | deadline, in steps of 2^14 ns, rounded down | 44 |
+//! | whether the units can be used | 1 |
+//! | 2^19 - 1 - units left | 19 |
+//!
+//! | usable | left | meaning |
+//! | --- | --- | --- |
+//! | 1 | above 0 | that many units, until the deadline |
+//! | 1 | 0 | used up: a miss |
+//! | 0 | 0 | denied until the deadline |
+//!
+//! From its deadline on a word decides as 0 does: it is a miss, which only the store can answer. A use never inserts: a
+//! miss is not charged.
+//!
+//! Why a use admits nothing that the store's word does not: docs/DESIGN.md, *Leases*.
+
+use super::divide::Divider;
+use super::packing::WordLayout;
+use super::{Algorithm, Kernel, Lend, Span, Step, WORD_LIMIT};
+use crate::decision::Decision;
+
+const LEFT_BITS: u32 = 19;
+const USABLE: u64 = 1 << LEFT_BITS;
+/// Steps of the deadline in a word, and nanoseconds of one: both by bits.
+const DEADLINE_SHIFT: u32 = LEFT_BITS + 1;
+const STEP_BITS: u32 = 14;
+/// The last deadline of a word, in steps.
+const LAST_STEP: u64 = (WORD_LIMIT >> DEADLINE_SHIFT) - 1;
+
+/// The most units of one lease.
+pub const MAX_LEASE: u64 = (1 << LEFT_BITS) - 1;
+
+/// A lease stands still for so many nanoseconds once it is there: a use within them has the instant at which the store was
+/// asked. Without it a key at rest could not use the last unit of a lease, whose slot begins at that instant.
+pub const GRACE_NS: u64 = 10_000_000;
+
+/// An answer of the store that is older than this is not used, in nanoseconds: counted from the instant at which its
+/// machine last knew the store's clock.
+pub const MAX_AGE_NS: u64 = 500_000_000;
+
+/// How the units of a lease pass unused.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Drain {
+    /// All at the deadline: those of a window.
+    AtOnce,
+    /// One in `num / den` nanoseconds, the last at the deadline: slots of a TAT.
+    Evenly { by_num: Divider, den: u64 },
+    /// One at each multiple of the interval, the last at the deadline.
+    InSteps { by_interval: Divider },
+}
+
+/// What decides on the words of leases of one policy layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Lease {
+    pub(super) capacity: u64,
+    pub(super) drain: Drain,
+    /// Nanoseconds from one end of leases to the next: of a window, or an interval.
+    pub(super) period_ns: u64,
+    /// Nanoseconds for which units that have been charged lie ahead, at most: the time in which a burst comes back.
+    pub(super) burst_ns: u64,
+    /// Of a queue: nanoseconds ahead of the clock that need no delay.
+    pub(super) undelayed_ns: Option<u64>,
+    /// Whether units are taken only as they are asked for, because they must be used when they were charged.
+    pub(super) one_by_one: bool,
+}
+
+/// A word, unpacked.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    deadline_ns: u64,
+    usable: bool,
+    left: u64,
+}
+
+impl View {
+    fn of(word: u64) -> Self {
+        // 44 bits of 2^14 ns: below 2^58.
+        let deadline_ns = (word >> DEADLINE_SHIFT) << STEP_BITS;
+        Self { deadline_ns, usable: word & USABLE != 0, left: MAX_LEASE - (word & MAX_LEASE) }
+    }
+}
+
+fn pack(steps: u64, usable: bool, left: u64) -> u64 {
+    let usable = if usable { USABLE } else { 0 };
+    (steps.min(LAST_STEP) << DEADLINE_SHIFT) | usable | (MAX_LEASE - left.min(MAX_LEASE))
+}
+
+impl Lease {
+    /// The word of so many units that can be used until `deadline_ns`; at most [`MAX_LEASE`].
+    #[must_use]
+    pub fn granted(deadline_ns: u64, units: u64) -> u64 {
+        pack(deadline_ns >> STEP_BITS, true, units)
+    }
+
+    /// The word that denies until `deadline_ns`, or up to 2^14 ns longer.
+    #[must_use]
+    pub fn denied(deadline_ns: u64) -> u64 {
+        pack(deadline_ns.div_ceil(1 << STEP_BITS), false, 0)
+    }
+
+    /// The deadline of a word, in nanoseconds.
+    #[must_use]
+    pub fn deadline_ns(word: u64) -> u64 {
+        View::of(word).deadline_ns
+    }
+
+    /// Units of a word that were never used, whether or not they have passed.
+    #[must_use]
+    pub fn left(word: u64) -> u64 {
+        let View { usable, left, .. } = View::of(word);
+        if usable { left } else { 0 }
+    }
+
+    /// Units that can be used at `now`.
+    #[must_use]
+    #[inline]
+    pub fn units(&self, word: u64, now: u64) -> u64 {
+        let View { deadline_ns, usable, left } = View::of(word);
+        let ahead = deadline_ns.saturating_sub(now);
+        if !usable || ahead == 0 {
+            return 0;
+        }
+        match self.drain {
+            Drain::AtOnce => left,
+            Drain::Evenly { by_num, den } => left.min(by_num.floor(ahead.saturating_mul(den))),
+            Drain::InSteps { by_interval } => left.min(by_interval.ceil(ahead)),
+        }
+    }
+
+    /// The word after another grant to the key of `word`, which may have units left. Those of one window end together, and
+    /// all are there until then. Otherwise the old ones pass: after their own deadline their slots are other machines'.
+    #[must_use]
+    fn merged(&self, word: u64, granted: u64) -> u64 {
+        let (old, new) = (View::of(word), View::of(granted));
+        let together = old.usable && new.usable && old.deadline_ns == new.deadline_ns && self.merges();
+        if together { Self::granted(new.deadline_ns, old.left.saturating_add(new.left)) } else { granted }
+    }
+
+    /// Whether a deadline tells the window. A deadline is the end of a window by a clock that is behind the store's by the
+    /// age of the answer, which is below [`MAX_AGE_NS`]: so the ends of two windows have different ones.
+    fn merges(&self) -> bool {
+        matches!(self.drain, Drain::AtOnce) && self.period_ns >= 2 * MAX_AGE_NS
+    }
+
+    /// The most units at one instant, by the policy.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The nanoseconds in which a whole burst comes back.
+    #[must_use]
+    pub fn burst_ns(&self) -> u64 {
+        self.burst_ns
+    }
+
+    /// Whether units are taken at the store only as they are asked for, and not ahead of requests.
+    #[must_use]
+    pub fn is_one_by_one(&self) -> bool {
+        self.one_by_one
+    }
+
+    fn delay_ns(&self, deadline_ns: u64, now: u64) -> u64 {
+        let Some(undelayed_ns) = self.undelayed_ns else { return 0 };
+        // Never early: the deadline was rounded down.
+        let slot_ends = deadline_ns.saturating_add(1 << STEP_BITS).saturating_sub(GRACE_NS);
+        slot_ends.saturating_sub(now).saturating_sub(undelayed_ns)
+    }
+}
+
+impl Algorithm for Lease {
+    #[inline(always)]
+    fn step(&self, word: u64, now: u64, cost: u32) -> Step {
+        let view = View::of(word);
+        let mut decision = Decision::allowed(self.capacity).with_notes(Decision::LEASED);
+        if now >> STEP_BITS >= LAST_STEP {
+            return Step::out_of_range(self.capacity);
+        }
+        let units = self.units(word, now);
+        let cost = u64::from(cost);
+        decision.remaining = units;
+        decision.reset_after_ns = view.deadline_ns.saturating_sub(now);
+        if cost > self.capacity.min(MAX_LEASE) {
+            decision.refuse();
+        } else if cost <= units {
+            decision.remaining = units - cost;
+            if cost == 0 {
+                return Step { charged: None, decision };
+            }
+            decision.delay_ns = self.delay_ns(view.deadline_ns, now);
+            let charged = pack(word >> DEADLINE_SHIFT, true, units - cost);
+            return Step { charged: Some(charged), decision };
+        } else if !view.usable && view.left == 0 && view.deadline_ns > now {
+            decision.deny(view.deadline_ns - now);
+        } else {
+            decision.ask();
+        }
+        Step { charged: None, decision }
+    }
+
+    #[inline]
+    fn fresh_at(&self, word: u64) -> u64 {
+        View::of(word).deadline_ns
+    }
+
+    #[inline]
+    fn carried(&self, word: u64, instant: u64) -> u64 {
+        let steps = instant.div_ceil(1 << STEP_BITS).min(LAST_STEP);
+        if word >> DEADLINE_SHIFT < steps { pack(steps, true, 0) } else { word }
+    }
+
+    /// What erasing it would lose: no unit that is lost is admitted by anybody.
+    #[inline]
+    fn level(&self, word: u64, now: u64) -> u64 {
+        self.units(word, now)
+    }
+
+    #[inline]
+    fn is_healed(&self, _: u64, _: u64) -> bool {
+        false
+    }
+
+    #[inline]
+    fn heal(&self) -> Option<u64> {
+        None
+    }
+
+    fn packing(&self) -> WordLayout {
+        WordLayout { word: *b"lease   ", unit: 0, grain: 1 << STEP_BITS, count_bits: LEFT_BITS }
+    }
+}
+
+/// A lease is not lent again.
+impl Lend for Lease {
+    fn span(&self, _: u64, _: u64) -> Option<Span> {
+        None
+    }
+
+    fn instant(&self, _: u64, now: u64) -> u64 {
+        now
+    }
+
+    fn lasts_ns(&self, _: u64, _: u64, _: u64) -> u64 {
+        0
+    }
+
+    fn lease(&self) -> Option<Self> {
+        None
+    }
+}
+
+/// What a store answered, as the table's step that writes it: it inserts the key if it has no slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    lease: Lease,
+    word: u64,
+}
+
+impl Answered {
+    /// Of the word that the store's answer is to the table.
+    #[must_use]
+    pub fn new(lease: Lease, word: u64) -> Self {
+        Self { lease, word }
+    }
+
+    /// What it leaves of `word`.
+    #[must_use]
+    pub fn over(&self, word: u64) -> u64 {
+        self.lease.merged(word, self.word)
+    }
+}
+
+impl Algorithm for Answered {
+    /// Whatever the cost: the store has decided.
+    #[inline]
+    fn step(&self, word: u64, _: u64, _: u32) -> Step {
+        Step { charged: Some(self.over(word)), decision: Decision::allowed(self.lease.capacity) }
+    }
+
+    #[inline]
+    fn fresh_at(&self, word: u64) -> u64 {
+        self.lease.fresh_at(word)
+    }
+
+    #[inline]
+    fn carried(&self, word: u64, instant: u64) -> u64 {
+        self.lease.carried(word, instant)
+    }
+
+    #[inline]
+    fn level(&self, word: u64, now: u64) -> u64 {
+        self.lease.level(word, now)
+    }
+
+    #[inline]
+    fn is_healed(&self, word: u64, now: u64) -> bool {
+        self.lease.is_healed(word, now)
+    }
+
+    #[inline]
+    fn heal(&self) -> Option<u64> {
+        None
+    }
+
+    fn packing(&self) -> WordLayout {
+        self.lease.packing()
+    }
+}
+
+impl From<Lease> for Kernel {
+    fn from(lease: Lease) -> Self {
+        Self::Lease(lease)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision::Outcome;
+
+    const STEP: u64 = 1 << STEP_BITS;
+
+    fn window(capacity: u64) -> Lease {
+        Lease {
+            capacity,
+            drain: Drain::AtOnce,
+            period_ns: 1_000_000_000,
+            burst_ns: 1,
+            undelayed_ns: None,
+            one_by_one: false,
+        }
+    }
+
+    fn evenly(num: u64) -> Lease {
+        Lease { drain: Drain::Evenly { by_num: Divider::new(num), den: 1 }, ..window(100) }
+    }
+
+    #[test]
+    fn units_are_used_until_the_deadline() {
+        let lease = window(10);
+        let mut word = Lease::granted(100 * STEP, 3);
+        for left in [2, 1, 0] {
+            let step = lease.step(word, 99 * STEP, 1);
+            assert!(step.decision.is_allowed());
+            assert_eq!(step.decision.remaining(), left);
+            let after = step.charged.expect("a charge");
+            assert!(after > word, "a use makes the word greater");
+            word = after;
+        }
+        assert_eq!(lease.step(word, 99 * STEP, 1).decision.outcome(), Outcome::Asked);
+        let granted = Lease::granted(100 * STEP, 3);
+        assert_eq!(lease.step(granted, 100 * STEP, 1).decision.outcome(), Outcome::Asked);
+        assert_eq!(lease.step(granted, 99 * STEP, 4).decision.outcome(), Outcome::Asked);
+        assert_eq!(lease.step(granted, 99 * STEP, 11).decision.outcome(), Outcome::Never);
+        assert_eq!(lease.step(0, 99 * STEP, 1).decision.outcome(), Outcome::Asked);
+        let peeked = lease.step(0, 99 * STEP, 0);
+        assert!(peeked.decision.is_allowed() && peeked.charged.is_none());
+    }
+
+    #[test]
+    fn slots_pass_one_by_one() {
+        let lease = evenly(10 * STEP);
+        let word = Lease::granted(1_000 * STEP, 5);
+        assert_eq!(lease.units(word, 0), 5);
+        assert_eq!(lease.units(word, 950 * STEP), 5);
+        assert_eq!(lease.units(word, 950 * STEP + 1), 4);
+        assert_eq!(lease.units(word, 990 * STEP), 1);
+        assert_eq!(lease.units(word, 990 * STEP + 1), 0);
+        // What has passed does not come back.
+        let used = lease.step(word, 970 * STEP, 1).charged.expect("a charge");
+        assert_eq!(Lease::left(used), 2);
+    }
+
+    #[test]
+    fn a_denial_lasts_to_its_deadline_and_not_less() {
+        let lease = window(10);
+        let word = Lease::denied(5 * STEP + 1);
+        let decision = lease.step(word, STEP, 1).decision;
+        assert_eq!((decision.outcome(), decision.retry_after_ns()), (Outcome::Denied, 5 * STEP));
+        assert_eq!(lease.step(word, 6 * STEP, 1).decision.outcome(), Outcome::Asked);
+    }
+
+    #[test]
+    fn grants_that_end_together_are_one() {
+        let lease = window(10);
+        let (early, late) = (Lease::granted(5 * STEP, 3), Lease::granted(9 * STEP, 4));
+        assert_eq!(lease.merged(early, late), late);
+        assert_eq!(Lease::left(lease.merged(late, late)), 8);
+        assert_eq!(lease.merged(late, Lease::denied(9 * STEP)), Lease::denied(9 * STEP));
+        assert_eq!(Lease::left(lease.merged(late, Lease::granted(9 * STEP, MAX_LEASE))), MAX_LEASE);
+        // Slots of a TAT never end together, nor do those of windows that are shorter than an answer is old.
+        let short = Lease { period_ns: MAX_AGE_NS, ..window(10) };
+        assert_eq!((evenly(STEP).merged(late, late), short.merged(late, late)), (late, late));
+    }
+
+    #[test]
+    fn ground_is_a_miss() {
+        let lease = window(10);
+        let ground = lease.carried(0, 7 * STEP + 1);
+        assert_eq!(lease.fresh_at(ground), 8 * STEP);
+        assert_eq!(lease.step(ground, STEP, 1).decision.outcome(), Outcome::Asked);
+        assert_eq!(lease.carried(u64::MAX, u64::MAX), u64::MAX);
+    }
+}
