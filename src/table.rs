@@ -24,6 +24,7 @@ mod insert;
 #[cfg(test)]
 mod inspect;
 pub(crate) mod layout;
+mod lend;
 pub(crate) mod log;
 #[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]

@@ -95,7 +95,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ///
     /// The request is made wherever it is needed: so a plain one, which is its cost alone, need not stand in memory.
     #[inline(always)]
-    fn round<'t, 'r, A: Algorithm>(
+    pub(super) fn round<'t, 'r, A: Algorithm>(
         &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,

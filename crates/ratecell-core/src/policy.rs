@@ -16,6 +16,7 @@ use crate::algorithm::{
 };
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
+mod divide;
 mod parse;
 mod print;
 

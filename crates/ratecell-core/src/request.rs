@@ -36,6 +36,7 @@ const HASHED: u32 = 1 << 2;
 const WITHIN: u32 = 1 << 3;
 const CHARGE: u32 = 1 << 4;
 const NEXT: u32 = 1 << 5;
+const TRY: u32 = 1 << 7;
 
 /// One unit of the empty key, now: the request for a limiter without keys.
 impl Default for Request<'_> {
@@ -78,7 +79,7 @@ impl<'k> Request<'k> {
 
     /// The flags of [`from_parts`](Self::from_parts).
     #[doc(hidden)]
-    pub const FLAGS: u32 = AT | HASHED | WITHIN | CHARGE | NEXT;
+    pub const FLAGS: u32 = AT | HASHED | WITHIN | CHARGE | NEXT | TRY;
 
     /// Sets the units: all of them are charged, or none. 0 is a peek: it charges nothing, and the decision's `remaining`
     /// is the answer.
@@ -134,6 +135,14 @@ impl<'k> Request<'k> {
         Self { flags: self.flags | NEXT, ..self }
     }
 
+    /// Does not wait for the store that a limiter shares with other machines. If only the store can answer, it is asked, and
+    /// the outcome is [`Asked`](crate::Outcome::Asked): nothing was charged, and the caller asks again later. Other limiters
+    /// never wait, so this does not change their decisions.
+    #[inline(always)]
+    pub fn without_waiting(self) -> Self {
+        Self { flags: self.flags | TRY, ..self }
+    }
+
     /// The key's bytes, or the caller's hash of them.
     #[inline(always)]
     #[must_use]
@@ -174,6 +183,13 @@ impl<'k> Request<'k> {
     #[must_use]
     pub fn wants_next(&self) -> bool {
         self.flags & NEXT != 0
+    }
+
+    /// Whether it does [not wait](Self::without_waiting) for a store.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_without_waiting(&self) -> bool {
+        self.flags & TRY != 0
     }
 
     /// Whether it has no option but the time and the hash, so that one [`step`](crate::algorithm::Algorithm::step) answers
