@@ -28,7 +28,7 @@ mod wait;
 
 pub(crate) use counter::{COUNTERS, Counter};
 pub(crate) use line::State;
-pub(crate) use name::{MAX_NAME, Name};
+pub(crate) use name::Name;
 
 use line::{Answer, Line};
 use misses::Misses;

@@ -13,7 +13,7 @@
 
 use siphasher::sip::SipHasher13;
 
-use crate::board::{MAX_NAME, Name};
+use crate::board::Name;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
@@ -147,7 +147,7 @@ fn unusable_name(name: Option<&str>) -> RegionError {
         Some(name) => format!("the store's name \"{}\"", name.escape_debug()),
         None => "no name of a store".to_owned(),
     };
-    let reason = format!("{found}; expected 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, _, ., : and -");
+    let reason = format!("{found}; expected 1 to {} characters of A-Z, a-z, 0-9, _, ., : and -", Name::MAX);
     RegionError::Section { section: "board".to_owned(), reason }
 }
 

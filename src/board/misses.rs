@@ -34,8 +34,9 @@ impl Misses {
         let h = h.max(1);
         for _ in 0..ATTEMPTS {
             let Some((pair, seen)) = self.place_of(h) else { return false };
+            let units = if seen.0 == h { both(seen.1, units) } else { units };
             // Where the units are there already, too: that they are is known by this alone.
-            if pair.replace(seen, (h, both(seen.1, units))) {
+            if pair.replace(seen, (h, units)) {
                 return true;
             }
         }
@@ -47,13 +48,10 @@ impl Misses {
         let places = || (0..PROBES).map(|probe| self.0.around((h as usize).wrapping_add(probe)));
         // Relaxed: only the exchange says what the pair is.
         let first = |pair: &&Pair| pair.first(Ordering::Relaxed);
-        let pair = places().find(|pair| first(pair) == h);
-        if let Some(pair) = pair {
-            // Relaxed: as above.
-            return Some((pair, (h, pair.second(Ordering::Relaxed))));
-        }
-        let pair = places().find(|pair| first(pair) == 0)?;
-        Some((pair, (0, 0)))
+        let of = |held: u64| places().find(|pair| first(pair) == held).map(|pair| (held, pair));
+        let (held, pair) = of(h).or_else(|| of(0))?;
+        // Relaxed: as above. In a damaged memory an empty pair has any units.
+        Some((pair, (held, pair.second(Ordering::Relaxed))))
     }
 
     /// Empties each pair, and hands over what was in it.

@@ -3,9 +3,7 @@
 use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 
-/// The longest name.
-pub(crate) const MAX_NAME: usize = 120;
-const WORDS: usize = 1 + MAX_NAME / 8;
+const WORDS: usize = 1 + Name::MAX / 8;
 pub(super) const BYTES: usize = WORDS * 8;
 
 /// Where a board has its name.
@@ -13,10 +11,13 @@ pub(super) const BYTES: usize = WORDS * 8;
 pub(crate) struct Name(Array<AtomicU64>);
 
 impl Name {
-    /// Whether a store's name may be so: 1 to [`MAX_NAME`] letters, digits, and `_ . : -`.
+    /// The most bytes of a name.
+    pub(crate) const MAX: usize = 120;
+
+    /// Whether a store's name may be so: 1 to [`MAX`](Self::MAX) letters, digits, and `_ . : -`.
     pub(crate) fn is_valid(name: &str) -> bool {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
-        (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(known)
+        (1..=Self::MAX).contains(&name.len()) && name.bytes().all(known)
     }
 
     /// That of the board that stands `at` bytes into `memory`; `None` if it does not lie within.

@@ -107,13 +107,13 @@ fn counters_state_and_beat_are_kept() {
 
 #[test]
 fn a_name_is_read_as_it_was_written() {
-    let longest = "a".repeat(MAX_NAME);
+    let longest = "a".repeat(Name::MAX);
     for name in ["api", "A-z_0.9:x", "eight888", longest.as_str()] {
         let board = board();
         board.name.write(name).expect("a name");
         assert_eq!(board.name().as_deref(), Some(name));
     }
-    let too_long = "a".repeat(MAX_NAME + 1);
+    let too_long = "a".repeat(Name::MAX + 1);
     for name in ["", "a b", "ä", "a\n", "a/b", too_long.as_str()] {
         let board = board();
         assert_eq!(board.name.write(name), None, "{name}");
@@ -224,6 +224,13 @@ fn any_words_are_a_board() {
         board.count(Counter::Misses, 1);
     }
     let memory = Memory::private(Board::BYTES).expect("memory");
+    for word in memory.array::<AtomicU64>(0, 2 * PAIRS).expect("room").all().iter().skip(1).step_by(2) {
+        // Relaxed: one thread.
+        word.store(u64::MAX, Ordering::Relaxed);
+    }
+    let board = Board::in_memory(&memory, 0).expect("a processor").expect("room");
+    assert!(board.post(3, 2));
+    assert_eq!(all(&board), [(3, 2)], "units of no key are nobody's");
     for at in [8, 128, usize::MAX] {
         assert!(Board::in_memory(&memory, at).expect("a processor").is_none(), "{at}");
     }

@@ -7,7 +7,7 @@
 
 #[cfg(all(target_os = "linux", not(ratecell_model)))]
 mod futex;
-#[cfg(not(ratecell_model))]
+#[cfg(all(any(test, not(target_os = "linux")), not(ratecell_model)))]
 mod steps;
 
 #[cfg(ratecell_model)]

@@ -19,3 +19,22 @@ pub(in crate::board) fn wait(word: &AtomicU32, expected: u32, at_most: Duration)
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_with_a_change_or_with_its_time() {
+        let word = AtomicU32::default();
+        assert!(!wait(&word, 0, Duration::ZERO));
+        assert!(!wait(&word, 0, STEP * 2));
+        assert!(wait(&word, 1, Duration::MAX));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| wait(&word, 0, Duration::MAX));
+            // Relaxed: one word.
+            word.store(1, Ordering::Relaxed);
+            assert!(waiting.join().expect("no panic"));
+        });
+    }
+}
