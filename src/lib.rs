@@ -28,6 +28,8 @@ use tests::model as memory;
 mod error;
 mod cell;
 mod table;
+#[cfg_attr(not(any(test, ratecell_model)), expect(dead_code, reason = "no limiter asks a store yet"))]
+mod board;
 #[cfg(not(ratecell_model))]
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;

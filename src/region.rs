@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 0 to 511 | the [header](header): what is fixed when the region is made, and its clock |
 //! | 512 to 2,559 | the [directory](directory): kind, form and place of each section |
-//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], and of each layer a table and its counters |
+//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], of each layer a table and its counters, and of a machine with a store its [board](crate::board) |
 //!
 //! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. What is
 //! fixed is what the words mean: kind of word, window, tick, width of counts; the rate, the capacity and the
@@ -13,6 +13,7 @@
 
 use siphasher::sip::SipHasher13;
 
+use crate::board::Name;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
@@ -44,22 +45,41 @@ pub(crate) struct Terms {
     pub(crate) max_keys: Option<usize>,
     /// `None`: the default, or what is there.
     pub(crate) when_full: Option<WhenFull>,
+    /// `None`: no board, or whatever is there.
+    pub(crate) board: Option<BoardTerms>,
 }
 
-/// The bytes of a region of that many layers and buckets.
+/// The store of a region that has a board.
+#[derive(Clone, Debug)]
+pub(crate) struct BoardTerms {
+    /// The name of the limits in the store.
+    pub(crate) name: String,
+    /// The store's, by which all its machines hash their keys.
+    pub(crate) secret: Secret,
+}
+
+/// The bytes of a region of that many layers and buckets, without a board.
 pub(crate) fn bytes(layers: usize, buckets: usize) -> Option<usize> {
-    Directory::new(layers, buckets).map(|directory| directory.bytes)
+    bytes_with(layers, buckets, false)
+}
+
+fn bytes_with(layers: usize, buckets: usize, board: bool) -> Option<usize> {
+    Directory::new(layers, buckets, board).map(|directory| directory.bytes)
 }
 
 /// The bytes of a region on these terms.
 pub(crate) fn size(terms: &Terms) -> Result<usize, BuildError> {
     let buckets = buckets_for(terms.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
-    bytes(terms.packings.len(), buckets).ok_or_else(BuildError::too_large)
+    bytes_with(terms.packings.len(), buckets, terms.board.is_some()).ok_or_else(BuildError::too_large)
 }
 
-/// The most buckets of that many layers in `len` bytes.
+/// The most buckets of that many layers in `len` bytes, without a board.
 pub(crate) fn buckets_in(layers: usize, len: usize) -> usize {
-    let fits = |buckets: usize| bytes(layers, buckets).is_some_and(|bytes| bytes <= len);
+    buckets_with(layers, len, false)
+}
+
+fn buckets_with(layers: usize, len: usize, board: bool) -> usize {
+    let fits = |buckets: usize| bytes_with(layers, buckets, board).is_some_and(|bytes| bytes <= len);
     // No bucket takes less than a byte.
     let (mut most, mut too_many) = (0, len);
     while most + 1 < too_many {
@@ -91,23 +111,44 @@ fn write(memory: &Memory, header: Header) -> Result<Header, BuildError> {
 /// The header of a new region in `memory`.
 fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     let layers = terms.packings.len();
+    let has_board = terms.board.is_some();
     let buckets = match terms.max_keys {
         Some(max_keys) => buckets_for(max_keys)?,
-        None => buckets_in(layers, memory.len()),
+        None => buckets_with(layers, memory.len(), has_board),
     };
-    let directory = Directory::new(layers, buckets.max(1));
+    if let Some(BoardTerms { name, .. }) = &terms.board
+        && !Name::is_valid(name)
+    {
+        return Err(unusable_name(Some(name)).into());
+    }
+    let directory = Directory::new(layers, buckets.max(1), has_board);
     let needed = directory.as_ref().map_or(usize::MAX, |directory| directory.bytes);
     let Some(directory) = directory.filter(|_| needed <= memory.len()) else {
         return Err(RegionError::TooSmall { needed, len: memory.len() }.into());
+    };
+    let (board, secret) = match terms.board {
+        Some(BoardTerms { name, secret }) => (directory.board_at.map(|at| (at, name)), secret),
+        None => (None, Secret::random()?),
     };
     Ok(Header {
         directory,
         when_full: terms.when_full.unwrap_or_default(),
         packings: terms.packings,
         policy: terms.policy,
-        secret: Secret::random()?,
+        board,
+        secret,
         clock: Clock::new(),
     })
+}
+
+/// The error of a board whose store has no name, or one that may not be so.
+fn unusable_name(name: Option<&str>) -> RegionError {
+    let found = match name {
+        Some(name) => format!("the store's name \"{}\"", name.escape_debug()),
+        None => "no name of a store".to_owned(),
+    };
+    let reason = format!("{found}; expected 1 to {} characters of A-Z, a-z, 0-9, _, ., : and -", Name::MAX);
+    RegionError::Section { section: "board".to_owned(), reason }
 }
 
 /// The header of the region in `memory`, if it is one that can be used here and now.
@@ -164,6 +205,9 @@ impl Header {
             let held = keys_in(buckets).to_string();
             return Err(differs(RegionField::MaxKeys, held, max_keys.to_string()).into());
         }
+        if let Some(asked) = &terms.board {
+            self.agrees_on_the_store(asked)?;
+        }
         match terms.when_full {
             Some(asked) if asked != self.when_full => {
                 let (held, asked) = (format!("{:?}", self.when_full), format!("{asked:?}"));
@@ -172,4 +216,18 @@ impl Header {
             _ => Ok(()),
         }
     }
+
+    /// Whether the region is one of that store.
+    fn agrees_on_the_store(&self, asked: &BoardTerms) -> Result<(), RegionError> {
+        let (held, expected) = match &self.board {
+            None => ("none".to_owned(), asked.name.clone()),
+            Some((_, name)) if *name != asked.name => (name.clone(), asked.name.clone()),
+            Some(_) if self.secret.words() == asked.secret.words() => return Ok(()),
+            Some((_, name)) => (format!("{name}, with another secret"), format!("the secret of {name}")),
+        };
+        Err(RegionError::Differs { field: RegionField::Store, held, asked: expected })
+    }
 }
+
+#[cfg(test)]
+mod tests;

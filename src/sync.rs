@@ -4,10 +4,10 @@
 //! written in the part of the API that all three share.
 
 #[cfg(not(ratecell_model))]
-pub(crate) use core::sync::atomic::{AtomicU64, Ordering, fence};
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(ratecell_model)]
-pub(crate) use crate::tests::model::{AtomicU64, Ordering, fence};
+pub(crate) use crate::tests::model::{AtomicU32, AtomicU64, Ordering, fence};
 
 mod pair;
 

@@ -17,6 +17,8 @@ pub enum RegionField {
     MaxKeys,
     /// How a new key without room is decided.
     WhenFull,
+    /// The store that the region is a machine's part of: its name, and the secret by which keys are hashed.
+    Store,
     /// The boot of the machine. Shared memory of another boot cannot be used; the clock of a file is carried over.
     Boot,
     /// The time namespace: another one may have another monotonic clock.
@@ -31,6 +33,7 @@ impl fmt::Display for RegionField {
             Self::Words => "words",
             Self::MaxKeys => "max_keys",
             Self::WhenFull => "when_full",
+            Self::Store => "store",
             Self::Boot => "boot",
             Self::TimeNamespace => "time namespace",
         })

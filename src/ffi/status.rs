@@ -230,6 +230,7 @@ impl From<RegionError> for ratecell_status {
                 RegionField::Words => RATECELL_EREGION_WORDS,
                 RegionField::MaxKeys => RATECELL_EREGION_MAX_KEYS,
                 RegionField::WhenFull => RATECELL_EREGION_WHEN_FULL,
+                RegionField::Store => RATECELL_ECONFIG,
                 RegionField::Boot => RATECELL_EREGION_BOOT,
                 RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
             },

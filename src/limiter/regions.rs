@@ -144,6 +144,7 @@ impl LimiterBuilder {
             policy: policy.to_string(),
             max_keys: self.max_keys,
             when_full: self.when_full,
+            board: None,
         };
         Ok((wide, terms))
     }

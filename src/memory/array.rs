@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 
 use super::Memory;
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU32, AtomicU64, Pair};
 
 /// Types for which any bytes are a value, and that need no drop.
 ///
@@ -15,6 +15,10 @@ pub(crate) unsafe trait Plain: Sync {}
 
 // SAFETY: any 8 bytes are a u64, and it has no drop.
 unsafe impl Plain for AtomicU64 {}
+// SAFETY: any 4 bytes are a u32, and it has no drop.
+unsafe impl Plain for AtomicU32 {}
+// SAFETY: a pair is atomics of u64, and padding, without a drop.
+unsafe impl Plain for Pair {}
 
 /// A fixed array in a memory.
 #[derive(Debug)]

@@ -13,6 +13,7 @@
 use core::ops::Range;
 
 use super::{packings, policy};
+use crate::board::Board;
 use crate::error::{RegionError, RegionField};
 use crate::table::{COUNTER_LINE, PART_ALIGNMENT, Parts, Table};
 
@@ -40,10 +41,11 @@ enum Kind {
     Policy = 2,
     Table = 3,
     Counters = 4,
+    Board = 5,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Packings, Self::Policy, Self::Table, Self::Counters];
+    const ALL: [Self; 5] = [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board];
 
     fn of(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == number)
@@ -55,6 +57,7 @@ impl Kind {
             Self::Policy => "policy",
             Self::Table => "table",
             Self::Counters => "counters",
+            Self::Board => "board",
         }
     }
 
@@ -62,7 +65,7 @@ impl Kind {
     fn form(self) -> u64 {
         match self {
             Self::Table => 2,
-            Self::Packings | Self::Policy | Self::Counters => 1,
+            Self::Packings | Self::Policy | Self::Counters | Self::Board => 1,
         }
     }
 
@@ -73,10 +76,11 @@ impl Kind {
             Self::Policy => policy::BYTES,
             Self::Table => <Table>::BUCKET_BYTES,
             Self::Counters => COUNTER_LINE,
+            Self::Board => Board::BYTES,
         }
     }
 
-    /// Whether each layer has a section of this kind; otherwise there is one for all.
+    /// Whether each layer has a section of this kind; otherwise there is at most one for all.
     fn is_a_layer_s(self) -> bool {
         matches!(self, Self::Table | Self::Counters)
     }
@@ -143,11 +147,13 @@ pub(crate) struct Directory {
     pub(super) policy_at: usize,
     /// Of each layer.
     pub(crate) tables: Vec<Parts>,
+    /// Where misses are posted, in the region of a machine with a store.
+    pub(crate) board_at: Option<usize>,
 }
 
 impl Directory {
     /// The directory of a new region of that many layers, each with as many buckets; `None` where no memory is so large.
-    pub(super) fn new(layers: usize, buckets: usize) -> Option<Self> {
+    pub(super) fn new(layers: usize, buckets: usize, board: bool) -> Option<Self> {
         let packings_at = SECTIONS_AT;
         let packings_end = layers.checked_mul(packings::BYTES)?.checked_add(packings_at)?;
         let policy_at = packings_end.checked_next_multiple_of(ALIGNMENT)?;
@@ -158,7 +164,13 @@ impl Directory {
             tables.push(parts);
             end = after;
         }
-        Some(Self { bytes: end, packings_at, policy_at, tables })
+        let mut board_at = None;
+        if board {
+            let at = end.checked_next_multiple_of(ALIGNMENT)?;
+            end = at.checked_add(Board::BYTES)?;
+            board_at = Some(at);
+        }
+        Some(Self { bytes: end, packings_at, policy_at, tables, board_at })
     }
 
     pub(crate) fn layers(&self) -> usize {
@@ -186,8 +198,10 @@ impl Directory {
             entry(Kind::Packings, 0, self.packings_at, packings),
             entry(Kind::Policy, 0, self.policy_at, policy::BYTES),
         ];
+        let board = self.board_at.map(|at| entry(Kind::Board, 0, at, Board::BYTES));
+        let entries = for_all.into_iter().chain(tables).chain(board);
         let mut words: Words = [0; WORDS];
-        for (place, entry) in words.as_chunks_mut().0.iter_mut().zip(for_all.into_iter().chain(tables)) {
+        for (place, entry) in words.as_chunks_mut().0.iter_mut().zip(entries) {
             *place = entry;
         }
         words
@@ -220,9 +234,10 @@ impl Directory {
             let reason = format!("{layers} layers; expected 1 to {MAX_LAYERS}");
             return Err(packings.entry.damaged(&reason));
         }
-        if policy.length != policy::BYTES {
-            let reason = format!("{} bytes; expected {}", policy.length, policy::BYTES);
-            return Err(policy.entry.damaged(&reason));
+        policy.is_long(policy::BYTES)?;
+        let board = Self::optional(&entries, Kind::Board, 0)?;
+        if let Some(board) = &board {
+            board.is_long(Board::BYTES)?;
         }
         for entry in &entries {
             let Some(kind) = Kind::of(entry.kind) else { continue };
@@ -250,21 +265,28 @@ impl Directory {
                 counter_lines: counters.length / COUNTER_LINE,
             });
         }
-        Ok(Self { bytes, packings_at: packings.offset, policy_at: policy.offset, tables })
+        let board_at = board.map(|board| board.offset);
+        Ok(Self { bytes, packings_at: packings.offset, policy_at: policy.offset, tables, board_at })
     }
 
     /// The section of that kind and layer, of which there is one. Its range has been checked.
     fn only(entries: &[Entry], kind: Kind, layer: u64) -> Result<Section<'_>, RegionError> {
-        let mut alike = entries.iter().filter(|entry| entry.kind == kind as u64 && entry.layer == layer);
-        let Some(entry) = alike.next() else {
+        let missing = || {
             let of = if kind.is_a_layer_s() {
                 format!(" of layer {layer}, counted from 0")
             } else {
                 String::new()
             };
             let section = kind.name().to_owned();
-            return Err(RegionError::Section { section, reason: format!("not there{of}; expected one") });
+            RegionError::Section { section, reason: format!("not there{of}; expected one") }
         };
+        Self::optional(entries, kind, layer)?.ok_or_else(missing)
+    }
+
+    /// The section of that kind and layer, of which there is at most one. Its range has been checked.
+    fn optional(entries: &[Entry], kind: Kind, layer: u64) -> Result<Option<Section<'_>>, RegionError> {
+        let mut alike = entries.iter().filter(|entry| entry.kind == kind as u64 && entry.layer == layer);
+        let Some(entry) = alike.next() else { return Ok(None) };
         if let Some(second) = alike.next() {
             let reason = format!("there already, as section {}; expected one", entry.number);
             return Err(second.damaged(&reason));
@@ -282,7 +304,7 @@ impl Directory {
             let reason = format!("{length} bytes; expected a multiple of {}", kind.unit());
             return Err(entry.damaged(&reason));
         }
-        Ok(Section { entry, offset, length })
+        Ok(Some(Section { entry, offset, length }))
     }
 }
 
@@ -291,6 +313,16 @@ struct Section<'e> {
     entry: &'e Entry,
     offset: usize,
     length: usize,
+}
+
+impl Section<'_> {
+    /// Refuses a section of another length.
+    fn is_long(&self, expected: usize) -> Result<(), RegionError> {
+        if self.length == expected {
+            return Ok(());
+        }
+        Err(self.entry.damaged(&format!("{} bytes; expected {expected}", self.length)))
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,14 @@ pub(crate) struct Terms {
     pub(crate) policy: String,
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
+    pub(crate) board: Option<BoardTerms>,
+}
+
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "no region is made on these terms")]
+pub(crate) struct BoardTerms {
+    pub(crate) name: String,
+    pub(crate) secret: Secret,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +40,7 @@ pub(crate) struct Header {
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
+    pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
     never: Infallible,

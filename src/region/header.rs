@@ -17,7 +17,8 @@
 
 use super::boot::{Boot, Medium, Relation, Sight};
 use super::directory::{self, Directory, SECTIONS_AT};
-use super::{checksum, load, packings, policy, store};
+use super::{checksum, load, packings, policy, store, unusable_name};
+use crate::board::Name;
 use crate::clock::{Clock, Reading};
 use crate::error::{RegionError, RegionField};
 use crate::memory::{Array, Memory};
@@ -51,6 +52,8 @@ pub(crate) struct Header {
     pub(crate) packings: Vec<WordLayout>,
     /// The text of its maker's policy.
     pub(crate) policy: String,
+    /// Where the board is, and the name of its store; `None` without a store.
+    pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
 }
@@ -121,11 +124,14 @@ impl Header {
         words
     }
 
-    /// Writes header, directory, packings and policy into memory of zeros. `None` where they do not fit.
+    /// Writes header, directory, packings, policy and the store's name into memory of zeros. `None` where they do not fit.
     pub(super) fn write(&self, memory: &Memory) -> Option<()> {
         let directory = self.directory.words();
         packings::write(memory, self.directory.packings_at, &self.packings)?;
         policy::write(memory, self.directory.policy_at, &self.policy)?;
+        if let Some((at, name)) = &self.board {
+            Name::in_memory(memory, *at)?.write(name)?;
+        }
         store(memory, directory::AT, &directory)?;
         let [_, words @ ..] = self.words(&directory);
         store(memory, size_of::<u64>(), &words)?;
@@ -153,6 +159,7 @@ impl Header {
             when_full: head.when_full,
             packings: packings::read(memory, directory.packings_at, directory.layers())?,
             policy: policy::read(memory, directory.policy_at)?,
+            board: directory.board_at.map(|at| board(memory, at)).transpose()?,
             secret: Secret::of_words(head.secret),
             clock: Clock::carried_over(head.epoch_wall),
             directory,
@@ -206,6 +213,12 @@ impl Header {
         places.around(CLOCK).store(next, Ordering::Release);
         Ok(())
     }
+}
+
+/// Where a board is, and the name of its store.
+fn board(memory: &Memory, at: usize) -> Result<(usize, String), RegionError> {
+    let name = Name::in_memory(memory, at).ok_or(RegionError::Corrupt)?.read();
+    name.map(|name| (at, name)).ok_or_else(|| unusable_name(None))
 }
 
 fn places(memory: &Memory) -> Result<Array<AtomicU64>, RegionError> {

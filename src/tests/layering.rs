@@ -30,7 +30,7 @@ const HOUSES: [House; 2] = [
     },
     House {
         sources: "src",
-        order: &["sync", "clock", "memory", "error", "cell", "table", "region", "limiter", "ffi"],
+        order: &["sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "ffi"],
         imports: 20,
     },
 ];

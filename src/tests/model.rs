@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
+use core::time::Duration;
 use std::sync::Arc;
 
 #[cfg(ratecell_loom)]
@@ -58,12 +59,76 @@ impl AtomicU64 {
         self.0.fetch_add(value, ordering)
     }
 
-    /// For the mutations alone: no word of the crate is written by a plain store.
-    #[expect(dead_code, reason = "a mutation replaces a compare-and-swap by it")]
+    /// No word of a table is written so: a mutation replaces a compare-and-swap by it.
     pub(crate) fn store(&self, value: u64, ordering: Ordering) {
         burn();
         self.0.store(value, ordering);
     }
+}
+
+/// The same of 32 bits, and what a futex is: a queue of those who sleep at it.
+#[derive(Debug)]
+pub(crate) struct AtomicU32 {
+    word: checker::sync::atomic::AtomicU32,
+    queue: checker::sync::Mutex<()>,
+    woken: checker::sync::Condvar,
+}
+
+impl Default for AtomicU32 {
+    fn default() -> Self {
+        let word = checker::sync::atomic::AtomicU32::new(0);
+        Self { word, queue: checker::sync::Mutex::new(()), woken: checker::sync::Condvar::new() }
+    }
+}
+
+impl AtomicU32 {
+    pub(crate) fn load(&self, ordering: Ordering) -> u32 {
+        self.word.load(ordering)
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        burn();
+        self.word.compare_exchange(current, new, success, failure)
+    }
+
+    pub(crate) fn swap(&self, value: u32, ordering: Ordering) -> u32 {
+        burn();
+        self.word.swap(value, ordering)
+    }
+
+    pub(crate) fn store(&self, value: u32, ordering: Ordering) {
+        burn();
+        self.word.store(value, ordering);
+    }
+}
+
+/// Sleeps at a word that is as expected until somebody wakes: without a timeout, so that a checker finds who sleeps for
+/// ever. The system compares the word under the lock of its queue.
+pub(crate) fn wait(word: &AtomicU32, expected: u32, _: Duration) -> bool {
+    let queue = word.queue.lock().expect("no panic");
+    // Relaxed: what was changed before the lock was held is seen under it.
+    if word.word.load(Ordering::Relaxed) == expected {
+        drop(word.woken.wait(queue).expect("no panic"));
+    }
+    true
+}
+
+pub(crate) fn wake_one(word: &AtomicU32) {
+    burn();
+    let _queue = word.queue.lock().expect("no panic");
+    word.woken.notify_one();
+}
+
+pub(crate) fn wake_all(word: &AtomicU32) {
+    burn();
+    let _queue = word.queue.lock().expect("no panic");
+    word.woken.notify_all();
 }
 
 /// The table's memory: the checkers' atomics are no plain words, so each array is an ordinary one.

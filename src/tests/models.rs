@@ -1,8 +1,9 @@
-//! The models of the table's protocol and of the cells, on the real code, in tables of 1 to 3 slots a bucket.
+//! The models of the table's protocol, of the cells and of the board, on the real code, in tables of 1 to 3 slots a bucket.
 //!
 //! Each says what must hold and which mutation in `ci/mutations/` turns it red. Its bound is at least the preemptions
 //! that its mutations need, and more where that takes seconds. All of them end with the same checks, in [`world`].
 
+mod board;
 mod calendar;
 mod cells;
 mod clocks;

@@ -17,6 +17,7 @@ fn the_documents_have_the_numbers_of_the_code() {
         format!("| policy | {} |", grouped(policy::BYTES)),
         format!("| table, one a layer | {} a bucket |", <Table>::BUCKET_BYTES),
         format!("| counters, one a layer | {COUNTER_LINE} a line |"),
+        format!("| board | {} |", grouped(Board::BYTES)),
         format!("at a multiple of {ALIGNMENT} bytes"),
         format!("a text of at most {}", grouped(policy::MAX_TEXT)),
     ] {
@@ -48,9 +49,43 @@ fn every_policy_has_room_for_its_text() {
     assert!(longest.len() <= policy::MAX_TEXT, "{} bytes", longest.len());
 }
 
+/// A board at the end, as section 6 of two layers of 100 buckets.
+#[test]
+fn whatever_is_wrong_with_a_board_is_said() {
+    let made = Directory::new(2, 100, true).expect("a directory");
+    let at = made.board_at.expect("a board") as u64;
+    assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [5, 1, at, Board::BYTES as u64]);
+    let changed = |changes: &[(usize, u64)]| {
+        let mut words = made.words();
+        for (word, value) in changes {
+            words[6 * ENTRY_WORDS + word] = *value;
+        }
+        Directory::of_words(&words, made.bytes).expect_err("a board").to_string()
+    };
+    for (changes, sentence) in [
+        (vec![(0, 5 | 1 << 32)], "section 6 (board): of layer 1; expected one below 1".to_owned()),
+        (vec![(1, 2)], layout(1, "section 6 (board) of form 2")),
+        (vec![(2, at - 128)], "section 6 (board): in section 5; expected bytes of its own".into()),
+        (vec![(2, at + 128)], format!("section 6 (board): 16960 bytes from byte {} on", at + 128)),
+        (vec![(3, 16_959)], "section 6 (board): 16959 bytes; expected a multiple of 16960".into()),
+        (
+            vec![(4, 5), (5, 1), (6, at + 128), (7, 64), (3, 64)],
+            "section 7 (board): there already, as section 6; expected one".into(),
+        ),
+    ] {
+        let error = changed(&changes);
+        assert!(error.contains(&sentence), "{error}; expected {sentence}");
+    }
+    // Two boards long.
+    let mut words = made.words();
+    words[6 * ENTRY_WORDS + 3] = 2 * Board::BYTES as u64;
+    let error = Directory::of_words(&words, made.bytes + Board::BYTES).expect_err("two boards").to_string();
+    assert!(error.contains("section 6 (board): 33920 bytes; expected 16960"), "{error}");
+}
+
 /// Two layers of 100 buckets: sections 0 packings, 1 policy, 2 and 4 tables, 3 and 5 their counters.
 fn directory() -> Directory {
-    Directory::new(2, 100).expect("a directory")
+    Directory::new(2, 100, false).expect("a directory")
 }
 
 fn layout(form: u64, held: &str) -> String {
@@ -62,12 +97,15 @@ fn layout(form: u64, held: &str) -> String {
 fn a_directory_is_read_as_it_was_written() {
     for layers in 1..=MAX_LAYERS {
         for buckets in [1, 2, 7, 4_096, 1 << 40] {
-            let made = Directory::new(layers, buckets).expect("a directory");
-            assert_eq!(Directory::of_words(&made.words(), made.bytes), Ok(made.clone()));
-            assert_eq!((made.layers(), made.buckets()), (layers, buckets));
+            for board in [false, true] {
+                let made = Directory::new(layers, buckets, board).expect("a directory");
+                assert_eq!(Directory::of_words(&made.words(), made.bytes), Ok(made.clone()));
+                assert_eq!((made.layers(), made.buckets()), (layers, buckets));
+                assert_eq!(made.board_at.is_some(), board);
+            }
         }
     }
-    assert_eq!(Directory::new(8, usize::MAX / 128), None);
+    assert_eq!(Directory::new(8, usize::MAX / 128, false), None);
 }
 
 /// An entry's number, the number of a word in it, and what stands there.
@@ -242,7 +280,7 @@ fn whatever_is_wrong_with_a_section_is_said() {
 
 #[test]
 fn more_layers_than_a_policy_has_are_refused() {
-    let many = Directory::new(9, 1).expect("a directory");
+    let many = Directory::new(9, 1, false).expect("a directory");
     let error = Directory::of_words(&many.words(), many.bytes).expect_err("nine layers").to_string();
     assert!(error.contains("section 0 (packings): 9 layers; expected 1 to 8"), "{error}");
 }
@@ -265,7 +303,7 @@ fn a_policy_section_has_one_length() {
 fn sections_of_other_kinds_are_passed_over() {
     let made = directory();
     let end = made.bytes.next_multiple_of(ALIGNMENT);
-    for kind in [5, 99, u64::from(u32::MAX), 7 | 9 << 32] {
+    for kind in [6, 99, u64::from(u32::MAX), 7 | 9 << 32] {
         let mut words = made.words();
         let (known, rest) = words.split_at_mut(6 * ENTRY_WORDS);
         known.as_chunks_mut::<ENTRY_WORDS>().0.reverse();
@@ -282,9 +320,9 @@ fn sections_of_other_kinds_are_passed_over() {
 /// No words lead outside the region, or one section into another.
 #[test]
 fn whatever_the_words_are_the_sections_are_apart() {
-    let made = directory();
-    let values = [0, 1, 2, 63, 64, 127, 128, 256, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
-    for at in 0..7 * ENTRY_WORDS {
+    let made = Directory::new(2, 100, true).expect("a directory");
+    let values = [0, 1, 2, 5, 63, 64, 127, 128, 256, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
+    for at in 0..8 * ENTRY_WORDS {
         let own = made.words()[at];
         let near = [own.wrapping_sub(128), own.wrapping_sub(1), own.wrapping_add(1), own.wrapping_add(128)];
         for value in values.into_iter().chain(near) {
@@ -297,6 +335,7 @@ fn whatever_the_words_are_the_sections_are_apart() {
                 ranges.push((parts.buckets_at, parts.buckets * <Table>::BUCKET_BYTES));
                 ranges.push((parts.counters_at, parts.counter_lines * COUNTER_LINE));
             }
+            ranges.extend(found.board_at.map(|at| (at, Board::BYTES)));
             ranges.sort_unstable();
             let mut end = SECTIONS_AT;
             for (offset, length) in ranges {
