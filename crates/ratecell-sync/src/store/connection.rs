@@ -19,6 +19,9 @@ pub trait Channel {
     ///
     /// What was asked may have been done all the same.
     fn batch(&mut self, operations: &[Operation]) -> Result<Reply, StoreError>;
+
+    /// How long a batch may take, from now on.
+    fn set_timeout(&mut self, timeout: Duration);
 }
 
 /// A connection to a store. Nothing is asked twice by itself, unless a server said that it did nothing.
@@ -162,6 +165,10 @@ pub(crate) fn unanswered<T>() -> Result<T, StoreError> {
 impl Channel for Connection {
     fn batch(&mut self, operations: &[Operation]) -> Result<Reply, StoreError> {
         Connection::batch(self, operations)
+    }
+
+    fn set_timeout(&mut self, timeout: Duration) {
+        Connection::set_timeout(self, timeout);
     }
 }
 

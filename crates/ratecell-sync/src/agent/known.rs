@@ -1,0 +1,84 @@
+//! What an agent remembers of the keys that it asks for.
+
+use std::collections::HashMap;
+
+use super::sizing::{Pace, Sizing};
+use crate::Words;
+use crate::store::Value;
+
+/// Keys that are remembered at most; beyond, the ones that no lease depends on are forgotten.
+pub(super) const MOST_KEYS: usize = 1 << 17;
+
+/// A key that the agent has asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) pace: Pace,
+    /// The value at the store, as it was last seen: what is there by now is no smaller, unless the store forgot.
+    pub(super) value: Option<Value>,
+    /// The words that this machine's last charge left: while nothing is forgotten, the store's are no smaller.
+    pub(super) own: Words,
+    /// Units of the last lease that were not used when the agent last looked.
+    pub(super) left: u64,
+    /// When the last lease has passed, by the machine's clock.
+    pub(super) until: u64,
+    pub(super) missed: Missed,
+    pub(super) tries: u32,
+    /// The layer that refused last.
+    pub(super) refusing: usize,
+    /// The connection was made anew since the value was seen: the store may be another one, or have forgotten.
+    pub(super) in_doubt: bool,
+}
+
+/// What callers miss of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) units: u64,
+    /// Fewer units will do: they are to be charged whatever there is.
+    pub(super) fill: bool,
+    pub(super) forget: bool,
+    /// It waits for its turn, or for an answer.
+    pub(super) queued: bool,
+}
+
+impl Known {
+    pub(super) fn new(sizing: &Sizing, now: u64) -> Self {
+        Self {
+            pace: Pace::new(sizing, now),
+            value: None,
+            own: Words::new(),
+            left: 0,
+            until: 0,
+            missed: Missed::default(),
+            tries: 0,
+            refusing: 0,
+            in_doubt: false,
+        }
+    }
+
+    /// The word of a layer at the store: the last that was seen, or this machine's own where that is later.
+    pub(super) fn word(&self, layer: usize) -> u64 {
+        let seen = self.value.as_ref().and_then(|value| value.words.get(layer)).copied().unwrap_or(0);
+        seen.max(self.own(layer))
+    }
+
+    pub(super) fn own(&self, layer: usize) -> u64 {
+        self.own.get(layer).copied().unwrap_or(0)
+    }
+
+    /// Whether nothing would be lost with it.
+    fn is_idle(&self, now: u64) -> bool {
+        !self.missed.queued && self.until < now && self.pace.ask_at() < now
+    }
+}
+
+/// Makes room for another key, if need be.
+pub(super) fn make_room(keys: &mut HashMap<u64, Known>, now: u64) {
+    if keys.len() < MOST_KEYS {
+        return;
+    }
+    keys.retain(|_, known| !known.is_idle(now));
+    if keys.len() >= MOST_KEYS {
+        // Their words are then learned from the store again; what is lost is what healing would know of them.
+        keys.retain(|h, known| known.missed.queued || h % 2 == 0);
+    }
+}

@@ -1,0 +1,70 @@
+//! Deciding without the store: by a machine's part of the policy, while the store is away.
+
+use std::collections::HashMap;
+
+use ratecell_core::algorithm::{Algorithm, GRACE_NS, Lease, Lend};
+use ratecell_core::{Policy, with_kernel};
+
+use super::{Layer, layers};
+use crate::store::{StoreError, StoreErrorKind};
+use crate::{Layered, Words};
+
+/// Keys that are decided here at once; beyond, those whose words are fresh are forgotten.
+const MOST_KEYS: usize = 1 << 17;
+
+/// A part of the policy, and the words of the keys that were decided by it.
+#[derive(Debug)]
+pub(super) struct Local {
+    layers: Vec<Layer>,
+    words: HashMap<u64, Words>,
+}
+
+impl Local {
+    pub(super) fn new(policy: &Policy, machines: u32) -> Result<Self, StoreError> {
+        let part = policy.divided(machines).map_err(|error| {
+            let text = format!("\"{policy}\" cannot be divided among {machines} machines: {error}");
+            StoreError::new(StoreErrorKind::Mismatch, text)
+        })?;
+        Ok(Self { layers: layers(&part)?, words: HashMap::new() })
+    }
+
+    /// The words of a lease of `units`, with their number; or those of a denial, and 0.
+    pub(super) fn decide(&mut self, h: u64, units: u64, now: u64) -> (Layered<Option<u64>>, u64) {
+        self.make_room(now);
+        let cost = u32::try_from(units).unwrap_or(u32::MAX);
+        let words = self.words.entry(h).or_insert_with(|| self.layers.iter().map(|_| 0).collect());
+        let both = self.layers.iter().zip(words.iter());
+        let steps: Layered<_> = both
+            .map(|(Layer { kernel, .. }, word)| with_kernel!(kernel, algorithm => algorithm.step(*word, now, cost)))
+            .collect();
+        let charged: Option<Words> = steps.iter().map(|step| step.charged).collect();
+        let Some(charged) = charged else {
+            let denied = steps.iter().map(|step| {
+                let wait = step.decision.retry_after_ns();
+                (step.charged.is_none()).then(|| Lease::denied(now.saturating_add(wait)))
+            });
+            return (denied.collect(), 0);
+        };
+        *words = charged.clone();
+        let leases = self.layers.iter().zip(charged).map(|(Layer { kernel, .. }, word)| {
+            let lasts_ns = with_kernel!(kernel, algorithm => algorithm.lasts_ns(word, units, now));
+            Some(Lease::granted(now.saturating_add(GRACE_NS).saturating_add(lasts_ns), units))
+        });
+        (leases.collect(), units)
+    }
+
+    fn make_room(&mut self, now: u64) {
+        if self.words.len() < MOST_KEYS {
+            return;
+        }
+        let layers = &self.layers;
+        self.words.retain(|_, words| {
+            layers.iter().zip(words).any(|(Layer { kernel, .. }, word)| {
+                with_kernel!(kernel, algorithm => !algorithm.is_fresh(*word, now))
+            })
+        });
+        if self.words.len() >= MOST_KEYS {
+            self.words.retain(|h, _| h % 2 == 0);
+        }
+    }
+}
