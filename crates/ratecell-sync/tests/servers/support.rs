@@ -62,10 +62,6 @@ impl Server {
         panic!("no server: {}", std::fs::read_to_string(self.folder.join("log")).unwrap_or_default());
     }
 
-    pub(crate) fn folder(&self) -> &PathBuf {
-        &self.folder
-    }
-
     pub(crate) fn url(&self) -> String {
         format!("unix:{}", self.folder.join("socket").display())
     }
