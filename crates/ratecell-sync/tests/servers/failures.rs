@@ -66,7 +66,7 @@ fn a_replica_is_refused() {
 fn a_server_that_is_gone_is_reached_when_it_is_back() {
     let mut server = Server::start(&[]);
     let mut connection = attach(&server.url());
-    server.signal("-KILL");
+    server.kill();
     let error = connection.batch(&[take(1)]).expect_err("no server");
     assert_eq!(error.kind(), StoreErrorKind::Disconnected, "{error}");
     let error = connection.batch(&[take(1)]).expect_err("no server");
