@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ratecell_core::algorithm::{Span, Want};
 use redis::{Cmd, Value as Raw};
 
 use super::address::Address;
@@ -12,7 +13,7 @@ use super::error::{StoreError, StoreErrorKind};
 use super::links::{Ask, Links};
 use super::operation::{self, Abilities};
 use super::record::{Record, Terms};
-use super::script::Scripts;
+use super::script::{Scripts, packed};
 use super::value::{nothing_key, record_key};
 
 /// The address of a store.
@@ -234,13 +235,17 @@ impl Asking {
         head.arg(0).arg(0);
         let mut commands =
             vec![redis::cmd("TIME"), head, set_if_none(&key, record), operation::one("DEL", &nothing)];
-        // A swap of what is not there refuses. Its text is sent before its hash, so that the server knows that.
-        for (word, text) in
-            [("EVAL", &Scripts::of(can.pxat).swap.code), ("EVALSHA", &Scripts::of(can.pxat).swap.hash)]
-        {
-            let mut swap = operation::one(word, text.as_bytes());
-            swap.arg(1).arg(&nothing).arg("-").arg("-").arg(1);
-            commands.push(swap);
+        // Of what is not there a swap refuses, and a take whose floor does not raise. Their texts are sent before their
+        // hashes, so that the server knows those.
+        let span = Span { floor: 1, ceiling: 0, unit: 1, raises: false };
+        let take = packed(0, &[span], Want { most: 1, least: 1, share: 1 });
+        let scripts = Scripts::of(can.pxat);
+        for (script, argument) in [(&scripts.swap, b"-".as_slice()), (&scripts.take, &take)] {
+            for (word, text) in [("EVAL", &script.code), ("EVALSHA", &script.hash)] {
+                let mut refused = operation::one(word, text.as_bytes());
+                refused.arg(1).arg(&nothing).arg(argument).arg(1).arg(1);
+                commands.push(refused);
+            }
         }
         for command in commands {
             self.ask(command)?;

@@ -13,7 +13,7 @@ use super::value::{key, record_key};
 
 /// What does operations: a store's [`Connection`], or what stands for one in a simulation.
 pub trait Channel {
-    /// Does `operations`, in any order where they are of different keys, and answers each.
+    /// Does `operations`, in any order, and answers each.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Connection {
         Self { links, timeout, can, record }
     }
 
-    /// Does `operations` in one round trip, and answers each. To all servers of a cluster they go at the same time, and
+    /// Does `operations` in one round trip, in any order, and answers each; two of one key belong into two batches. To all servers of a cluster they go at the same time, and
     /// the clock is that of the server with the record.
     ///
     /// # Errors

@@ -11,13 +11,11 @@ pub(crate) struct Node {
     /// Its host and port, or its path.
     pub(crate) shown: String,
     open: Option<Connection>,
-    /// The deadline by which the connection's timeout of reading was set: a system call that most answers need not.
-    timed: Option<Instant>,
 }
 
 impl Node {
     pub(crate) fn new(info: ConnectionInfo) -> Self {
-        Self { shown: info.addr().to_string(), info, open: None, timed: None }
+        Self { shown: info.addr().to_string(), info, open: None }
     }
 
     /// Where it is, if not behind a Unix socket.
@@ -48,27 +46,23 @@ impl Node {
                 let new = redis::Client::open(self.info.clone())
                     .and_then(|client| client.get_connection_with_timeout(left))
                     .map_err(|error| StoreError::of_connecting(&error, &self.shown))?;
-                self.timed = None;
                 open.insert(new)
             }
         };
-        let sent = open.set_write_timeout(Some(left)).and_then(|()| open.send_packed_command(commands));
+        // The handshake of TLS reads, too, within the first write. For the answers it is set once: each is a system call.
+        let timed = open.set_write_timeout(Some(left)).and_then(|()| open.set_read_timeout(Some(left)));
+        let sent = timed.and_then(|()| open.send_packed_command(commands));
         self.or_close(sent)
     }
 
     /// The next answer. An error of the server's is an answer too.
     pub(crate) fn receive(&mut self, deadline: Instant) -> Result<Raw, StoreError> {
-        let left = self.left(deadline)?;
+        self.left(deadline)?;
         let Some(open) = &mut self.open else {
             let text = format!("{}: the connection is closed", self.shown);
             return Err(StoreError::new(StoreErrorKind::Disconnected, text));
         };
-        let timed = match self.timed == Some(deadline) {
-            true => Ok(()),
-            false => open.set_read_timeout(Some(left)),
-        };
-        self.timed = Some(deadline);
-        let received = timed.and_then(|()| open.recv_response());
+        let received = open.recv_response();
         self.or_close(received)
     }
 

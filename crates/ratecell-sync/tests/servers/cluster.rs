@@ -95,8 +95,7 @@ impl Cluster {
     }
 
     fn owner(&self, slot: u32) -> usize {
-        usize::try_from((0..3).rposition(|number| number * SLOTS / 3 <= slot).expect("an owner"))
-            .expect("small")
+        (0..3).rposition(|number| number * SLOTS / 3 <= slot).expect("an owner")
     }
 }
 
@@ -105,10 +104,10 @@ impl Cluster {
 fn keys_are_on_all_masters() {
     let cluster = Cluster::start();
     let mut connection = cluster.attach();
-    let operations: Vec<_> = (0..300u64).flat_map(|h| [take(h << 40), take(h << 40)]).collect();
-    let reply = connection.batch(&operations).expect("a reply");
-    for pair in reply.answers.chunks(2) {
-        assert_eq!(pair, [taken(1), taken(2)]);
+    let operations: Vec<_> = (0..300u64).map(|h| take(h << 40)).collect();
+    for round in 1..=2 {
+        let reply = connection.batch(&operations).expect("a reply");
+        assert!(reply.answers.iter().all(|answer| *answer == taken(round)), "{:?}", reply.answers);
     }
     for (server, _) in &cluster.masters {
         let keys: u32 = server.tell(&["DBSIZE"]).parse().expect("a number");
@@ -243,8 +242,8 @@ fn a_user_of_a_cluster_needs_two_rights_more() {
     cluster.move_slot(slot, from, (from + 1) % 3);
     assert_eq!(one(&mut connection, take(1)), taken(2));
     for (server, _) in &cluster.masters {
-        server.tell(&["ACL", "SETUSER", "limits", "-cluster|slots"]);
+        server.tell(&["ACL", "SETUSER", "limits", "-cluster"]);
     }
-    let error = refused(&url, &["cluster|slots", "allow ~api*"]);
+    let error = refused(&url, &["'cluster", "allow ~api*"]);
     assert_eq!(error.kind(), StoreErrorKind::Denied, "{error}");
 }

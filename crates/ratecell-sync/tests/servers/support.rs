@@ -1,8 +1,8 @@
 //! Servers that a test starts, and ends when it does.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ratecell_core::algorithm::{Span, Want, WordLayout};
@@ -24,8 +24,9 @@ pub(crate) struct Server {
 impl Server {
     /// A server behind a Unix socket, with more options.
     pub(crate) fn start(options: &[&str]) -> Self {
-        let unique =
-            TcpListener::bind("127.0.0.1:0").and_then(|any| any.local_addr()).expect("a free port").port();
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        // Relaxed: only the number counts.
+        let unique = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("ratecell-store-{}-{unique}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder");
         let options = options.iter().map(|option| (*option).to_owned()).collect();
@@ -60,10 +61,6 @@ impl Server {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("no server: {}", std::fs::read_to_string(self.folder.join("log")).unwrap_or_default());
-    }
-
-    pub(crate) fn folder(&self) -> &PathBuf {
-        &self.folder
     }
 
     pub(crate) fn url(&self) -> String {
@@ -117,8 +114,17 @@ impl Server {
 
     /// Starts the server again that has been ended.
     pub(crate) fn restart_killed(&mut self) {
-        self.child.take().expect("a server that ran").wait().expect("an end");
+        if let Some(mut child) = self.child.take() {
+            child.wait().expect("an end");
+        }
         self.run();
+    }
+
+    /// Kills the server; it is gone then.
+    pub(crate) fn kill(&mut self) {
+        let mut child = self.child.take().expect("a running server");
+        child.kill().expect("a signal");
+        child.wait().expect("an end");
     }
 }
 

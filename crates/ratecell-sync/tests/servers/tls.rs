@@ -26,9 +26,9 @@ fn a_server_whose_certificate_is_trusted_is_talked_to() {
     let (_server, url) = start("trusted");
     let mut connection = attach(&url);
     assert_eq!(one(&mut connection, take(1)), taken(1));
-    let operations: Vec<_> = (0..500).map(|_| take(2)).collect();
+    let operations: Vec<_> = (2..2000).map(take).collect();
     let reply = connection.batch(&operations).expect("a reply");
-    assert_eq!(reply.answers[99], taken(100));
+    assert!(reply.answers.iter().all(|answer| *answer == taken(1)), "{:?}", reply.answers);
 }
 
 #[test]

