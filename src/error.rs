@@ -30,6 +30,16 @@ pub enum BuildError {
     /// This processor has no instruction that exchanges 16 bytes at once: every aarch64 processor has one, and every x86-64
     /// processor but the first few. Only a [`DirectLimiter`](crate::DirectLimiter), which has no table, works here.
     Processor,
+    /// An option was set that only a limiter has which shares its units with other machines through a store.
+    NotShared {
+        /// Its name.
+        option: &'static str,
+    },
+    /// A limiter that shares its units with other machines cannot be as it was asked for.
+    Shared {
+        /// The reason, and what was expected.
+        reason: String,
+    },
     /// The policy does not fit the words of a region, or of another limiter.
     Policy(PolicyError),
     /// The memory holds no region, or one that does not fit this limiter.
@@ -85,6 +95,12 @@ impl fmt::Display for BuildError {
             Self::Processor => f.write_str(
                 "this processor cannot exchange 16 bytes at once, as a table must: expected aarch64, or x86-64 with cmpxchg16b",
             ),
+            Self::NotShared { option } => write!(
+                f,
+                "{option} is for a limiter that shares its units with other machines: expected a store, or a file that \
+                 `ratecell sync` made"
+            ),
+            Self::Shared { reason } => f.write_str(reason),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),

@@ -70,12 +70,12 @@ pub use clients::{
     RATECELL_CLIENT_KEY_SIZE, ratecell_client_key, ratecell_client_kind, ratecell_clients,
     ratecell_clients_config, ratecell_clients_free, ratecell_clients_new, ratecell_line,
 };
-pub use config::{ratecell_config, ratecell_when_full};
-pub use decision::{RATECELL_NO_PLACE, ratecell_decision};
+pub use config::{ratecell_config, ratecell_on_failure, ratecell_on_miss, ratecell_when_full};
+pub use decision::{RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_UNANSWERED, ratecell_decision};
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
-    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_WITHIN,
-    RATECELL_ZEROED,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_TRY,
+    RATECELL_WITHIN, RATECELL_ZEROED,
 };
 pub use joint::ratecell_decide_all;
 pub use limiter::{

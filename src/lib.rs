@@ -28,7 +28,7 @@ use tests::model as memory;
 mod error;
 mod cell;
 mod table;
-#[cfg_attr(not(any(test, ratecell_model)), expect(dead_code, reason = "no limiter asks a store yet"))]
+#[cfg_attr(not(any(feature = "store", test)), expect(dead_code, reason = "an agent's part of it"))]
 mod board;
 #[cfg(not(ratecell_model))]
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
@@ -43,7 +43,7 @@ mod docs;
 pub use error::{BuildError, RegionError, RegionField};
 #[cfg(not(ratecell_model))]
 pub use limiter::Region;
-pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder};
+pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder, OnFailure, OnMiss, Shared};
 pub use memory::{Memory, MemoryError};
 /// Limits clients by their address: the key of a request's client, the same text in every language and program.
 ///
@@ -76,6 +76,28 @@ pub use ratecell_core::{
     Resolved, Start, builder, fields,
 };
 pub use table::{Stats, WhenFull};
+
+/// Sharing one limit among machines through a store such as Redis or Valkey: see docs/MACHINES.md.
+///
+/// ```no_run
+/// use ratecell::store::Store;
+/// use ratecell::{Limiter, OnFailure, OnMiss, Policy};
+/// use std::time::Duration;
+///
+/// let store = Store::open("redis://10.0.0.5:6379")?.named("api")?;
+/// let limiter = Limiter::builder("1000/s burst=2000".parse::<Policy>()?)
+///     .max_keys(1_000_000)
+///     .shared_by(store)
+///     .on_miss(OnMiss::Wait(Duration::from_millis(50)))
+///     .on_failure(OnFailure::Local { machines: 20 })
+///     .build()?;
+/// assert!(limiter.check("user:42").is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "store")]
+pub mod store {
+    pub use ratecell_sync::{Named, Store, StoreError, StoreErrorKind};
+}
 
 /// When to ask a limiter again, and which waiter is first: what [`Limiter::acquire`] and the bindings wait by.
 pub mod waiting {

@@ -8,10 +8,12 @@ use crate::error::BuildError;
 use crate::table::log::LogTable;
 use crate::table::{DEFAULT_MAX_KEYS, Extent, Lookup, Secret, Stats, Table, WhenFull, spread};
 use ratecell_core::algorithm::Kernel;
-use ratecell_core::{Decision, Key, Policy, Request};
+use ratecell_core::{Decision, Key, Outcome, Policy, Request};
 
 #[cfg(feature = "async")]
 mod acquire;
+#[cfg(feature = "store")]
+mod agent;
 mod batch;
 mod direct;
 pub(crate) mod joint;
@@ -21,6 +23,7 @@ mod line;
 mod reader;
 #[cfg(not(ratecell_model))]
 mod regions;
+mod remote;
 mod states;
 mod tables;
 
@@ -31,6 +34,8 @@ pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
 pub use reader::Region;
+use remote::{FORGET, Member, Remote};
+pub use remote::{OnFailure, OnMiss, Shared};
 use states::Layers;
 use tables::LayerTable;
 
@@ -68,6 +73,8 @@ pub struct Limiter {
     layers: Layers<Table, LogTable>,
     clock: Clock,
     secret: Secret,
+    /// What the store of many machines is asked by, if the units are those of many machines: then the tables hold leases.
+    remote: Option<Box<Remote>>,
     /// The futures that wait for it.
     #[cfg(feature = "async")]
     waits: acquire::Waits,
@@ -81,6 +88,12 @@ pub struct LimiterBuilder {
     policy: Option<Policy>,
     max_keys: Option<usize>,
     when_full: Option<WhenFull>,
+    on_miss: Option<OnMiss>,
+    on_failure: Option<OnFailure>,
+    /// The store whose machines the region is one of, if it is made so.
+    member: Option<Member>,
+    #[cfg(feature = "store")]
+    store: Option<ratecell_sync::Named>,
 }
 
 impl LimiterBuilder {
@@ -100,12 +113,66 @@ impl LimiterBuilder {
         self
     }
 
+    /// For a limiter that shares its units with other machines: what a check does if no lease of this machine answers it.
+    /// Any other limiter refuses to be built with it.
+    pub fn on_miss(mut self, on_miss: OnMiss) -> Self {
+        self.on_miss = Some(on_miss);
+        self
+    }
+
+    /// For a limiter that shares its units with other machines: what a check does if no lease answers it, and the store is
+    /// away. Any other limiter refuses to be built with it.
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = Some(on_failure);
+        self
+    }
+
+    /// Shares the limit with all machines that have the same store and name: see [`crate::store`]. The agent that talks to
+    /// the store is a thread of this process, which ends with the limiter.
+    ///
+    /// The policy in force is that of the store, if another machine was there first with another rate or capacity;
+    /// [`Shared::warnings`] then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
+    /// forgives none.
+    #[cfg(feature = "store")]
+    pub fn shared_by(mut self, store: ratecell_sync::Named) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    fn nothing() -> Self {
+        Self {
+            policy: None,
+            max_keys: None,
+            when_full: None,
+            on_miss: None,
+            on_failure: None,
+            member: None,
+            #[cfg(feature = "store")]
+            store: None,
+        }
+    }
+
+    /// An error where options are set that only a limiter of many machines has.
+    fn refuse_sharing(&self) -> Result<(), BuildError> {
+        let option = match (self.on_miss, self.on_failure) {
+            (Some(_), _) => "on_miss",
+            (_, Some(_)) => "on_failure",
+            _ => return Ok(()),
+        };
+        Err(BuildError::NotShared { option })
+    }
+
     /// Builds the limiter, with all its memory, for this process alone.
     ///
     /// # Errors
     /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; there is no policy;
     /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
     pub fn build(self) -> Result<Limiter, BuildError> {
+        #[cfg(feature = "store")]
+        if let Some(store) = self.store.clone() {
+            return agent::build(self, &store);
+        }
+        self.refuse_sharing()?;
         let policy = self.policy.ok_or(BuildError::NoPolicy)?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
@@ -117,6 +184,7 @@ impl LimiterBuilder {
             policy,
             clock: Clock::new(),
             secret,
+            remote: None,
             #[cfg(feature = "async")]
             waits: Default::default(),
         })
@@ -133,13 +201,13 @@ impl fmt::Debug for Limiter {
 impl Limiter {
     /// Begins a limiter of `policy`.
     pub fn builder(policy: Policy) -> LimiterBuilder {
-        LimiterBuilder { policy: Some(policy), max_keys: None, when_full: None }
+        LimiterBuilder { policy: Some(policy), ..LimiterBuilder::nothing() }
     }
 
     /// Begins a limiter with the policy of an existing region, which it [attaches](LimiterBuilder::attach) to or
     /// [opens](LimiterBuilder::open). Without a region the call returns an error.
     pub fn following() -> LimiterBuilder {
-        LimiterBuilder { policy: None, max_keys: None, when_full: None }
+        LimiterBuilder::nothing()
     }
 
     /// Decides one unit of `key` now.
@@ -226,7 +294,7 @@ impl Limiter {
         if !request.is_plain() {
             // A copy, so that the request of the path below needs no memory.
             let apart = *request;
-            return self.layers.decide_apart(h, now, &apart);
+            return self.decide_apart(h, now, &apart);
         }
         // A known key under the commonest policy by far is decided in the caller. There is one call beside
         // it: of two, the compiler would have both write to the memory of the answer.
@@ -237,14 +305,54 @@ impl Limiter {
         };
         match known {
             Ok(decision) => decision,
-            Err(lookup) => self.layers.decide_cost(h, now, cost, lookup).by_field(),
+            Err(lookup) if self.remote.is_none() => self.layers.decide_cost(h, now, cost, lookup).by_field(),
+            Err(_) => self.decide_leased(h, now, cost, request.is_without_waiting()).by_field(),
+        }
+    }
+
+    /// Decides a plain request by leases.
+    #[inline(never)]
+    fn decide_leased(&self, h: u64, now: u64, cost: u32, is_try: bool) -> Decision {
+        let known = match &self.layers {
+            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => table.try_hit(lease, h, now, cost),
+            _ => Err(Lookup::NotYet),
+        };
+        let decision = known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup));
+        match &self.remote {
+            Some(remote) if decision.outcome() == Outcome::Asked => {
+                let request = Request::default().cost(cost);
+                let request = if is_try { request.without_waiting() } else { request };
+                self.ask(remote, h, now, &request)
+            }
+            _ => decision,
+        }
+    }
+
+    /// Decides a request that is not plain.
+    #[cold]
+    #[inline(never)]
+    fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        match &self.remote {
+            None => self.layers.decide_apart(h, now, request),
+            Some(remote) if request.is_charge() => self.charge_leased(remote, h, now, request),
+            Some(remote) => match self.layers.decide_apart(h, now, request) {
+                asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, now, request),
+                decision => decision,
+            },
         }
     }
 
     /// Resets `key` to the state of a key never seen. Returns whether there was anything to forget. Charges of the key on
     /// a cell shared under [`WhenFull::Share`] stay.
+    ///
+    /// A limiter that shares its units with other machines forgets what it holds, and has the agent delete the key at the
+    /// store, some milliseconds later. What other machines hold of it stays with them.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
-        let held = self.layers.forget(self.hash(&Request::new(&key)));
+        let h = self.hash(&Request::new(&key));
+        let held = self.layers.forget(h);
+        if let Some(remote) = &self.remote {
+            remote.board.post(h, FORGET);
+        }
         #[cfg(feature = "async")]
         self.waits.changed(self, key.as_ref());
         held

@@ -24,6 +24,7 @@ mod insert;
 #[cfg(test)]
 mod inspect;
 pub(crate) mod layout;
+#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "an agent alone lends"))]
 mod lend;
 pub(crate) mod log;
 #[cfg(not(ratecell_model))]

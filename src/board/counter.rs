@@ -38,6 +38,7 @@ pub(crate) enum Counter {
 
 impl Counter {
     /// Each at its number.
+    #[cfg(test)]
     pub(crate) const ALL: [Self; 14] = [
         Self::Leased,
         Self::Used,

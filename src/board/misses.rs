@@ -13,7 +13,7 @@ const PROBES: usize = 4;
 /// come from a damaged memory alone.
 const ATTEMPTS: usize = 1_000;
 /// The bits of the units; those above say what they are for.
-pub(super) const UNITS: u64 = (1 << 48) - 1;
+pub(crate) const UNITS: u64 = (1 << 48) - 1;
 
 /// What one pair says where both of these are missed: the greater number of units, and all that they are for.
 fn both(units: u64, more: u64) -> u64 {

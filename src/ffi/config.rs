@@ -1,13 +1,17 @@
 //! How a limiter is made, size first.
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use core::mem::offset_of;
+use core::time::Duration;
 
 use super::flags::RATECELL_ZEROED;
 use super::pointer;
 use super::ratecell_status;
 use super::ratecell_status::RATECELL_ECONFIG;
-use crate::limiter::LimiterBuilder;
+#[cfg(feature = "store")]
+use super::ratecell_status::RATECELL_ESTORE;
+use super::why::Refusal;
+use crate::limiter::{LimiterBuilder, OnFailure, OnMiss};
 use crate::table::WhenFull;
 
 /// How a limiter is made. Begin with RATECELL_CONFIG_INIT; a field of 0 has its default.
@@ -36,6 +40,21 @@ pub struct ratecell_config {
     pub why: *mut c_char,
     /// The bytes at why.
     pub why_len: usize,
+    /// For a limiter whose units are those of many machines, which is one of a file that `ratecell sync` made, or that has a
+    /// store: what happens to a request that nothing of this machine's answers; one of ratecell_on_miss. For any other
+    /// limiter, this and the fields below are 0; otherwise RATECELL_ECONFIG.
+    pub on_miss: u64,
+    /// With RATECELL_MISS_WAIT: the longest wait in nanoseconds; 0 is 50,000,000.
+    pub wait_ns: u64,
+    /// What happens to such a request if the store does not answer either: one of ratecell_on_failure.
+    pub on_failure: u64,
+    /// With RATECELL_FAILURE_LOCAL: the number of machines that share the limit, at least 1.
+    pub machines: u64,
+    /// The store's address, such as "redis://10.0.0.5:6379", for an agent in this process; NULL for none. A library that was
+    /// built without the feature store, as the usual one is, has no client of a store: RATECELL_ECONFIG.
+    pub store: *const c_char,
+    /// The name of the limit at the store, 1 to 64 of A-Z a-z 0-9 _ . : -; NULL without a store.
+    pub store_name: *const c_char,
 }
 
 impl Default for ratecell_config {
@@ -47,6 +66,12 @@ impl Default for ratecell_config {
             flags: 0,
             why: core::ptr::null_mut(),
             why_len: 0,
+            on_miss: 0,
+            wait_ns: 0,
+            on_failure: 0,
+            machines: 0,
+            store: core::ptr::null(),
+            store_name: core::ptr::null(),
         }
     }
 }
@@ -71,6 +96,31 @@ pub enum ratecell_when_full {
 
 use ratecell_when_full::*;
 
+/// What happens to a request that nothing of this machine's answers, where machines share units.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ratecell_on_miss {
+    /// It waits for the store, at most wait_ns, and is then denied.
+    RATECELL_MISS_WAIT = 0,
+    /// It is denied at once, and the store is asked for those that follow.
+    RATECELL_MISS_DENY = 1,
+}
+
+/// What happens to such a request if the store does not answer, or no agent is there.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ratecell_on_failure {
+    /// It is denied.
+    RATECELL_FAILURE_CLOSED = 0,
+    /// It is allowed, uncharged, and counted in ratecell_stats.
+    RATECELL_FAILURE_OPEN = 1,
+    /// The agent decides it by the part of the policy of one of so many machines. Without an agent it is denied.
+    RATECELL_FAILURE_LOCAL = 2,
+}
+
+use ratecell_on_failure::*;
+use ratecell_on_miss::*;
+
 /// The size of the first version.
 const OLDEST: usize = offset_of!(ratecell_config, why_len) + size_of::<usize>();
 impl ratecell_config {
@@ -84,14 +134,53 @@ impl ratecell_config {
         unsafe { pointer::sized(config, Self::default(), OLDEST) }
     }
 
-    pub(super) fn apply(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, ratecell_status> {
+    pub(super) fn apply(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, Refusal> {
         if self.max_keys > 0 {
             builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
         }
-        match self.when_full()? {
-            WhenFull::Evict => Ok(builder),
-            when_full => Ok(builder.when_full(when_full)),
+        if let when_full @ (WhenFull::Share | WhenFull::Deny | WhenFull::Allow) = self.when_full()? {
+            builder = builder.when_full(when_full);
         }
+        self.share(builder)
+    }
+
+    /// What the config says of many machines.
+    fn share(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, Refusal> {
+        builder = match (self.on_miss, self.wait_ns) {
+            (0, 0) => builder,
+            (miss, wait_ns) if miss == RATECELL_MISS_WAIT as u64 => {
+                builder.on_miss(OnMiss::Wait(Duration::from_nanos(wait_ns)))
+            }
+            (miss, 0) if miss == RATECELL_MISS_DENY as u64 => builder.on_miss(OnMiss::Deny),
+            (miss, wait_ns) => {
+                let why = format!(
+                    "on_miss {miss} with wait_ns {wait_ns}: expected a ratecell_on_miss, a wait only of RATECELL_MISS_WAIT"
+                );
+                return Err(Refusal::config(why));
+            }
+        };
+        builder = match (self.on_failure, u32::try_from(self.machines)) {
+            (failure, Ok(0)) if failure == RATECELL_FAILURE_CLOSED as u64 => builder,
+            (failure, Ok(0)) if failure == RATECELL_FAILURE_OPEN as u64 => {
+                builder.on_failure(OnFailure::Open)
+            }
+            (failure, Ok(machines @ 1..)) if failure == RATECELL_FAILURE_LOCAL as u64 => {
+                builder.on_failure(OnFailure::Local { machines })
+            }
+            (failure, _) => {
+                let why = format!(
+                    "on_failure {failure} with {} machines: expected a ratecell_on_failure, machines only and at least 1 with RATECELL_FAILURE_LOCAL",
+                    self.machines
+                );
+                return Err(Refusal::config(why));
+            }
+        };
+        if self.store.is_null() && self.store_name.is_null() {
+            return Ok(builder);
+        }
+        // SAFETY: by the caller's word, each is NULL or a text that nobody changes during the call.
+        let texts = unsafe { (plain(self.store, "store")?, plain(self.store_name, "store_name")?) };
+        shared_by(builder, texts)
     }
 
     /// Whether memory that becomes a region is all zeros.
@@ -115,4 +204,33 @@ impl ratecell_config {
         let chosen = choices.into_iter().find(|(choice, _)| *choice as u64 == self.when_full);
         chosen.map(|(_, when_full)| when_full).ok_or(RATECELL_ECONFIG)
     }
+}
+
+/// The text of a field.
+///
+/// # Safety
+/// If `text` is not NULL, it is a text that ends with a NUL and that nobody changes while it is used.
+unsafe fn plain<'a>(text: *const c_char, field: &str) -> Result<&'a str, Refusal> {
+    if text.is_null() {
+        return Err(Refusal::config(format!(
+            "{field} is NULL: expected a store and a store_name, or neither"
+        )));
+    }
+    // SAFETY: the caller's word.
+    let bytes = unsafe { CStr::from_ptr(text) };
+    bytes.to_str().map_err(|_| Refusal::config(format!("{field} is not UTF-8")))
+}
+
+#[cfg(feature = "store")]
+fn shared_by(builder: LimiterBuilder, (url, name): (&str, &str)) -> Result<LimiterBuilder, Refusal> {
+    let store = ratecell_sync::Store::open(url).and_then(|store| store.named(name));
+    let store = store.map_err(|error| Refusal::new(RATECELL_ESTORE, error.to_string()))?;
+    Ok(builder.shared_by(store))
+}
+
+#[cfg(not(feature = "store"))]
+fn shared_by(_: LimiterBuilder, (_, name): (&str, &str)) -> Result<LimiterBuilder, Refusal> {
+    Err(Refusal::config(format!(
+        "store: this library has no client of a store; expected one that was built with the feature store, or a file that `ratecell sync FILE STORE --name {name}` made"
+    )))
 }

@@ -3,12 +3,21 @@
 use core::mem::MaybeUninit;
 
 use super::ratecell_status;
-use super::ratecell_status::{RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER};
+use super::ratecell_status::{
+    RATECELL_ALLOWED, RATECELL_ASKED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_NEVER,
+};
 use ratecell_core::{Decision, Outcome};
 
 /// A note in a decision: the policy did not deny, but the full table, which had no place for the key.
 pub const RATECELL_NO_PLACE: u32 = 1;
+/// A note in a decision: the limiter's units are those of many machines. remaining is a lower bound, and reset_after_ns the
+/// end of what this machine holds.
+pub const RATECELL_LEASED: u32 = 2;
+/// A note in a decision: the store of many machines did not answer, so the config's on_failure or on_miss decided. The
+/// retry_after_ns of a denial is then UINT64_MAX: it is not known.
+pub const RATECELL_UNANSWERED: u32 = 4;
 const _: () = assert!(RATECELL_NO_PLACE == Decision::NO_PLACE);
+const _: () = assert!(RATECELL_LEASED == Decision::LEASED && RATECELL_UNANSWERED == Decision::UNANSWERED);
 
 /// The answer to one request: 64 bytes on 64-bit machines, the same in every version.
 #[repr(C)]
@@ -27,7 +36,7 @@ pub struct ratecell_decision {
     /// How long to hold the allowed request before it goes on: 0 except for a leaky_queue. In a refusal with
     /// RATECELL_WITHIN, the delay that the request would be given at the first instant at which the policy admits it.
     pub delay_ns: u64,
-    /// RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE: what the call returned.
+    /// RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER, RATECELL_CLOCK_RANGE or RATECELL_ASKED: what the call returned.
     pub outcome: i32,
     /// The layer with the least remaining, counted from 0: the one to name in a refusal.
     pub layer: u32,
@@ -36,7 +45,7 @@ pub struct ratecell_decision {
     pub next_ns: u64,
     /// Units that a release gave back; otherwise 0.
     pub given_back: u32,
-    /// RATECELL_NO_PLACE, or 0.
+    /// RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, or 0.
     pub notes: u32,
 }
 
@@ -59,7 +68,8 @@ impl ratecell_decision {
 
     /// The decision again, of a caller who may have changed it; `None` for an outcome that is none.
     pub(super) fn read(&self) -> Option<Decision> {
-        let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange];
+        let outcomes =
+            [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange, Outcome::Asked];
         let outcome = outcomes.into_iter().find(|outcome| status(*outcome) as i32 == self.outcome)?;
         let Self {
             limit, remaining, retry_after_ns, reset_after_ns, delay_ns, layer, next_ns, notes, ..
@@ -76,6 +86,7 @@ pub(super) fn status(outcome: Outcome) -> ratecell_status {
         Outcome::Allowed => RATECELL_ALLOWED,
         Outcome::Denied => RATECELL_DENIED,
         Outcome::Never => RATECELL_NEVER,
+        Outcome::Asked => RATECELL_ASKED,
         // The last there is: a newer one is answered as this one is, by no admission.
         _ => RATECELL_CLOCK_RANGE,
     }

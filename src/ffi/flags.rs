@@ -14,3 +14,6 @@ pub const RATECELL_CHARGE: u32 = 16;
 pub const RATECELL_NEXT: u32 = 32;
 /// In a ratecell_config, for ratecell_region_init: the memory is all zeros, so only its header is written.
 pub const RATECELL_ZEROED: u32 = 64;
+/// In a ratecell_request: do not wait for the store that many machines share. If only that can answer, it is asked, and the
+/// call returns RATECELL_ASKED. With RATECELL_CHARGE, only what this machine holds is charged.
+pub const RATECELL_TRY: u32 = 128;

@@ -2,7 +2,9 @@
 
 use core::ffi::c_void;
 
-use super::flags::{RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, RATECELL_NEXT, RATECELL_WITHIN};
+use super::flags::{
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, RATECELL_NEXT, RATECELL_TRY, RATECELL_WITHIN,
+};
 use super::ratecell_status::RATECELL_EINVAL;
 use super::{pointer, ratecell_limiter, ratecell_status};
 use ratecell_core::Request;
@@ -48,7 +50,7 @@ pub struct ratecell_request {
     /// that of a peek afterwards. A new key for which a full table has no room is not charged under
     /// RATECELL_FULL_DENY and RATECELL_FULL_ALLOW; under RATECELL_FULL_DENY the decision says so, and no peek does.
     pub cost: u32,
-    /// RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT. Any other bit, and RATECELL_CHARGE
+    /// RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY. Any other bit, and RATECELL_CHARGE
     /// with RATECELL_WITHIN, is RATECELL_EINVAL.
     pub flags: u32,
     /// Must be NULL.
@@ -67,7 +69,8 @@ pub struct ratecell_claim {
     pub request: ratecell_request,
 }
 
-const KNOWN: u32 = RATECELL_HASHED | RATECELL_AT | RATECELL_WITHIN | RATECELL_CHARGE | RATECELL_NEXT;
+const KNOWN: u32 =
+    RATECELL_HASHED | RATECELL_AT | RATECELL_WITHIN | RATECELL_CHARGE | RATECELL_NEXT | RATECELL_TRY;
 // The core has the same numbers; a test asks each of them what it means.
 const _: () = assert!(KNOWN == Request::FLAGS);
 const CHARGE_WITHIN: u32 = RATECELL_CHARGE | RATECELL_WITHIN;

@@ -2,7 +2,7 @@
 
 use super::flags::{RATECELL_AT, RATECELL_EXACT};
 use super::{pointer, ratecell_limiter, ratecell_status, status};
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, Shared};
 use crate::table::Stats;
 
 /// The contents of a limiter, and the counts of its events. With several layers, events and bytes are summed, and
@@ -33,6 +33,37 @@ pub struct ratecell_stats {
     /// The bound on the error of live, up or down. 0 if every key was counted, which is exact while nothing else runs.
     /// For a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
     pub live_error: u64,
+    /// Of a limiter whose units are those of many machines, and of all on its file, since that was made; otherwise 0: this
+    /// and all below. Units that the store granted to this machine.
+    pub leased: u64,
+    /// Units of them that were used. A lease is counted when it is replaced.
+    pub used: u64,
+    /// Units of them that passed unused.
+    pub passed: u64,
+    /// Units that were given back to the store.
+    pub given_back: u64,
+    /// Requests that nothing of this machine's could answer.
+    pub misses: u64,
+    /// Misses that waited for the store.
+    pub waits: u64,
+    /// Misses that waited in vain.
+    pub timeouts: u64,
+    /// Operations that were sent to the store.
+    pub operations: u64,
+    /// Operations that came after another machine's, and were repeated.
+    pub swaps_lost: u64,
+    /// How far the machine's idea of the store's clock is behind at most, in nanoseconds.
+    pub lag_ns: u64,
+    /// Words at the store below what this machine had charged: above 0, the store has forgotten what it was told.
+    pub healed: u64,
+    /// Misses that had no room on the machine's board.
+    pub board_full: u64,
+    /// Units that were allowed uncharged, because the store was away.
+    pub opened: u64,
+    /// Units that the agent granted by its part of the policy, because the store was away.
+    pub local: u64,
+    /// 1 if an agent is there and the store answers it; otherwise 0.
+    pub connected: u64,
 }
 
 impl From<Stats> for ratecell_stats {
@@ -52,6 +83,32 @@ impl From<Stats> for ratecell_stats {
             allowed_full,
             exhausted,
             live_error,
+            ..Self::default()
+        }
+    }
+}
+
+impl ratecell_stats {
+    /// These, and those of the machine.
+    fn with(self, shared: Option<Shared>) -> Self {
+        let Some(shared) = shared else { return self };
+        Self {
+            leased: shared.leased,
+            used: shared.used,
+            passed: shared.passed,
+            given_back: shared.given_back,
+            misses: shared.misses,
+            waits: shared.waits,
+            timeouts: shared.timeouts,
+            operations: shared.operations,
+            swaps_lost: shared.swaps_lost,
+            lag_ns: shared.lag_ns,
+            healed: shared.healed,
+            board_full: shared.board_full,
+            opened: shared.opened,
+            local: shared.local,
+            connected: u64::from(shared.is_connected),
+            ..self
         }
     }
 }
@@ -70,7 +127,7 @@ unsafe fn write(
         pointer::output(stats)?;
         (limiter, pointer::outputs(stats.cast::<u8>(), size)?)
     };
-    let own = ratecell_stats::from(tell(&limiter.limiter));
+    let own = ratecell_stats::from(tell(&limiter.limiter)).with(limiter.limiter.shared());
     // SAFETY: integers without padding between them: all bytes are initialised.
     let own = unsafe { core::slice::from_raw_parts((&raw const own).cast::<u8>(), size_of_val(&own)) };
     // What this version does not know is 0.

@@ -18,6 +18,8 @@ pub enum ratecell_status {
     RATECELL_NEVER = 2,
     /// now_ns is past the last instant that the policy's state can hold. Nothing was charged.
     RATECELL_CLOCK_RANGE = 3,
+    /// Not known yet: the store that machines share was asked, and the request does not wait. Nothing was charged.
+    RATECELL_ASKED = 4,
 
     /// A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
     /// is not 0.
@@ -91,6 +93,9 @@ pub enum ratecell_status {
     /// The system refuses to open, lock, read, enlarge or map the file; the config's why has its words.
     /// On a system other than Linux: no memory and no file can be shared.
     RATECELL_EFILE = -51,
+    /// The limiter's units are, or are to be, those of many machines, and its store, the store's name or its policy is another;
+    /// or the store cannot be used. The config's why says which.
+    RATECELL_ESTORE = -52,
 
     /// A bug in ratecell: it stopped half way. The process can go on.
     RATECELL_EPANIC = -90,
@@ -99,11 +104,12 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 37] = [
+const TEXTS: [(ratecell_status, &CStr); 39] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
     (RATECELL_CLOCK_RANGE, c"RATECELL_CLOCK_RANGE: the time is past what the policy's state can tell"),
+    (RATECELL_ASKED, c"RATECELL_ASKED: the store was asked, and has not answered yet"),
     (RATECELL_EINVAL, c"RATECELL_EINVAL: a pointer is NULL that must not be, or a number selects nothing"),
     (RATECELL_EALIGN, c"RATECELL_EALIGN: a pointer is not aligned for what it points to"),
     (RATECELL_ESIZE, c"RATECELL_ESIZE: a length, count or struct size is too large or too small"),
@@ -172,6 +178,7 @@ const TEXTS: [(ratecell_status, &CStr); 37] = [
     ),
     (RATECELL_EREGION_NO_WORD, c"RATECELL_EREGION_NO_WORD: a sliding_log cannot be shared"),
     (RATECELL_EFILE, c"RATECELL_EFILE: the system refuses to open, lock, read, enlarge or map the file"),
+    (RATECELL_ESTORE, c"RATECELL_ESTORE: the store of many machines differs, or cannot be used"),
     (RATECELL_EPANIC, c"RATECELL_EPANIC: a bug in ratecell"),
 ];
 
@@ -199,6 +206,8 @@ impl From<BuildError> for ratecell_status {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
             BuildError::NoPolicy => RATECELL_EINVAL,
+            BuildError::NotShared { .. } => RATECELL_ECONFIG,
+            BuildError::Shared { .. } => RATECELL_ESTORE,
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Processor => RATECELL_EPROCESSOR,
@@ -230,7 +239,7 @@ impl From<RegionError> for ratecell_status {
                 RegionField::Words => RATECELL_EREGION_WORDS,
                 RegionField::MaxKeys => RATECELL_EREGION_MAX_KEYS,
                 RegionField::WhenFull => RATECELL_EREGION_WHEN_FULL,
-                RegionField::Store => RATECELL_ECONFIG,
+                RegionField::Store => RATECELL_ESTORE,
                 RegionField::Boot => RATECELL_EREGION_BOOT,
                 RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
             },

@@ -3,12 +3,14 @@
 use core::fmt;
 use std::path::Path;
 
+use super::remote::{Member, Remote};
 use super::{LayerTable, Limiter, LimiterBuilder};
+use crate::board::Board;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
-use crate::region::{self, Header, Medium, Terms};
+use crate::region::{self, BoardTerms, Header, Medium, Terms};
 use crate::table::{Table, keys_in};
-use ratecell_core::algorithm::{Algorithm, Kernel, Plan};
+use ratecell_core::algorithm::{Algorithm, Kernel, Lend, Plan};
 use ratecell_core::algorithm::{LayoutChoice, WordLayout};
 use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
@@ -75,7 +77,7 @@ impl LimiterBuilder {
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let (policy, terms) = self.new_region()?;
         let header = region::init(memory, terms)?;
-        limiter(policy, memory, header)
+        self.limiter(policy, memory, header)
     }
 
     /// [`init`](Self::init) for memory that is all zeros, as fresh pages are. Only the part before the tables is written,
@@ -87,7 +89,7 @@ impl LimiterBuilder {
     pub fn init_zeroed(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let (policy, terms) = self.new_region()?;
         let header = region::init_zeroed(memory, terms)?;
-        limiter(policy, memory, header)
+        self.limiter(policy, memory, header)
     }
 
     /// Returns a limiter in the region that `memory` holds. `max_keys` and `when_full` are those of the region; if they
@@ -99,7 +101,7 @@ impl LimiterBuilder {
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
         let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;
-        limiter(policy, memory, header)
+        self.limiter(policy, memory, header)
     }
 
     /// Returns a limiter in the region that the file at `path` holds. If the file is absent, empty or all zeros, the
@@ -118,13 +120,22 @@ impl LimiterBuilder {
     /// content is left as it is, and without a policy so is one that is absent or empty.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Limiter, BuildError> {
         let path = path.as_ref();
+        #[cfg(feature = "store")]
+        if let Some(store) = self.store.clone() {
+            return super::agent::open(self, &store, path);
+        }
+        self.open_file(path)
+    }
+
+    /// [`open`](Self::open), without an agent.
+    pub(super) fn open_file(self, path: &Path) -> Result<Limiter, BuildError> {
         let terms = match &self.policy {
             Some(policy) => Some(self.wide(policy)?.1),
             None => None,
         };
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
             let policy = self.fitted(&header)?;
-            let limiter = limiter(policy, &memory, header)?;
+            let limiter = self.limiter(policy, &memory, header)?;
             region::note(&memory)?;
             Ok(limiter)
         });
@@ -140,26 +151,78 @@ impl LimiterBuilder {
     fn wide(&self, policy: &Policy) -> Result<(Policy, Terms), BuildError> {
         let wide = policy.repacked(|_| LayoutChoice::Wide)?;
         let terms = Terms {
-            packings: packings(&wide)?,
+            packings: packings(&wide, self.member.is_some())?,
             policy: policy.to_string(),
             max_keys: self.max_keys,
             when_full: self.when_full,
-            board: None,
+            board: self
+                .member
+                .as_ref()
+                .map(|Member { name, secret }| BoardTerms { name: name.clone(), secret: secret.clone() }),
         };
         Ok((wide, terms))
     }
 
     /// The builder's policy, or otherwise that of the region, in the words of the region.
     pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
-        let policy = match &self.policy {
-            Some(policy) => policy,
-            None => &header.policy.parse().map_err(|error: PolicyError| RegionError::Section {
+        let held = || {
+            header.policy.parse().map_err(|error: PolicyError| RegionError::Section {
                 section: "policy".to_owned(),
                 reason: error.to_string(),
-            })?,
+            })
+        };
+        if header.board.is_some() {
+            return self.fitted_to_leases(held()?, header);
+        }
+        self.refuse_sharing()?;
+        let policy = match &self.policy {
+            Some(policy) => policy,
+            None => &held()?,
         };
         header.agrees(&self.wide(policy)?.1)?;
         fit(policy, &header.packings, &header.policy)
+    }
+
+    /// The policy of a region of leases, which is the store's.
+    fn fitted_to_leases(&self, held: Policy, header: &Header) -> Result<Policy, BuildError> {
+        if let Some(asked) = self.policy.as_ref().filter(|asked| **asked != held) {
+            let reason = format!(
+                "the region shares \"{held}\" with other machines through a store, and \"{asked}\" was asked for: expected \
+                 that policy, or none"
+            );
+            return Err(BuildError::Shared { reason });
+        }
+        let terms = Terms { packings: packings(&held, true)?, ..self.wide(&held)?.1 };
+        header.agrees(&terms)?;
+        for (held, asked) in header.packings.iter().zip(&terms.packings) {
+            if held != asked {
+                let [held, asked] = [held, asked].map(described);
+                return Err(RegionError::Differs { field: RegionField::Words, held, asked }.into());
+            }
+        }
+        Ok(held)
+    }
+}
+
+impl LimiterBuilder {
+    /// The limiter of a policy in a region that it fits.
+    fn limiter(&self, policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
+        let layers = tables(&policy, memory, &header)?.into_iter();
+        let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
+        let board = match header.board {
+            None => None,
+            Some((at, _)) => Some(Board::in_memory(memory, at)?.ok_or(RegionError::Corrupt)?),
+        };
+        let (on_miss, on_failure) = (self.on_miss.unwrap_or_default(), self.on_failure.unwrap_or_default());
+        Ok(Limiter {
+            policy,
+            layers,
+            clock: header.clock,
+            secret: header.secret,
+            remote: board.map(|board| Box::new(Remote::new(board, on_miss, on_failure))),
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        })
     }
 }
 
@@ -173,7 +236,12 @@ impl Limiter {
     /// # Errors
     /// As [`LimiterBuilder::attach`].
     pub fn with_policy(&self, policy: Policy) -> Result<Self, BuildError> {
-        let held = packings(&self.policy)?;
+        if self.remote.is_some() {
+            let reason =
+                "a limiter that shares its units with other machines has one policy: expected no other";
+            return Err(BuildError::Shared { reason: reason.to_owned() });
+        }
+        let held = packings(&self.policy, false)?;
         if policy.layers().len() != held.len() {
             let asked = of_policy(policy.layers().len(), &policy);
             let held = of_policy(held.len(), &self.policy);
@@ -184,31 +252,18 @@ impl Limiter {
             LayerTable::Words(_, table) => Some(table.clone()),
             LayerTable::Logs(..) => None,
         });
-        let layers = kernels(&policy)?.into_iter().zip(tables);
+        let layers = kernels(&policy, false)?.into_iter().zip(tables);
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
         Ok(Self {
             policy,
             layers,
             clock: self.clock,
             secret: self.secret.clone(),
+            remote: None,
             #[cfg(feature = "async")]
             waits: Default::default(),
         })
     }
-}
-
-/// The limiter of a policy in a region that it fits.
-fn limiter(policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
-    let layers = tables(&policy, memory, &header)?.into_iter();
-    let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
-    Ok(Limiter {
-        policy,
-        layers,
-        clock: header.clock,
-        secret: header.secret,
-        #[cfg(feature = "async")]
-        waits: Default::default(),
-    })
 }
 
 /// The layers of a policy that a region fits, each with its table there.
@@ -218,7 +273,8 @@ pub(super) fn tables(
     header: &Header,
 ) -> Result<Vec<(Kernel, Table)>, BuildError> {
     let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
-    let layers = kernels(policy)?.into_iter().zip(&header.directory.tables).map(|(kernel, parts)| {
+    let kernels = kernels(policy, header.board.is_some())?;
+    let layers = kernels.into_iter().zip(&header.directory.tables).map(|(kernel, parts)| {
         let table = Table::in_memory(memory, *parts, header.when_full)?;
         Ok((kernel, table.ok_or_else(too_small)?))
     });
@@ -233,8 +289,13 @@ pub(super) fn of_file(path: &Path, error: BuildError) -> BuildError {
     }
 }
 
-fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {
+/// What decides on the words of each layer: the policy itself, or leases of its units.
+pub(super) fn kernels(policy: &Policy, leased: bool) -> Result<Vec<Kernel>, RegionError> {
     let plans = policy.layers().iter().map(|layer| match layer.plan() {
+        Plan::Word(kernel) if leased => {
+            let lease = with_kernel!(kernel, algorithm => algorithm.lease());
+            lease.map(Kernel::Lease).ok_or(RegionError::NoWord)
+        }
         Plan::Word(kernel) => Ok(kernel),
         Plan::Log(_) => Err(RegionError::NoWord),
     });
@@ -242,19 +303,23 @@ fn kernels(policy: &Policy) -> Result<Vec<Kernel>, RegionError> {
 }
 
 /// What the words of each layer mean.
-fn packings(policy: &Policy) -> Result<Vec<WordLayout>, RegionError> {
+fn packings(policy: &Policy, leased: bool) -> Result<Vec<WordLayout>, RegionError> {
     let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => algorithm.packing());
-    Ok(kernels(policy)?.iter().map(packing).collect())
+    Ok(kernels(policy, leased)?.iter().map(packing).collect())
 }
 
 /// `policy` packed in the words `held`, one for each of its layers. `holder` is a policy with these words, for the error.
-fn fit(policy: &Policy, held: &[WordLayout], holder: &impl fmt::Display) -> Result<Policy, BuildError> {
+pub(super) fn fit(
+    policy: &Policy,
+    held: &[WordLayout],
+    holder: &impl fmt::Display,
+) -> Result<Policy, BuildError> {
     let differs = |held: &WordLayout, asked: &WordLayout| {
         let (held, asked) = (of_policy(described(held), holder), of_policy(described(asked), policy));
         BuildError::from(RegionError::Differs { field: RegionField::Words, held, asked })
     };
     // Before the policy is repacked: for words of another kind or window that would fail with an error about a number.
-    for (held, asked) in held.iter().zip(packings(policy)?) {
+    for (held, asked) in held.iter().zip(packings(policy, false)?) {
         if !held.is_like(&asked) {
             // If only the window differs, the error shows counts of the same width.
             let bits = if held.word == asked.word { held.count_bits } else { asked.count_bits };
@@ -263,7 +328,7 @@ fn fit(policy: &Policy, held: &[WordLayout], holder: &impl fmt::Display) -> Resu
     }
     let policy = policy
         .repacked(|number| held.get(number).map_or(LayoutChoice::Wide, |held| LayoutChoice::As(*held)))?;
-    for (held, asked) in held.iter().zip(packings(&policy)?) {
+    for (held, asked) in held.iter().zip(packings(&policy, false)?) {
         if *held != asked {
             return Err(differs(held, &asked));
         }

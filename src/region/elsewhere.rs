@@ -40,7 +40,6 @@ pub(crate) struct Header {
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
-    #[expect(dead_code, reason = "no limiter asks a store yet")]
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,

@@ -18,7 +18,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             match self.find(&address) {
                 Search::Found(Seat { slot, tag }, word) => {
                     // With another void: a refund of a use of what stood here before is one no more.
-                    if slot.replace((tag, word), (tag.next_void(), answered.over(word))) {
+                    if slot.replace((tag, word), (tag.next_void(), answered.word())) {
                         return true;
                     }
                 }

@@ -24,7 +24,7 @@ pub(crate) mod sliding_log;
 
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
-pub use lease::{Answered, GRACE_NS, Lease, MAX_AGE_NS, MAX_LEASE};
+pub use lease::{Answered, GRACE_NS, Lease, MAX_LEASE};
 pub use packing::{LayoutChoice, WordLayout};
 use params::Params;
 use quota::Quota;

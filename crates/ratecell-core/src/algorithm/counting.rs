@@ -104,8 +104,8 @@ pub(super) trait Counting: Copy {
         Decision::until(self.free_at(0, u64::from(self.counter().capacity)), 0)
     }
 
-    /// How the units of a lease pass, the nanoseconds of a window or interval, and whether they are lent one by one.
-    fn drain(&self) -> (Drain, u64, bool);
+    /// How the units of a lease pass, and whether they are lent one by one.
+    fn drain(&self) -> (Drain, bool);
 
     /// The end of the last `units` of the `used` ones of `time`, as a lease that [drains](Self::drain) has it.
     fn lasts_until(&self, time: u64, used: u64, units: u64) -> u128;
@@ -195,8 +195,8 @@ impl<C: Counting> Lend for C {
     }
 
     fn lease(&self) -> Option<Lease> {
-        let (drain, period_ns, one_by_one) = self.drain();
+        let (drain, one_by_one) = self.drain();
         let capacity = u64::from(self.counter().capacity);
-        Some(Lease { capacity, drain, period_ns, burst_ns: self.burst_ns(), undelayed_ns: None, one_by_one })
+        Some(Lease { capacity, drain, burst_ns: self.burst_ns(), undelayed_ns: None, one_by_one })
     }
 }

@@ -130,8 +130,8 @@ impl Counting for FixedWindow {
         true
     }
 
-    fn drain(&self) -> (Drain, u64, bool) {
-        (Drain::AtOnce, self.window, false)
+    fn drain(&self) -> (Drain, bool) {
+        (Drain::AtOnce, false)
     }
 
     fn burst_ns(&self) -> u64 {
@@ -194,8 +194,8 @@ impl Counting for FixedWindowFirst {
     }
 
     /// One by one: the window opens when a unit is charged, and so as near as can be to its use.
-    fn drain(&self) -> (Drain, u64, bool) {
-        (Drain::AtOnce, self.window, true)
+    fn drain(&self) -> (Drain, bool) {
+        (Drain::AtOnce, true)
     }
 
     fn lasts_until(&self, start: u64, _: u64, _: u64) -> u128 {

@@ -341,7 +341,6 @@ impl Lend for Gcra {
         Some(Lease {
             capacity: u64::from(self.capacity.get()),
             drain: Drain::Evenly { by_num: self.by_num, den: self.den },
-            period_ns: self.by_den.floor(self.num),
             burst_ns: self.by_den.floor(self.tau),
             undelayed_ns: is_queue.then(|| self.by_den.floor(self.undelayed)),
             one_by_one: is_queue,

@@ -37,10 +37,6 @@ pub const MAX_LEASE: u64 = (1 << LEFT_BITS) - 1;
 /// asked. Without it a key at rest could not use the last unit of a lease, whose slot begins at that instant.
 pub const GRACE_NS: u64 = 10_000_000;
 
-/// An answer of the store that is older than this is not used, in nanoseconds: counted from the instant at which its
-/// machine last knew the store's clock.
-pub const MAX_AGE_NS: u64 = 500_000_000;
-
 /// How the units of a lease pass unused.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drain {
@@ -57,8 +53,6 @@ pub(super) enum Drain {
 pub struct Lease {
     pub(super) capacity: u64,
     pub(super) drain: Drain,
-    /// Nanoseconds from one end of leases to the next: of a window, or an interval.
-    pub(super) period_ns: u64,
     /// Nanoseconds for which units that have been charged lie ahead, at most: the time in which a burst comes back.
     pub(super) burst_ns: u64,
     /// Of a queue: nanoseconds ahead of the clock that need no delay.
@@ -128,21 +122,6 @@ impl Lease {
             Drain::Evenly { by_num, den } => left.min(by_num.floor(ahead.saturating_mul(den))),
             Drain::InSteps { by_interval } => left.min(by_interval.ceil(ahead)),
         }
-    }
-
-    /// The word after another grant to the key of `word`, which may have units left. Those of one window end together, and
-    /// all are there until then. Otherwise the old ones pass: after their own deadline their slots are other machines'.
-    #[must_use]
-    fn merged(&self, word: u64, granted: u64) -> u64 {
-        let (old, new) = (View::of(word), View::of(granted));
-        let together = old.usable && new.usable && old.deadline_ns == new.deadline_ns && self.merges();
-        if together { Self::granted(new.deadline_ns, old.left.saturating_add(new.left)) } else { granted }
-    }
-
-    /// Whether a deadline tells the window. A deadline is the end of a window by a clock that is behind the store's by the
-    /// age of the answer, which is below [`MAX_AGE_NS`]: so the ends of two windows have different ones.
-    fn merges(&self) -> bool {
-        matches!(self.drain, Drain::AtOnce) && self.period_ns >= 2 * MAX_AGE_NS
     }
 
     /// The most units at one instant, by the policy.
@@ -266,18 +245,19 @@ impl Answered {
         Self { lease, word }
     }
 
-    /// What it leaves of `word`.
+    /// What it leaves, whatever stood there. Units of an older lease pass: after their own deadline their slots are other
+    /// machines', and a word has one deadline.
     #[must_use]
-    pub fn over(&self, word: u64) -> u64 {
-        self.lease.merged(word, self.word)
+    pub fn word(&self) -> u64 {
+        self.word
     }
 }
 
 impl Algorithm for Answered {
     /// Whatever the cost: the store has decided.
     #[inline]
-    fn step(&self, word: u64, _: u64, _: u32) -> Step {
-        Step { charged: Some(self.over(word)), decision: Decision::allowed(self.lease.capacity) }
+    fn step(&self, _: u64, _: u64, _: u32) -> Step {
+        Step { charged: Some(self.word), decision: Decision::allowed(self.lease.capacity) }
     }
 
     #[inline]
@@ -381,19 +361,6 @@ mod tests {
         let decision = lease.step(word, STEP, 1).decision;
         assert_eq!((decision.outcome(), decision.retry_after_ns()), (Outcome::Denied, 5 * STEP));
         assert_eq!(lease.step(word, 6 * STEP, 1).decision.outcome(), Outcome::Asked);
-    }
-
-    #[test]
-    fn grants_that_end_together_are_one() {
-        let lease = window(10);
-        let (early, late) = (Lease::granted(5 * STEP, 3), Lease::granted(9 * STEP, 4));
-        assert_eq!(lease.merged(early, late), late);
-        assert_eq!(Lease::left(lease.merged(late, late)), 8);
-        assert_eq!(lease.merged(late, Lease::denied(9 * STEP)), Lease::denied(9 * STEP));
-        assert_eq!(Lease::left(lease.merged(late, Lease::granted(9 * STEP, MAX_LEASE))), MAX_LEASE);
-        // Slots of a TAT never end together, nor do those of windows that are shorter than an answer is old.
-        let short = Lease { period_ns: MAX_AGE_NS, ..window(10) };
-        assert_eq!((evenly(STEP).merged(late, late), short.merged(late, late)), (late, late));
     }
 
     #[test]

@@ -259,7 +259,6 @@ impl Lend for SlidingWindow {
         Some(Lease {
             capacity: u64::from(self.limit),
             drain: Drain::AtOnce,
-            period_ns: self.window,
             burst_ns: self.window,
             undelayed_ns: None,
             one_by_one: false,

@@ -141,8 +141,8 @@ impl Counting for BucketInterval {
         false
     }
 
-    fn drain(&self) -> (Drain, u64, bool) {
-        (self.refill.drain(), self.refill.interval, false)
+    fn drain(&self) -> (Drain, bool) {
+        (self.refill.drain(), false)
     }
 
     fn lasts_until(&self, index: u64, used: u64, units: u64) -> u128 {
@@ -268,8 +268,8 @@ impl Counting for BucketIntervalFirst {
     }
 
     /// One by one: the refills are counted from the charge that found the bucket full.
-    fn drain(&self) -> (Drain, u64, bool) {
-        (self.refill.drain(), self.refill.interval, true)
+    fn drain(&self) -> (Drain, bool) {
+        (self.refill.drain(), true)
     }
 
     fn lasts_until(&self, start: u64, used: u64, units: u64) -> u128 {

@@ -86,7 +86,7 @@ fn trace<A: Lend>(algorithm: &A, lease: Lease, fault: Fault, seed: u64) -> Trace
         let deadline = arrived + lasts + GRACE_NS;
         machine.word = match fault {
             Fault::AnyMerge => Lease::granted(deadline, units + Lease::left(before)),
-            _ => Answered::new(lease, Lease::granted(deadline, units)).over(before),
+            _ => Answered::new(lease, Lease::granted(deadline, units)).word(),
         };
         (machine.charged_at, machine.arrived) = (charged_at, arrived);
     }

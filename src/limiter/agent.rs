@@ -1,0 +1,268 @@
+//! The agent of a machine, as a thread of the process whose limiter was built with a store.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ratecell_core::Policy;
+use ratecell_core::algorithm::{Answered, Kernel, LayoutChoice, Lease};
+use ratecell_sync::{
+    Agent, Attached, Connection, Counts, Desk, Effect, Miss, Named, Status, StoreError, StoreErrorKind,
+    Terms, drive,
+};
+
+use super::regions::{fit, kernels};
+use super::remote::{FILL, FORGET, Member, OnFailure, Remote};
+use super::states::Layers;
+use super::tables::LayerTable;
+use super::{Limiter, LimiterBuilder};
+use crate::board::{Board, Counter, State};
+use crate::clock::Clock;
+use crate::error::BuildError;
+use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull};
+
+/// How long the store may take for each question before the limiter is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The agent's thread, which ends with the last of these.
+#[derive(Debug)]
+pub(super) struct Running {
+    life: Option<Arc<()>>,
+    board: Board,
+    thread: Option<JoinHandle<()>>,
+    warnings: Warnings,
+}
+
+type Warnings = Arc<Mutex<Vec<String>>>;
+
+impl Running {
+    pub(super) fn warnings(&self) -> Vec<String> {
+        // A panic under the lock would be a bug, and leaves whole texts.
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.life.take());
+        self.board.wake();
+        if let Some(thread) = self.thread.take() {
+            // Its panic was printed by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A machine's tables, as its agent sees them.
+struct Machine {
+    layers: Vec<(Lease, Table)>,
+    board: Board,
+    clock: Clock,
+    life: Weak<()>,
+    reported: Counts,
+    warnings: Warnings,
+    /// The last trouble is the last of the warnings.
+    is_troubled: bool,
+}
+
+impl Desk for Machine {
+    fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn misses(&mut self, each: &mut dyn FnMut(Miss)) {
+        let now = self.clock.now();
+        self.board.take(|h, units| {
+            let held = self.layers.iter().map(|(lease, table)| {
+                let word = table.held(h);
+                (Lease::left(word), lease.units(word, now) > 0)
+            });
+            let (left, is_live) =
+                held.reduce(|one, other| (one.0.min(other.0), one.1 & other.1)).unwrap_or_default();
+            each(Miss {
+                h,
+                units: units & Board::UNITS,
+                fill: units & FILL != 0,
+                forget: units & FORGET != 0,
+                left,
+                is_live,
+            });
+        });
+    }
+
+    fn write(&mut self, effect: &Effect) {
+        let now = self.clock.now();
+        for ((lease, table), word) in self.layers.iter().zip(&effect.words) {
+            if let Some(word) = word {
+                // Without a place for it a grant passes unused, which only denies.
+                table.lend(&Answered::new(*lease, *word), effect.h, now);
+            }
+        }
+        self.board.answered(effect.h);
+    }
+
+    fn sleep(&mut self, at_most: Duration) {
+        self.board.sleep(at_most);
+    }
+
+    fn report(&mut self, status: &Status) -> bool {
+        if self.life.strong_count() == 0 {
+            self.board.set_state(State::NoAgent);
+            return false;
+        }
+        self.board.beat(status.now_ns);
+        self.board.set_state(if status.is_away { State::Away } else { State::Here });
+        self.board.set(Counter::Lag, status.lag_ns);
+        let (now, before) = (status.counts, self.reported);
+        for (counter, part) in [
+            (Counter::Leased, (|counts| counts.leased) as fn(Counts) -> u64),
+            (Counter::Used, |counts| counts.used),
+            (Counter::Passed, |counts| counts.passed),
+            (Counter::Operations, |counts| counts.operations),
+            (Counter::SwapsLost, |counts| counts.swaps_lost),
+            (Counter::Healed, |counts| counts.healed),
+            (Counter::Local, |counts| counts.local),
+        ] {
+            let more = part(now).wrapping_sub(part(before));
+            if more > 0 {
+                self.board.count(counter, more);
+            }
+        }
+        self.reported = now;
+        true
+    }
+
+    fn trouble(&mut self, error: Option<&StoreError>) {
+        if error.is_none() && !self.is_troubled {
+            return;
+        }
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_troubled {
+            warnings.pop();
+        }
+        warnings.extend(error.map(ToString::to_string));
+        self.is_troubled = error.is_some();
+    }
+}
+
+fn refused(error: &StoreError) -> BuildError {
+    BuildError::Shared { reason: error.to_string() }
+}
+
+/// A store that is there, with the policy that it holds.
+struct Joined {
+    connection: Connection,
+    agent: Agent,
+    policy: Policy,
+    member: Member,
+    warnings: Vec<String>,
+}
+
+/// Attaches to the store, and makes its record if there is none.
+fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
+    if let Some(when_full) = builder.when_full.filter(|when_full| *when_full != WhenFull::Evict) {
+        let reason = format!(
+            "when_full is {when_full:?}: expected Evict where machines share units, for a lease that is evicted forgives none"
+        );
+        return Err(BuildError::Shared { reason });
+    }
+    let attached = match store.attach(None, PATIENCE) {
+        Err(error) if error.kind() == StoreErrorKind::NoRecord => {
+            let policy = builder.policy.as_ref().ok_or(BuildError::NoPolicy)?;
+            let wide = policy.repacked(|_| LayoutChoice::Wide)?;
+            let layouts = ratecell_sync::layouts(&wide).map_err(|error| refused(&error))?;
+            let terms = Terms { layouts, policy: policy.to_string(), version: 0 };
+            store.attach(Some(&terms), PATIENCE)
+        }
+        attached => attached,
+    };
+    let Attached { connection, record, mut warnings, .. } = attached.map_err(|error| refused(&error))?;
+    let policy: Policy = record.policy.parse()?;
+    if let Some(asked) = builder.policy.as_ref().filter(|asked| **asked != policy) {
+        // Of another kind, or another window, it is another limit.
+        fit(asked, &record.layouts, &policy)?;
+        warnings.push(format!(
+            "the store's policy is \"{policy}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold"
+        ));
+    }
+    let packed = fit(&policy, &record.layouts, &policy)?;
+    let machines = match builder.on_failure {
+        Some(OnFailure::Local { machines }) => Some(machines),
+        _ => None,
+    };
+    let secret = Secret::of_words(record.secret);
+    let seed = Secret::random()?.words()[0];
+    let agent = Agent::new(&packed, record, machines, seed).map_err(|error| refused(&error))?;
+    let member = Member { name: store.name().to_owned(), secret };
+    Ok(Joined { connection, agent, policy, member, warnings })
+}
+
+/// Builds a limiter with a store, and starts its agent.
+pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, BuildError> {
+    let joined = join(&builder, store)?;
+    let buckets = crate::table::buckets_for(builder.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
+    let layers = kernels(&joined.policy, true)?.into_iter();
+    let layers =
+        layers.map(|kernel| Ok(LayerTable::Words(kernel, Table::private(buckets, WhenFull::Evict)?)));
+    let (on_miss, on_failure) = (builder.on_miss.unwrap_or_default(), builder.on_failure.unwrap_or_default());
+    let limiter = Limiter {
+        layers: layers.collect::<Result<_, BuildError>>()?,
+        policy: joined.policy.clone(),
+        clock: Clock::new(),
+        secret: joined.member.secret.clone(),
+        remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
+        #[cfg(feature = "async")]
+        waits: Default::default(),
+    };
+    start(limiter, joined)
+}
+
+/// Opens or makes the file of a machine with a store, and starts an agent for it.
+pub(super) fn open(mut builder: LimiterBuilder, store: &Named, path: &Path) -> Result<Limiter, BuildError> {
+    let joined = join(&builder, store)?;
+    builder.policy = Some(joined.policy.clone());
+    builder.member = Some(joined.member.clone());
+    let limiter = builder.open_file(path)?;
+    start(limiter, joined)
+}
+
+fn start(mut limiter: Limiter, joined: Joined) -> Result<Limiter, BuildError> {
+    let Joined { mut connection, mut agent, warnings, .. } = joined;
+    let Some(remote) = &mut limiter.remote else { return Ok(limiter) };
+    let life = Arc::new(());
+    let warnings = Arc::new(Mutex::new(warnings));
+    let mut machine = Machine {
+        layers: leases(&limiter.layers),
+        board: remote.board.clone(),
+        clock: limiter.clock,
+        life: Arc::downgrade(&life),
+        reported: Counts::default(),
+        warnings: Arc::clone(&warnings),
+        is_troubled: false,
+    };
+    // Before its thread runs: a check that comes first waits for it.
+    remote.board.beat(limiter.clock.now());
+    remote.board.set_state(State::Here);
+    let thread = std::thread::Builder::new().name("ratecell-agent".to_owned()).spawn(move || {
+        if let Err(error) = drive(&mut agent, &mut connection, &mut machine) {
+            machine.trouble(Some(&error));
+            machine.board.set_state(State::NoAgent);
+        }
+    });
+    let thread = thread.map_err(|error| BuildError::Shared {
+        reason: format!("the agent's thread cannot be started: {error}"),
+    })?;
+    remote.agent =
+        Some(Running { life: Some(life), board: remote.board.clone(), thread: Some(thread), warnings });
+    Ok(limiter)
+}
+
+/// The layers of a limiter of leases.
+fn leases(layers: &Layers<Table, crate::table::log::LogTable>) -> Vec<(Lease, Table)> {
+    let leases = layers.iter().filter_map(|layer| match layer {
+        LayerTable::Words(Kernel::Lease(lease), table) => Some((*lease, table.clone())),
+        _ => None,
+    });
+    leases.collect()
+}

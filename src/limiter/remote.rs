@@ -1,0 +1,299 @@
+//! A limiter whose units are those of many machines: its tables hold leases, and its misses wait for the agent.
+
+use std::time::Duration;
+
+use super::Limiter;
+use crate::board::{Board, Counter, State};
+use crate::table::Secret;
+use ratecell_core::{Decision, Outcome, Request};
+
+/// Beside the units of a miss: fewer will do, for they are charged whatever there is.
+pub(super) const FILL: u64 = 1 << 63;
+/// Beside the units of a miss: the key is to be forgotten, at the store too.
+pub(super) const FORGET: u64 = 1 << 62;
+const _: () = assert!(Board::UNITS & (FILL | FORGET) == 0);
+
+/// An agent that has not said for so long that it lives is taken for dead.
+const LIVES_NS: u64 = 3_000_000_000;
+/// A miss is posted again after so long: the agent that took it may have died with it.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// What a check does if no lease of this machine answers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnMiss {
+    /// It waits for the store, at most so long, and is then denied. The default is 50 ms.
+    Wait(Duration),
+    /// It is denied at once, and the store is asked for those that follow. A key that is seldom asked for is then never
+    /// allowed.
+    Deny,
+}
+
+impl Default for OnMiss {
+    fn default() -> Self {
+        Self::Wait(Duration::from_millis(50))
+    }
+}
+
+/// What a check does if no lease of this machine answers it, and the store does not answer either, or no agent is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnFailure {
+    /// It is denied.
+    #[default]
+    Closed,
+    /// It is allowed, uncharged, and counted in [`Shared::opened`].
+    Open,
+    /// The agent decides it by a part of the policy: that of one of so many machines. Without an agent it is denied.
+    Local {
+        /// The machines that share the limit; at least 1.
+        machines: u32,
+    },
+}
+
+/// Which store's machines a limiter is one of.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// Keys are hashed alike on all machines.
+    pub(super) secret: Secret,
+}
+
+/// What stands between a limiter and the store.
+#[derive(Debug)]
+pub(super) struct Remote {
+    pub(super) board: Board,
+    pub(super) on_miss: OnMiss,
+    pub(super) on_failure: OnFailure,
+    #[cfg(feature = "store")]
+    pub(super) agent: Option<super::agent::Running>,
+}
+
+/// The state of a machine that shares its limit with others: see [`Limiter::shared`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shared {
+    /// The store's name.
+    pub name: String,
+    /// Whether an agent is there, and the store answers it.
+    pub is_connected: bool,
+    /// Units that the store has granted to this machine.
+    pub leased: u64,
+    /// Units of them that were used. A lease is counted when it is replaced.
+    pub used: u64,
+    /// Units of them that passed unused.
+    pub passed: u64,
+    /// Units that were given back to the store.
+    pub given_back: u64,
+    /// Requests that no lease could answer.
+    pub misses: u64,
+    /// Misses that waited for the store.
+    pub waits: u64,
+    /// Misses that waited in vain.
+    pub timeouts: u64,
+    /// Operations that were sent to the store.
+    pub operations: u64,
+    /// Operations that came after another machine's, and were repeated.
+    pub swaps_lost: u64,
+    /// How far the machine's idea of the store's clock is behind at most, in nanoseconds.
+    pub lag_ns: u64,
+    /// Words that were found below what this machine had charged. Above 0, the store has forgotten what it was told.
+    pub healed: u64,
+    /// Misses that had no room on the machine's board.
+    pub board_full: u64,
+    /// Units that were allowed uncharged, because the store was away.
+    pub opened: u64,
+    /// Units that the agent granted by its part of the policy, because the store was away.
+    pub local: u64,
+    /// What the operator should know about the store, such as a setting by which it forgets. Only where the agent runs in
+    /// this process.
+    pub warnings: Vec<String>,
+}
+
+impl Remote {
+    pub(super) fn new(board: Board, on_miss: OnMiss, on_failure: OnFailure) -> Self {
+        Self {
+            board,
+            on_miss,
+            on_failure,
+            #[cfg(feature = "store")]
+            agent: None,
+        }
+    }
+
+    /// Whether an agent answers, by the region's clock.
+    fn is_connected(&self, now: u64) -> bool {
+        self.board.state() == State::Here && now.saturating_sub(self.board.last_beat()) <= LIVES_NS
+    }
+
+    /// What a miss comes to that the store does not answer. `asked` is the decision so far.
+    fn unanswered(&self, asked: Decision, units: u32, is_away: bool) -> Decision {
+        let notes = asked.notes() | Decision::UNANSWERED;
+        let (outcome, retry_ns) = match self.on_failure {
+            OnFailure::Open if is_away => {
+                self.board.count(Counter::Opened, u64::from(units));
+                (Outcome::Allowed, 0)
+            }
+            _ => (Outcome::Denied, Decision::NEVER),
+        };
+        let (limit, remaining, layer) = (asked.limit(), asked.remaining(), asked.layer());
+        let layer = u32::try_from(layer).unwrap_or(u32::MAX);
+        Decision::new(outcome, limit, remaining, retry_ns, asked.reset_after_ns(), 0, layer).with_notes(notes)
+    }
+
+    pub(super) fn shared(&self, now: u64) -> Shared {
+        let counters = self.board.counters();
+        let of = |counter: Counter| counters.get(counter as usize).copied().unwrap_or(0);
+        Shared {
+            name: self.board.name().unwrap_or_default(),
+            is_connected: self.is_connected(now),
+            leased: of(Counter::Leased),
+            used: of(Counter::Used),
+            passed: of(Counter::Passed),
+            given_back: of(Counter::GivenBack),
+            misses: of(Counter::Misses),
+            waits: of(Counter::Waits),
+            timeouts: of(Counter::Timeouts),
+            operations: of(Counter::Operations),
+            swaps_lost: of(Counter::SwapsLost),
+            lag_ns: of(Counter::Lag),
+            healed: of(Counter::Healed),
+            board_full: of(Counter::BoardFull),
+            opened: of(Counter::Opened),
+            local: of(Counter::Local),
+            #[cfg(feature = "store")]
+            warnings: self.agent.as_ref().map_or_else(Vec::new, |agent| agent.warnings()),
+            #[cfg(not(feature = "store"))]
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// One caller's wait for the agent's answers.
+pub(super) struct Wait<'r> {
+    remote: &'r Remote,
+    started: u64,
+    /// How long it may take.
+    most: Duration,
+    has_waited: bool,
+}
+
+/// Why a wait has not brought an answer.
+pub(super) enum Unanswered {
+    /// Nobody will answer.
+    Away,
+    /// The time is up.
+    Late,
+}
+
+impl<'r> Wait<'r> {
+    /// `now` is by the limiter's clock.
+    pub(super) fn new(remote: &'r Remote, now: u64, is_try: bool) -> Self {
+        let most = match remote.on_miss {
+            OnMiss::Wait(most) if !is_try => most,
+            _ => Duration::ZERO,
+        };
+        remote.board.count(Counter::Misses, 1);
+        Self { remote, started: now, most, has_waited: false }
+    }
+
+    /// The time since it began, in nanoseconds.
+    pub(super) fn elapsed_ns(&self, now: u64) -> u64 {
+        now.saturating_sub(self.started)
+    }
+
+    /// Tells the agent of a miss, and waits for an answer to one of the keys that the `ticket` of `h` stands for.
+    pub(super) fn ask(&mut self, h: u64, units: u64, ticket: u32, now: u64) -> Result<(), Unanswered> {
+        let board = &self.remote.board;
+        if !self.remote.is_connected(now) || !board.post(h, units) {
+            return Err(Unanswered::Away);
+        }
+        let elapsed = Duration::from_nanos(self.elapsed_ns(now));
+        let Some(left) = self.most.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
+            return Err(Unanswered::Late);
+        };
+        if !self.has_waited {
+            self.has_waited = true;
+            board.count(Counter::Waits, 1);
+        }
+        board.wait(h, ticket, left.min(AGAIN));
+        Ok(())
+    }
+
+    pub(super) fn ticket(&self, h: u64) -> u32 {
+        self.remote.board.ticket(h)
+    }
+
+    /// The decision where there is no answer.
+    pub(super) fn end(&self, why: &Unanswered, asked: Decision, request: &Request<'_>) -> Decision {
+        match why {
+            Unanswered::Away => self.remote.unanswered(asked, request.units(), true),
+            Unanswered::Late if request.is_without_waiting() => asked,
+            Unanswered::Late => {
+                self.remote.board.count(Counter::Timeouts, 1);
+                self.remote.unanswered(asked, request.units(), false)
+            }
+        }
+    }
+}
+
+impl Limiter {
+    /// The answer to a request that no lease answers: `asked` at `now`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask(&self, remote: &Remote, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        let mut wait = Wait::new(remote, self.clock.now(), request.is_without_waiting());
+        loop {
+            let ticket = wait.ticket(h);
+            let clock = self.clock.now();
+            let at = now.saturating_add(wait.elapsed_ns(clock));
+            let decision = self.layers.decide_apart(h, at, request);
+            if decision.outcome() != Outcome::Asked {
+                return decision;
+            }
+            if let Err(why) = wait.ask(h, u64::from(request.units()), ticket, clock) {
+                return wait.end(&why, decision, request);
+            }
+        }
+    }
+
+    /// Charges units that have been spent: from the lease, and what it does not hold from the store, as far as there is
+    /// room.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn charge_leased(&self, remote: &Remote, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        let mut left = request.units();
+        let mut wait = None;
+        loop {
+            let clock = self.clock.now();
+            let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait<'_>| wait.elapsed_ns(clock));
+            let at = now.saturating_add(elapsed_ns);
+            let ticket = remote.board.ticket(h);
+            let decide = |cost| self.layers.decide_apart(h, at, &Request::default().cost(cost));
+            let there = decide(0);
+            let part = u32::try_from(there.remaining()).unwrap_or(u32::MAX).clamp(1, left.max(1));
+            let decision = if left == 0 { return there } else { decide(part) };
+            match decision.outcome() {
+                Outcome::Allowed => left -= part,
+                Outcome::Asked => {
+                    let wait =
+                        wait.get_or_insert_with(|| Wait::new(remote, clock, request.is_without_waiting()));
+                    if wait.ask(h, u64::from(left) | FILL, ticket, clock).is_err() {
+                        return there;
+                    }
+                }
+                Outcome::ClockRange => return decision,
+                // It is full.
+                _ => return there,
+            }
+        }
+    }
+
+    /// For a limiter that shares its units with other machines: its agent's state and counts; `None` for any other.
+    ///
+    /// The counts are those of the machine: of all limiters on one file, since it was made.
+    #[must_use]
+    pub fn shared(&self) -> Option<Shared> {
+        self.remote.as_ref().map(|remote| remote.shared(self.clock.now()))
+    }
+}
