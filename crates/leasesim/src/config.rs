@@ -90,12 +90,14 @@ pub(crate) struct Config {
 }
 
 /// Policies of all kinds whose units are lent.
-const POLICIES: [&str; 21] = [
+const POLICIES: [&str; 23] = [
     "1000/s burst=1000",
     "100/s burst=10",
     "100/s burst=3",
     "7/3s burst=20",
     "1/s burst=1",
+    "100/s burst=10 heal=5s",
+    "sliding_window 100/1s heal=5s",
     "10/s burst=20",
     "leaky_meter 30/s capacity=8",
     "leaky_queue 50/s queue=6",

@@ -164,8 +164,8 @@ impl Machine {
             let held = self.table.get(&h);
             let words = || self.leases.iter().zip(held.iter().flat_map(|held| &held.words));
             let left = words().map(|(_, word)| Lease::left(*word)).min().unwrap_or(0);
-            let is_live = words().map(|(lease, word)| lease.units(*word, now)).min().unwrap_or(0) > 0;
-            Miss { h, units, fill, forget: false, left, is_live }
+            let usable = words().map(|(lease, word)| lease.units(*word, now)).min().unwrap_or(0);
+            Miss { h, units, fill, forget: false, left, usable }
         };
         posted.into_iter().map(miss).collect()
     }

@@ -51,7 +51,12 @@ impl Pace {
         let spans = now.saturating_sub(self.demand_at).max(1) as f64 / sizing.span_ns as f64;
         let weight = (-spans).exp();
         self.demand = self.demand * weight + units as f64 / spans * (1.0 - weight);
-        self.demand_at = now;
+        self.demand_at = self.demand_at.max(now);
+    }
+
+    /// Notes that requests are denied until then: how many come is not seen meanwhile.
+    pub fn denied(&mut self, until: u64) {
+        self.demand_at = self.demand_at.max(until);
     }
 
     /// The instant before which the store is not asked for the key.
