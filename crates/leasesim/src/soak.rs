@@ -35,7 +35,7 @@ pub(crate) fn one(config: Config, total: &mut Total) -> Result<Findings> {
     if !is_stated {
         total.unstated.0 += findings.uses;
         total.unstated.1 += findings.refused;
-        findings.refused = 0;
+        (findings.refused, findings.refused_later) = (0, 0);
     }
     total.findings.add(findings);
     total.red += u64::from(!findings.is_clean());
@@ -55,9 +55,15 @@ pub(crate) fn soak(from: u64, number: u64, fault: Option<Fault>) -> Result<bool>
     }
     let Total { findings, requests, operations, red, unstated } = total;
     println!(
-        "{number} configurations, {requests} requests, {operations} operations, {} uses: refused {}, without a slot {}, \
+        "{number} configurations, {requests} requests, {operations} operations, {} uses: refused {} and {}, without a slot {}, \
          early {}; {red} configurations red; of {} uses of windows that begin with a request the replay refuses {}",
-        findings.uses, findings.refused, findings.slotless, findings.early, unstated.0, unstated.1
+        findings.uses,
+        findings.refused,
+        findings.refused_later,
+        findings.slotless,
+        findings.early,
+        unstated.0,
+        unstated.1
     );
     Ok(red == 0)
 }

@@ -31,8 +31,10 @@ pub(crate) struct History {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub(crate) uses: u64,
-    /// Uses that one limiter refuses, by their instants, or by the latest at which they can have been judged.
+    /// Uses that one limiter refuses, by their instants.
     pub(crate) refused: u64,
+    /// Those that it refuses by the latest instants at which they can have been judged.
+    pub(crate) refused_later: u64,
     /// Uses without a slot of their own.
     pub(crate) slotless: u64,
     /// Uses judged by an instant that the store's clock had not shown yet.
@@ -43,12 +45,13 @@ impl Findings {
     pub(crate) fn add(&mut self, other: Self) {
         self.uses += other.uses;
         self.refused += other.refused;
+        self.refused_later += other.refused_later;
         self.slotless += other.slotless;
         self.early += other.early;
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        (self.refused, self.slotless, self.early) == (0, 0, 0)
+        (self.refused, self.refused_later, self.slotless, self.early) == (0, 0, 0, 0)
     }
 }
 
@@ -79,7 +82,8 @@ impl History {
         let early = self.uses.iter().filter(|one| !clock_was_set && one.latest > one.shown).count() as u64;
         Findings {
             uses: self.uses.len() as u64,
-            refused: by(|one| one.instant) + by(|one| one.latest),
+            refused: by(|one| one.instant),
+            refused_later: by(|one| one.latest),
             slotless: self.slotless(dens),
             early,
         }

@@ -280,10 +280,10 @@ impl World {
                 at
             }
             Pattern::Tenth => {
-                // On for 200 ms of two seconds, at a time of the machine's own.
-                let phase = |at: u64| (at + m as u64 * 777 * MS) % (2 * SECOND);
+                // On for a second of ten, at a time of the machine's own.
+                let phase = |at: u64| (at + m as u64 * 1_777 * MS) % (10 * SECOND);
                 let at = self.now + self.random.exponential(mean / 10.0);
-                if phase(at) < 200 * MS { at } else { at + 2 * SECOND - phase(at) + self.random.below(MS) }
+                if phase(at) < SECOND { at } else { at + 10 * SECOND - phase(at) + self.random.below(MS) }
             }
         };
         if at < duration {

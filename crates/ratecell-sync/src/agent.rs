@@ -34,7 +34,7 @@ const MOST_OPERATIONS: usize = 256;
 /// Another machine's charge came between so often before the key waits.
 const MOST_TRIES: u32 = 3;
 /// Before anything is known of them, answers may be as long on their way as they ever may.
-const FIRST_TRIP_NS: u64 = LONGEST_TIMEOUT_NS / 6;
+const FIRST_TRIP_NS: u64 = LONGEST_TIMEOUT_NS.div_ceil(6);
 const SHORTEST_TIMEOUT_NS: u64 = 50_000_000;
 const LONGEST_TIMEOUT_NS: u64 = 400_000_000;
 
@@ -203,7 +203,9 @@ impl Agent {
         let sizing = &self.sizing;
         let known = self.keys.entry(miss.h).or_insert_with(|| Known::new(sizing, now));
         let used = known.left.saturating_sub(miss.left);
-        known.pace.used(sizing, now, used);
+        // Those who missed units before have used them since.
+        known.pace.asked(sizing, now, used.saturating_sub(known.counted).saturating_add(miss.units));
+        known.counted = miss.units;
         self.counts.used += used;
         known.left = known.left.min(miss.left);
         known.usable = miss.usable;
@@ -385,3 +387,6 @@ impl Agent {
         mixed ^ (mixed >> 31)
     }
 }
+
+#[cfg(test)]
+mod tests;

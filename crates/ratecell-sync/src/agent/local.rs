@@ -75,3 +75,31 @@ impl Local {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratecell_core::algorithm::Plan;
+
+    #[test]
+    fn units_pass_no_later_than_their_slots() {
+        const SECOND: u64 = 1_000_000_000;
+        let policy: Policy = "1/s burst=20".parse().expect("a policy");
+        let mut local = Local::new(&policy, 10).expect("a part");
+        let (words, units) = local.decide(1, 2, 0);
+        assert_eq!(units, 2);
+        // A slot of the part begins at 0, another after ten seconds; the table lets one pass each second.
+        let word = words[0].expect("a lease");
+        assert!(Lease::deadline_ns(word) <= GRACE_NS + 2 * SECOND);
+        let [layer] = policy.layers() else { panic!("one layer") };
+        let Plan::Word(kernel) = layer.plan() else { panic!("a word") };
+        let lease = with_kernel!(kernel, algorithm => algorithm.lease()).expect("a lease");
+        assert_eq!(lease.units(word, GRACE_NS / 2), 2);
+        assert_eq!(lease.units(word, SECOND), 1);
+        assert_eq!(lease.units(word, 2 * SECOND), 0);
+        // No more until the first of them is over.
+        let (denied, none) = local.decide(1, 1, SECOND);
+        assert_eq!((none, Lease::left(denied[0].expect("a denial"))), (0, 0));
+        assert_eq!(local.decide(1, 1, 10 * SECOND).1, 1);
+    }
+}

@@ -31,7 +31,7 @@ impl Sizing {
 /// What a machine remembers of a key in order to size its leases.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Units used in a span: an average in which what is a span older weighs 1/e.
+    /// Units asked for in a span: an average in which what is a span older weighs 1/e.
     demand: f64,
     demand_at: u64,
     period_ns: u64,
@@ -46,8 +46,8 @@ impl Pace {
         Self { demand: 0.0, demand_at: now, period_ns: sizing.span_ns, ask_at: 0 }
     }
 
-    /// Notes units that were used since the last note.
-    pub fn used(&mut self, sizing: &Sizing, now: u64, units: u64) {
+    /// Notes units that callers asked for since the last note, whether or not they were there.
+    pub fn asked(&mut self, sizing: &Sizing, now: u64, units: u64) {
         let spans = now.saturating_sub(self.demand_at).max(1) as f64 / sizing.span_ns as f64;
         let weight = (-spans).exp();
         self.demand = self.demand * weight + units as f64 / spans * (1.0 - weight);
@@ -106,7 +106,7 @@ mod tests {
         let sizing = SIZING();
         let mut pace = Pace::new(&sizing, 0);
         for second in 0..20 {
-            pace.used(&sizing, second * SECOND_NS, 1);
+            pace.asked(&sizing, second * SECOND_NS, 1);
             assert_eq!(pace.want(&sizing, 1), 1);
         }
         assert_eq!(pace.want(&sizing, 7), 7);
@@ -117,12 +117,24 @@ mod tests {
         let sizing = SIZING();
         let mut pace = Pace::new(&sizing, 0);
         for tenth in 1..100 {
-            pace.used(&sizing, tenth * TENTH_NS, 100);
+            pace.asked(&sizing, tenth * TENTH_NS, 100);
         }
         assert!((95..=101).contains(&pace.want(&sizing, 1)), "{}", pace.want(&sizing, 1));
         // It is forgotten when nobody asks.
-        pace.used(&sizing, 100 * TENTH_NS + 2 * SECOND_NS, 0);
+        pace.asked(&sizing, 100 * TENTH_NS + 2 * SECOND_NS, 0);
         assert_eq!(pace.want(&sizing, 1), 1);
+    }
+
+    #[test]
+    fn time_in_which_all_are_denied_is_not_counted() {
+        let sizing = SIZING();
+        let mut pace = Pace::new(&sizing, 0);
+        // 100 in a tenth of a second, and then denied for nine.
+        for second in 0..20 {
+            pace.asked(&sizing, second * SECOND_NS + TENTH_NS, 100);
+            pace.denied((second + 1) * SECOND_NS);
+        }
+        assert!((95..=101).contains(&pace.want(&sizing, 1)), "{}", pace.want(&sizing, 1));
     }
 
     #[test]
@@ -149,7 +161,7 @@ mod tests {
     fn what_must_be_used_at_once_is_asked_for_one_by_one() {
         let sizing = Sizing::new(SECOND_NS, 1_000, true);
         let mut pace = Pace::new(&sizing, 0);
-        pace.used(&sizing, 0, 500);
+        pace.asked(&sizing, 0, 500);
         assert_eq!((pace.want(&sizing, 1), pace.want(&sizing, 3)), (1, 3));
     }
 }

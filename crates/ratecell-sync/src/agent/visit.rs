@@ -228,6 +228,7 @@ impl Agent {
             self.counts.passed += known.left;
             known.left = 0;
             known.usable = 0;
+            known.counted = 0;
             known.pace.denied(until);
         }
         let words = (0..self.layers.len()).map(|number| (number == layer).then(|| Lease::denied(until)));
