@@ -50,7 +50,7 @@ fn central(world: &World, mut delay: impl FnMut() -> u64) -> (u64, u64) {
 pub(crate) fn lease(config: Config) -> Result<(Row, World, Findings)> {
     let mut world = World::new(config)?;
     world.run()?;
-    let findings = world.findings();
+    let findings = world.findings()?;
     let (ideal, requests) = central(&world, || 0);
     let tally = &world.tally;
     let row = Row {
@@ -157,9 +157,8 @@ pub(crate) fn compare(text: &str) -> Result<bool> {
     Ok(is_clean)
 }
 
-/// A store that forgets the last second of its writes, once: what is admitted beyond the policy.
-pub(crate) fn forgotten(heals: bool, seed: u64) -> Result<Findings> {
-    let forgets = Forgets::LastSecond(10 * SECOND);
+/// What is admitted beyond the policy where the store forgets.
+pub(crate) fn forgotten(forgets: Forgets, heals: bool, seed: u64) -> Result<Findings> {
     let plain = Config::plain("1000/s burst=1000", 10, 2_000.0);
     let (.., findings) = lease(Config { forgets, heals, seed, duration: 15 * SECOND, ..plain })?;
     Ok(findings)
@@ -169,12 +168,16 @@ pub(crate) fn forgotten(heals: bool, seed: u64) -> Result<Findings> {
 pub(crate) fn forget() -> Result<bool> {
     let mut is_fine = true;
     for seed in 1..=5 {
-        let (without, with) = (forgotten(false, seed)?, forgotten(true, seed)?);
-        println!(
-            "seed {seed}: of {} uses refused {} without healing; of {} refused {} with it",
-            without.uses, without.refused, with.uses, with.refused
-        );
-        is_fine &= with.refused < without.refused;
+        for (name, forgets) in
+            [("the last second", Forgets::LastSecond(10 * SECOND)), ("all", Forgets::All(10 * SECOND))]
+        {
+            let (without, with) = (forgotten(forgets, false, seed)?, forgotten(forgets, true, seed)?);
+            println!(
+                "{name}, seed {seed}: of {} uses refused {} without healing; of {} refused {} with it",
+                without.uses, without.refused, with.uses, with.refused
+            );
+            is_fine &= with.refused < without.refused;
+        }
     }
     Ok(is_fine)
 }

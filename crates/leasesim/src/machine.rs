@@ -30,13 +30,26 @@ struct Held {
     arrived: u64,
 }
 
+/// Whose lease was used, and by what instants: the one that the table judged by, and the latest that it can have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Granter {
+    Store {
+        instant: u64,
+        latest: u64,
+    },
+    /// The machine, by its part of the policy and its own clock.
+    Itself {
+        instant: u64,
+    },
+}
+
 /// What the table decided on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// So many units may pass: by a lease of the store, whose clock was then at `instant` and `latest`; or by none.
+    /// So many units may pass.
     Passed {
         units: u64,
-        instant: Option<(u64, u64)>,
+        by: Granter,
     },
     Denied,
     Asked,
@@ -68,6 +81,8 @@ pub(crate) struct Machine {
     drift: f64,
     pub(crate) stopped_until: u64,
     pub(crate) cut_off_until: u64,
+    /// How many agents it had before this one.
+    pub(crate) agents: u64,
     /// Whether a wake is on its way, to be at that instant or before.
     pub(crate) wakes_at: Option<u64>,
 }
@@ -93,6 +108,7 @@ impl Machine {
             drift,
             stopped_until: 0,
             cut_off_until: 0,
+            agents: 0,
             wakes_at: None,
         }
     }
@@ -104,6 +120,7 @@ impl Machine {
 
     /// The agent dies, and another takes its place; with the machine its table and its callers.
     pub(crate) fn crash(&mut self, agent: Agent, is_whole: bool) {
+        self.agents += 1;
         self.agent = agent;
         self.clock = StoreClock::default();
         self.flight = None;
@@ -139,10 +156,15 @@ impl Machine {
                 };
             }
             let since = now.saturating_sub(held.arrived).saturating_sub(GRACE_NS);
-            let instant =
-                held.granted.map(|granted| (granted + since, granted + since - since.div_ceil(500)));
+            let by = match held.granted {
+                Some(granted) => {
+                    let instant = granted + since;
+                    Granter::Store { instant, latest: instant - since.div_ceil(500) }
+                }
+                None => Granter::Itself { instant: held.arrived + since },
+            };
             self.table.insert(caller.h, held);
-            return Verdict::Passed { units: passing, instant };
+            return Verdict::Passed { units: passing, by };
         }
         let outcomes = self.leases.iter().zip(&held.words);
         let cost = passing.max(1) as u32;

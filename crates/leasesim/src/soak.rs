@@ -31,11 +31,11 @@ pub(crate) fn one(config: Config, total: &mut Total) -> Result<Findings> {
     world.run().with_context(|| shown)?;
     total.requests += world.tally.requests;
     total.operations += world.tally.operations;
-    let mut findings = world.findings();
+    let mut findings = world.findings()?;
     if !is_stated {
         total.unstated.0 += findings.uses;
         total.unstated.1 += findings.refused;
-        (findings.refused, findings.refused_later) = (0, 0);
+        (findings.refused, findings.refused_later, findings.refused_local) = (0, 0, 0);
     }
     total.findings.add(findings);
     total.red += u64::from(!findings.is_clean());
@@ -54,16 +54,16 @@ pub(crate) fn soak(from: u64, number: u64, fault: Option<Fault>) -> Result<bool>
         }
     }
     let Total { findings, requests, operations, red, unstated } = total;
+    println!("{number} configurations, {requests} requests, {operations} operations, {} uses", findings.uses);
     println!(
-        "{number} configurations, {requests} requests, {operations} operations, {} uses: refused {} and {}, without a slot {}, \
-         early {}; {red} configurations red; of {} uses of windows that begin with a request the replay refuses {}",
-        findings.uses,
-        findings.refused,
-        findings.refused_later,
-        findings.slotless,
-        findings.early,
-        unstated.0,
-        unstated.1
+        "refused {} by their instants, {} by the latest; without a slot {}; judged too early {}",
+        findings.refused, findings.refused_later, findings.slotless, findings.early
     );
+    println!(
+        "by parts of the policy {} uses, of which they refuse {}",
+        findings.local, findings.refused_local
+    );
+    println!("of {} uses of windows that begin with a request the replay refuses {}", unstated.0, unstated.1);
+    println!("{red} configurations red");
     Ok(red == 0)
 }

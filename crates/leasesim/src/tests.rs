@@ -15,6 +15,7 @@ fn soak(number: u64, fault: Option<Fault>) -> Total {
 fn one_limiter_admits_all_that_machines_admit() {
     let total = soak(60, None);
     assert!(total.findings.uses > 10_000, "{total:?}: too little was used");
+    assert!(total.findings.local > 100, "{total:?}: too little was decided without the store");
     assert_eq!(total.red, 0, "{total:?}");
 }
 
@@ -46,9 +47,11 @@ fn a_hot_key_costs_few_operations_and_a_cold_one_no_more_than_one() {
 
 #[test]
 fn a_store_that_forgets_admits_a_burst_more_at_most_and_less_where_machines_put_it_back() {
+    let second = Forgets::LastSecond(10 * SECOND);
+    let run = |heals, seed| forgotten(second, heals, seed).expect("a run");
     let (mut without, mut with) = (0, 0);
     for seed in 1..=3 {
-        let (plain, healed) = (forgotten(false, seed).expect("a run"), forgotten(true, seed).expect("a run"));
+        let (plain, healed) = (run(false, seed), run(true, seed));
         assert!(plain.refused <= 1_000 && healed.refused <= 100, "{plain:?} {healed:?}");
         without += plain.refused;
         with += healed.refused;

@@ -35,6 +35,9 @@ pub(crate) struct Findings {
     pub(crate) refused: u64,
     /// Those that it refuses by the latest instants at which they can have been judged.
     pub(crate) refused_later: u64,
+    /// Uses of what machines granted by their part of the policy, and those that this part refuses.
+    pub(crate) local: u64,
+    pub(crate) refused_local: u64,
     /// Uses without a slot of their own.
     pub(crate) slotless: u64,
     /// Uses judged by an instant that the store's clock had not shown yet.
@@ -46,12 +49,14 @@ impl Findings {
         self.uses += other.uses;
         self.refused += other.refused;
         self.refused_later += other.refused_later;
+        self.local += other.local;
+        self.refused_local += other.refused_local;
         self.slotless += other.slotless;
         self.early += other.early;
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        (self.refused, self.refused_later, self.slotless, self.early) == (0, 0, 0, 0)
+        self.refused + self.refused_later + self.refused_local + self.slotless + self.early == 0
     }
 }
 
@@ -86,6 +91,7 @@ impl History {
             refused_later: by(|one| one.latest),
             slotless: self.slotless(dens),
             early,
+            ..Findings::default()
         }
     }
 

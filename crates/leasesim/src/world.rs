@@ -9,10 +9,10 @@ use ratecell_core::{Policy, with_kernel};
 use ratecell_sync::{Agent, Answer, Layered, Operation, Record, Reply, layouts};
 
 use crate::config::{Config, Fault, Forgets, MS, Pattern, SECOND};
-use crate::machine::{Caller, Flight, Machine, Verdict};
+use crate::machine::{Caller, Flight, Granter, Machine, Verdict};
 use crate::random::Random;
 use crate::store::Store;
-use crate::uses::{Findings, History, Use};
+use crate::uses::{Findings, History, Use, refused};
 
 /// A Monday, in nanoseconds since 1970.
 const EPOCH_NS: u64 = (345_600 + 604_800 * 2_900) * SECOND;
@@ -47,8 +47,6 @@ pub(crate) struct Tally {
     pub(crate) waited: u64,
     pub(crate) waited_ns: u64,
     pub(crate) operations: u64,
-    /// Requests that were admitted by a machine's part of the policy.
-    pub(crate) local: u64,
     /// By machine: requests, and those admitted.
     pub(crate) by_machine: Vec<(u64, u64)>,
     /// When each request came, of which key, and what it asked for.
@@ -75,6 +73,8 @@ pub(crate) struct World {
     pub(crate) machines: Vec<Machine>,
     store: Store,
     pub(crate) histories: HashMap<u64, History>,
+    /// By machine, agent and key: what was admitted by a machine's part of the policy, by its own clock.
+    local: HashMap<(usize, u64, u64), Vec<(u64, u32)>>,
     pub(crate) tally: Tally,
 }
 
@@ -91,14 +91,7 @@ impl World {
             at: 0,
             swept: 0x1234_5678,
         };
-        let kernels: Vec<Kernel> = policy
-            .layers()
-            .iter()
-            .filter_map(|layer| match layer.plan() {
-                Plan::Word(kernel) => Some(kernel),
-                Plan::Log(_) => None,
-            })
-            .collect();
+        let kernels = kernels(&policy);
         let leases = kernels.iter().filter_map(|kernel| with_kernel!(kernel, algorithm => algorithm.lease()));
         let mut world = Self {
             leases: leases.collect(),
@@ -114,6 +107,7 @@ impl World {
             next: 0,
             machines: Vec::new(),
             histories: HashMap::new(),
+            local: HashMap::new(),
             tally: Tally { by_machine: vec![(0, 0); config.machines], ..Tally::default() },
             config,
         };
@@ -320,14 +314,17 @@ impl World {
                 self.machines[m].waiting.entry(caller.h).or_default().push(caller);
                 self.wake(m, self.now + WAKING);
             }
-            Verdict::Passed { units, instant } => {
+            Verdict::Passed { units, by } => {
                 let (shown, cost) = (self.shown(), units as u32);
-                match instant {
-                    Some((instant, latest)) => {
+                match by {
+                    Granter::Store { instant, latest } => {
                         let one = Use { instant, latest, shown, machine: m, cost };
                         self.histories.entry(caller.h).or_default().uses.push(one);
                     }
-                    None => self.tally.local += 1,
+                    Granter::Itself { instant } => {
+                        let decider = (m, self.machines[m].agents, caller.h);
+                        self.local.entry(decider).or_default().push((instant, cost));
+                    }
                 }
                 caller.units -= units;
                 if caller.units > 0 {
@@ -498,19 +495,34 @@ impl World {
         }
     }
 
-    pub(crate) fn findings(&self) -> Findings {
+    pub(crate) fn findings(&self) -> Result<Findings> {
         let dens: Vec<_> =
             self.policy.resolved().map(|layer| layer.emission.map(|emission| emission.den)).collect();
         let mut all = Findings::default();
         for history in self.histories.values() {
             all.add(history.findings(&self.kernels, &dens, self.config.clock_steps > 0));
         }
-        all
+        if let Some(machines) = self.config.local {
+            let part = kernels(&self.policy.divided(machines)?);
+            for uses in self.local.values() {
+                all.local += uses.len() as u64;
+                all.refused_local += refused(&part, uses.iter().copied());
+            }
+        }
+        Ok(all)
     }
 
     pub(crate) fn begin_ns() -> u64 {
         BEGIN
     }
+}
+
+fn kernels(policy: &Policy) -> Vec<Kernel> {
+    let kernel = |plan| match plan {
+        Plan::Word(kernel) => Some(kernel),
+        Plan::Log(_) => None,
+    };
+    policy.layers().iter().filter_map(|layer| kernel(layer.plan())).collect()
 }
 
 /// Takes as they would be, did the machine not know what it charged before.

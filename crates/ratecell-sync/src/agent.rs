@@ -83,12 +83,14 @@ impl Question {
     }
 }
 
-/// An operation's key, and the units that it asks for.
+/// An operation's key, and what it asks for.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     h: u64,
-    /// Of a take, what is wanted; of a swap, what it charges.
-    units: u64,
+    /// Units that are wanted.
+    wanted: u64,
+    /// Of a swap, the units that it charges.
+    charged: u64,
 }
 
 /// What the agent has counted since it began.
@@ -252,9 +254,9 @@ impl Agent {
         while question.operations.len() < MOST_OPERATIONS {
             let Some(h) = self.queue.pop_front() else { break };
             let Some(known) = self.keys.get(&h).filter(|known| known.missed.queued) else { continue };
-            let (operation, units) = self.operation(h, known, at);
+            let (operation, wanted, charged) = self.operation(h, known, at);
             question.operations.push(operation);
-            question.visits.push(Visit { h, units });
+            question.visits.push(Visit { h, wanted, charged });
         }
         self.counts.operations += question.operations.len() as u64;
         (!question.operations.is_empty()).then_some(question)
@@ -306,6 +308,7 @@ impl Agent {
             self.counts.local += units;
             known.left = units;
             known.usable = units;
+            known.counted = known.counted.min(units);
             self.effects.push(Effect { h, words });
         }
     }

@@ -12,6 +12,8 @@ use crate::{Layered, Words};
 /// Keys that are decided here at once; beyond, those whose words are fresh are forgotten.
 const MOST_KEYS: usize = 1 << 17;
 
+const LONGEST_DENIAL_NS: u64 = 1_000_000_000;
+
 /// A part of the policy, and the words of the keys that were decided by it.
 #[derive(Debug)]
 pub(super) struct Local {
@@ -42,7 +44,8 @@ impl Local {
         let charged: Option<Words> = steps.iter().map(|step| step.charged).collect();
         let Some(charged) = charged else {
             let denied = steps.iter().map(|step| {
-                let wait = step.decision.retry_after_ns();
+                // The store may be back before.
+                let wait = step.decision.retry_after_ns().min(LONGEST_DENIAL_NS);
                 (step.charged.is_none()).then(|| Lease::denied(now.saturating_add(wait)))
             });
             return (denied.collect(), 0);

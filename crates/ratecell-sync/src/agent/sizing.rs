@@ -23,8 +23,9 @@ impl Sizing {
         Self { span_ns: TENTH_NS.min(burst_ns / 4).max(1), burst_ns, most: most.max(1), one_by_one }
     }
 
+    /// However slow the rate, a unit that has come back is found in this time.
     fn longest_period_ns(&self) -> u64 {
-        self.burst_ns.max(SECOND_NS)
+        self.burst_ns.clamp(SECOND_NS, 10 * SECOND_NS)
     }
 }
 
@@ -50,7 +51,7 @@ impl Pace {
     pub fn asked(&mut self, sizing: &Sizing, now: u64, units: u64) {
         let spans = now.saturating_sub(self.demand_at).max(1) as f64 / sizing.span_ns as f64;
         let weight = (-spans).exp();
-        self.demand = self.demand * weight + units as f64 / spans * (1.0 - weight);
+        self.demand = self.demand * weight + units.min(sizing.most) as f64 / spans * (1.0 - weight);
         self.demand_at = self.demand_at.max(now);
     }
 
@@ -155,6 +156,12 @@ mod tests {
         assert_eq!(pace.ask_at(), 7 + TENTH_NS / 2);
         pace.brought(&sizing, 9, 5, 5, 0);
         assert_eq!(pace.ask_at(), 9);
+        // Of a slow rate no less often than this.
+        let slow = Sizing::new(3_600 * SECOND_NS, 1_000, false);
+        for _ in 0..40 {
+            pace.brought(&slow, 0, 5, 0, u64::MAX);
+        }
+        assert!(pace.ask_at() <= 15 * SECOND_NS, "{}", pace.ask_at());
     }
 
     #[test]

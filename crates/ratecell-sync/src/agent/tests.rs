@@ -276,3 +276,20 @@ fn what_the_store_forgot_is_put_back() {
     assert!(new.words[0] > charged, "{new:?}");
     assert_eq!(bench.agent.counts().healed, 1);
 }
+
+#[test]
+fn a_value_that_has_expired_is_not_forgotten() {
+    for (later, healed) in [(MS, 1), (100 * SECOND, 0)] {
+        let mut bench = Bench::new("1/s burst=10", None);
+        bench.heard(miss(3));
+        bench.is_granted(0);
+        bench.now += later;
+        let question = bench.agent.question(bench.now);
+        question.into_iter().for_each(|question| bench.answer(question, vec![]));
+        bench.agent.doubt();
+        bench.heard(miss(1));
+        let question = bench.asks();
+        bench.answer(question, vec![Answer::Value(None)]);
+        assert_eq!(bench.agent.counts().healed, healed, "{later}");
+    }
+}

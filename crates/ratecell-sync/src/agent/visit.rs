@@ -15,13 +15,13 @@ const SHARE: u64 = 2;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Agent {
-    /// What to ask of the store for a key, and the units of it.
-    pub(super) fn operation(&self, h: u64, known: &Known, at: u64) -> (Operation, u64) {
+    /// What to ask of the store for a key, the units that are wanted, and those that a swap charges.
+    pub(super) fn operation(&self, h: u64, known: &Known, at: u64) -> (Operation, u64, u64) {
         if known.missed.forget {
-            return (Operation::Forget { h }, 0);
+            return (Operation::Forget { h }, 0, 0);
         }
         if known.in_doubt {
-            return (Operation::Read { h }, 0);
+            return (Operation::Read { h }, 0, 0);
         }
         let Missed { units, fill, .. } = known.missed;
         let want = if fill {
@@ -43,15 +43,15 @@ impl Agent {
         if let Some(spans) = spans.filter(|spans| spans.iter().all(takes)) {
             let ceilings: Words = spans.iter().map(|span| span.ceiling.max(span.floor)).collect();
             let expires_ms = self.expires_ms(&ceilings);
-            return (Operation::Take { h, generation, spans, want, expires_ms }, want.most);
+            return (Operation::Take { h, generation, spans, want, expires_ms }, want.most, 0);
         }
         match self.stepped(known, at, want) {
             Some((words, units)) => {
                 let expires_ms = self.expires_ms(&words);
                 let new = Value { generation, words };
-                (Operation::Swap { h, old: known.value.clone(), new, expires_ms }, units)
+                (Operation::Swap { h, old: known.value.clone(), new, expires_ms }, want.most, units)
             }
-            None => (Operation::Read { h }, 0),
+            None => (Operation::Read { h }, want.most, 0),
         }
     }
 
@@ -86,10 +86,12 @@ impl Agent {
     }
 
     pub(super) fn came(&mut self, visit: Visit, operation: Operation, answer: Answer, at: u64, now: u64) {
-        let Visit { h, units } = visit;
+        let Visit { h, wanted, charged } = visit;
         match (answer, operation) {
-            (Answer::Taken { units: taken, words }, _) => self.grant(h, units, taken, words, at, now),
-            (Answer::Swapped, Operation::Swap { new, .. }) => self.grant(h, units, units, new.words, at, now),
+            (Answer::Taken { units, words }, _) => self.grant(h, wanted, units, words, at, now),
+            (Answer::Swapped, Operation::Swap { new, .. }) => {
+                self.grant(h, wanted, charged, new.words, at, now);
+            }
             (Answer::Forgotten(_), _) => {
                 self.keys.remove(&h);
                 self.effects.push(Effect { h, words: Layered::new() });
@@ -99,27 +101,29 @@ impl Agent {
                 if is_lost {
                     self.queue.push_back(h);
                 } else {
-                    self.refused(h, units, at, now);
+                    self.refused(h, wanted, at, now);
                 }
             }
             (Answer::Refused(value) | Answer::Lost(value) | Answer::Value(value), operation) => {
                 self.counts.swaps_lost += u64::from(matches!(operation, Operation::Swap { .. }));
-                self.saw(h, value);
-                self.again(h, units, at, now);
+                self.saw(h, value, at);
+                self.again(h, wanted, at, now);
             }
-            (Answer::Swapped, _) => {}
+            // No store answers so.
+            (Answer::Swapped, _) => self.refused(h, wanted, at, now),
         }
     }
 
     /// Takes note of a value that the store holds.
-    fn saw(&mut self, h: u64, value: Option<Value>) {
+    fn saw(&mut self, h: u64, value: Option<Value>, at: u64) {
         let Some(known) = self.keys.get_mut(&h) else { return };
-        let is_below = |layer: usize| {
+        // A word that decides as none is no loss: its value may have expired.
+        let is_lost = |(layer, Layer { kernel, .. }): (usize, &Layer)| {
             let found = value.as_ref().and_then(|value| value.words.get(layer)).copied().unwrap_or(0);
-            found < known.own(layer)
+            let own = known.own(layer);
+            found < own && with_kernel!(kernel, algorithm => !algorithm.is_fresh(own, at))
         };
-        // A value that has expired is no loss: it decides as none.
-        let lost = (0..self.layers.len()).any(is_below) && (value.is_some() || known.in_doubt);
+        let lost = self.layers.iter().enumerate().any(is_lost);
         self.counts.healed += u64::from(lost);
         known.value = value;
         known.in_doubt = false;
@@ -176,7 +180,7 @@ impl Agent {
         let Some(known) = self.keys.get_mut(&visit.h) else { return };
         known.tries += 1;
         if known.tries > MOST_TRIES {
-            self.refused(visit.h, visit.units, at, now);
+            self.refused(visit.h, visit.wanted, at, now);
         } else {
             self.queue.push_back(visit.h);
         }
