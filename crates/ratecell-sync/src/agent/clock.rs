@@ -22,7 +22,8 @@ pub struct StoreClock {
 impl StoreClock {
     /// Notes a reading of the store's clock that was asked for at `sent` and came at `received`, both by the machine's.
     pub fn note(&mut self, read: u64, sent: u64, received: u64) {
-        self.latest = self.at(received);
+        // Before the first reading the machine's clock says nothing of the store's.
+        self.latest = if self.received == 0 { 0 } else { self.at(received) };
         (self.read, self.received, self.sent) = (read, received, sent);
         self.latest = self.latest.max(read);
     }
@@ -56,6 +57,10 @@ mod tests {
     fn it_is_never_ahead_and_never_back() {
         let mut clock = StoreClock::default();
         assert!(clock.is_stale(5));
+        // However long the machine is up.
+        clock.note(7, 900_000_000, 1_000_000_000);
+        assert_eq!(clock.at(1_000_000_000), 7);
+        let mut clock = StoreClock::default();
         // The store read 1,000,000 some time between 100 and 2,100.
         clock.note(1_000_000, 100, 2_100);
         assert_eq!(clock.at(2_100), 1_000_000);

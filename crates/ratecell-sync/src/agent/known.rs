@@ -19,6 +19,10 @@ pub(super) struct Known {
     pub(super) own: Words,
     /// Units of the last lease that were not used when the agent last looked.
     pub(super) left: u64,
+    /// Those of them that could still be used then.
+    pub(super) usable: u64,
+    /// Units that callers missed: they are counted as demand, and are used from the next lease.
+    pub(super) counted: u64,
     /// When the last lease has passed, by the machine's clock.
     pub(super) until: u64,
     pub(super) missed: Missed,
@@ -47,6 +51,8 @@ impl Known {
             value: None,
             own: Words::new(),
             left: 0,
+            counted: 0,
+            usable: 0,
             until: 0,
             missed: Missed::default(),
             tries: 0,

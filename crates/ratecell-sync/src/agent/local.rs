@@ -12,10 +12,14 @@ use crate::{Layered, Words};
 /// Keys that are decided here at once; beyond, those whose words are fresh are forgotten.
 const MOST_KEYS: usize = 1 << 17;
 
+const LONGEST_DENIAL_NS: u64 = 1_000_000_000;
+
 /// A part of the policy, and the words of the keys that were decided by it.
 #[derive(Debug)]
 pub(super) struct Local {
     layers: Vec<Layer>,
+    /// Those of the whole policy, by which the table decides on leases.
+    whole: Vec<Layer>,
     words: HashMap<u64, Words>,
 }
 
@@ -25,7 +29,7 @@ impl Local {
             let text = format!("\"{policy}\" cannot be divided among {machines} machines: {error}");
             StoreError::new(StoreErrorKind::Mismatch, text)
         })?;
-        Ok(Self { layers: layers(&part)?, words: HashMap::new() })
+        Ok(Self { layers: layers(&part)?, whole: layers(policy)?, words: HashMap::new() })
     }
 
     /// The words of a lease of `units`, with their number; or those of a denial, and 0.
@@ -40,14 +44,20 @@ impl Local {
         let charged: Option<Words> = steps.iter().map(|step| step.charged).collect();
         let Some(charged) = charged else {
             let denied = steps.iter().map(|step| {
-                let wait = step.decision.retry_after_ns();
+                // The store may be back before.
+                let wait = step.decision.retry_after_ns().min(LONGEST_DENIAL_NS);
                 (step.charged.is_none()).then(|| Lease::denied(now.saturating_add(wait)))
             });
             return (denied.collect(), 0);
         };
         *words = charged.clone();
-        let leases = self.layers.iter().zip(charged).map(|(Layer { kernel, .. }, word)| {
-            let lasts_ns = with_kernel!(kernel, algorithm => algorithm.lasts_ns(word, units, now));
+        let leases = self.layers.iter().zip(&self.whole).zip(charged).map(|((part, whole), word)| {
+            let lasts_ns = with_kernel!(part.kernel, algorithm => algorithm.lasts_ns(word, units, now));
+            // In the table units pass by the whole policy's rate, which is faster: so they begin to pass at once.
+            let lasts_ns = lasts_ns.min(with_kernel!(whole.kernel, algorithm => {
+                let alone = algorithm.step(0, now, cost).charged.unwrap_or(0);
+                algorithm.lasts_ns(alone, units, now)
+            }));
             Some(Lease::granted(now.saturating_add(GRACE_NS).saturating_add(lasts_ns), units))
         });
         (leases.collect(), units)
@@ -66,5 +76,33 @@ impl Local {
         if self.words.len() >= MOST_KEYS {
             self.words.retain(|h, _| h % 2 == 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratecell_core::algorithm::Plan;
+
+    #[test]
+    fn units_pass_no_later_than_their_slots() {
+        const SECOND: u64 = 1_000_000_000;
+        let policy: Policy = "1/s burst=20".parse().expect("a policy");
+        let mut local = Local::new(&policy, 10).expect("a part");
+        let (words, units) = local.decide(1, 2, 0);
+        assert_eq!(units, 2);
+        // A slot of the part begins at 0, another after ten seconds; the table lets one pass each second.
+        let word = words[0].expect("a lease");
+        assert!(Lease::deadline_ns(word) <= GRACE_NS + 2 * SECOND);
+        let [layer] = policy.layers() else { panic!("one layer") };
+        let Plan::Word(kernel) = layer.plan() else { panic!("a word") };
+        let lease = with_kernel!(kernel, algorithm => algorithm.lease()).expect("a lease");
+        assert_eq!(lease.units(word, GRACE_NS / 2), 2);
+        assert_eq!(lease.units(word, SECOND), 1);
+        assert_eq!(lease.units(word, 2 * SECOND), 0);
+        // No more until the first of them is over.
+        let (denied, none) = local.decide(1, 1, SECOND);
+        assert_eq!((none, Lease::left(denied[0].expect("a denial"))), (0, 0));
+        assert_eq!(local.decide(1, 1, 10 * SECOND).1, 1);
     }
 }

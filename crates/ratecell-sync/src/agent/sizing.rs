@@ -23,15 +23,16 @@ impl Sizing {
         Self { span_ns: TENTH_NS.min(burst_ns / 4).max(1), burst_ns, most: most.max(1), one_by_one }
     }
 
+    /// However slow the rate, a unit that has come back is found in this time.
     fn longest_period_ns(&self) -> u64 {
-        self.burst_ns.max(SECOND_NS)
+        self.burst_ns.clamp(SECOND_NS, 10 * SECOND_NS)
     }
 }
 
 /// What a machine remembers of a key in order to size its leases.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Units used in a span: an average in which what is a span older weighs 1/e.
+    /// Units asked for in a span: an average in which what is a span older weighs 1/e.
     demand: f64,
     demand_at: u64,
     period_ns: u64,
@@ -46,12 +47,17 @@ impl Pace {
         Self { demand: 0.0, demand_at: now, period_ns: sizing.span_ns, ask_at: 0 }
     }
 
-    /// Notes units that were used since the last note.
-    pub fn used(&mut self, sizing: &Sizing, now: u64, units: u64) {
+    /// Notes units that callers asked for since the last note, whether or not they were there.
+    pub fn asked(&mut self, sizing: &Sizing, now: u64, units: u64) {
         let spans = now.saturating_sub(self.demand_at).max(1) as f64 / sizing.span_ns as f64;
         let weight = (-spans).exp();
-        self.demand = self.demand * weight + units as f64 / spans * (1.0 - weight);
-        self.demand_at = now;
+        self.demand = self.demand * weight + units.min(sizing.most) as f64 / spans * (1.0 - weight);
+        self.demand_at = self.demand_at.max(now);
+    }
+
+    /// Notes that requests are denied until then: how many come is not seen meanwhile.
+    pub fn denied(&mut self, until: u64) {
+        self.demand_at = self.demand_at.max(until);
     }
 
     /// The instant before which the store is not asked for the key.
@@ -101,7 +107,7 @@ mod tests {
         let sizing = SIZING();
         let mut pace = Pace::new(&sizing, 0);
         for second in 0..20 {
-            pace.used(&sizing, second * SECOND_NS, 1);
+            pace.asked(&sizing, second * SECOND_NS, 1);
             assert_eq!(pace.want(&sizing, 1), 1);
         }
         assert_eq!(pace.want(&sizing, 7), 7);
@@ -112,12 +118,24 @@ mod tests {
         let sizing = SIZING();
         let mut pace = Pace::new(&sizing, 0);
         for tenth in 1..100 {
-            pace.used(&sizing, tenth * TENTH_NS, 100);
+            pace.asked(&sizing, tenth * TENTH_NS, 100);
         }
         assert!((95..=101).contains(&pace.want(&sizing, 1)), "{}", pace.want(&sizing, 1));
         // It is forgotten when nobody asks.
-        pace.used(&sizing, 100 * TENTH_NS + 2 * SECOND_NS, 0);
+        pace.asked(&sizing, 100 * TENTH_NS + 2 * SECOND_NS, 0);
         assert_eq!(pace.want(&sizing, 1), 1);
+    }
+
+    #[test]
+    fn time_in_which_all_are_denied_is_not_counted() {
+        let sizing = SIZING();
+        let mut pace = Pace::new(&sizing, 0);
+        // 100 in a tenth of a second, and then denied for nine.
+        for second in 0..20 {
+            pace.asked(&sizing, second * SECOND_NS + TENTH_NS, 100);
+            pace.denied((second + 1) * SECOND_NS);
+        }
+        assert!((95..=101).contains(&pace.want(&sizing, 1)), "{}", pace.want(&sizing, 1));
     }
 
     #[test]
@@ -138,13 +156,19 @@ mod tests {
         assert_eq!(pace.ask_at(), 7 + TENTH_NS / 2);
         pace.brought(&sizing, 9, 5, 5, 0);
         assert_eq!(pace.ask_at(), 9);
+        // Of a slow rate no less often than this.
+        let slow = Sizing::new(3_600 * SECOND_NS, 1_000, false);
+        for _ in 0..40 {
+            pace.brought(&slow, 0, 5, 0, u64::MAX);
+        }
+        assert!(pace.ask_at() <= 15 * SECOND_NS, "{}", pace.ask_at());
     }
 
     #[test]
     fn what_must_be_used_at_once_is_asked_for_one_by_one() {
         let sizing = Sizing::new(SECOND_NS, 1_000, true);
         let mut pace = Pace::new(&sizing, 0);
-        pace.used(&sizing, 0, 500);
+        pace.asked(&sizing, 0, 500);
         assert_eq!((pace.want(&sizing, 1), pace.want(&sizing, 3)), (1, 3));
     }
 }
