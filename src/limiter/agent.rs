@@ -74,20 +74,13 @@ impl Desk for Machine {
     fn misses(&mut self, each: &mut dyn FnMut(Miss)) {
         let now = self.clock.now();
         self.board.take(|h, units| {
-            let held = self.layers.iter().map(|(lease, table)| {
-                let word = table.held(h);
-                (Lease::left(word), lease.units(word, now) > 0)
-            });
-            let (left, is_live) =
-                held.reduce(|one, other| (one.0.min(other.0), one.1 & other.1)).unwrap_or_default();
-            each(Miss {
-                h,
-                units: units & Board::UNITS,
-                fill: units & FILL != 0,
-                forget: units & FORGET != 0,
-                left,
-                is_live,
-            });
+            let words = self.layers.iter().map(|(lease, table)| (lease, table.held(h)));
+            let (left, usable) = words
+                .map(|(lease, word)| (Lease::left(word), lease.units(word, now)))
+                .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
+                .unwrap_or_default();
+            let (fill, forget) = (units & FILL != 0, units & FORGET != 0);
+            each(Miss { h, units: units & Board::UNITS, fill, forget, left, usable });
         });
     }
 

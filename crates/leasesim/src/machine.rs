@@ -206,7 +206,7 @@ impl Machine {
                 Some(Fault::MergeLater) if units > 0 => {
                     Lease::granted(Lease::deadline_ns(answer), units + Lease::left(*word))
                 }
-                _ => Answered::new(*lease, answer).over(*word),
+                _ => Answered::new(*lease, answer).word(),
             };
             if units > 0 {
                 (held.granted, held.arrived) = (granted, now);

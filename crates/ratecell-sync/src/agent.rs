@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ratecell_core::algorithm::{Algorithm, Kernel, Lease, Lend, MAX_AGE_NS, MAX_LEASE, Plan, WordLayout};
+use ratecell_core::algorithm::{Algorithm, Kernel, Lease, Lend, MAX_LEASE, Plan, WordLayout};
 use ratecell_core::{Policy, with_kernel};
 
 use crate::Layered;
@@ -29,6 +29,8 @@ pub use sizing::{Pace, Sizing};
 use known::{Known, Missed, make_room};
 use local::Local;
 
+/// Units whose answer is older are not used, in nanoseconds: their lease's clock would be as far behind.
+const MAX_AGE_NS: u64 = 500_000_000;
 /// Operations of one batch, at most.
 const MOST_OPERATIONS: usize = 256;
 /// Another machine's charge came between so often before the key waits.
@@ -229,6 +231,9 @@ impl Agent {
             self.decide_away(miss.h, now);
         } else if queued {
             // It is asked for already.
+        } else if known.is_too_much(&miss, now) {
+            // Its caller waits in vain; others may ask for less.
+            known.missed = Missed::default();
         } else if ask_at > now && !forget {
             known.missed = Missed::default();
             // A lease that can be used is not denied: only this caller's units are not there.

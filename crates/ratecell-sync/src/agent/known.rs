@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Miss;
 use super::sizing::{Pace, Sizing};
 use crate::Words;
 use crate::store::Value;
@@ -29,6 +30,8 @@ pub(super) struct Known {
     pub(super) tries: u32,
     /// The layer that refused last.
     pub(super) refusing: usize,
+    /// A cost that was refused although the store had units, and until when no such cost is asked for again.
+    pub(super) too_many: Option<(u64, u64)>,
     /// The connection was made anew since the value was seen: the store may be another one, or have forgotten.
     pub(super) in_doubt: bool,
 }
@@ -57,6 +60,7 @@ impl Known {
             missed: Missed::default(),
             tries: 0,
             refusing: 0,
+            too_many: None,
             in_doubt: false,
         }
     }
@@ -69,6 +73,12 @@ impl Known {
 
     pub(super) fn own(&self, layer: usize) -> u64 {
         self.own.get(layer).copied().unwrap_or(0)
+    }
+
+    /// Whether the miss is of a cost that the store has refused just now, while it had some units.
+    pub(super) fn is_too_much(&self, miss: &Miss, now: u64) -> bool {
+        let is_refused = |(units, until)| miss.units >= units && now < until;
+        !miss.fill && !miss.forget && self.too_many.is_some_and(is_refused)
     }
 
     /// Whether nothing would be lost with it.

@@ -12,6 +12,11 @@ use crate::{Layered, Words};
 const MARGIN_MS: u64 = 60_000;
 /// At most this part of what the store has is taken beyond what was missed.
 const SHARE: u64 = 2;
+/// A key of which so few units are wanted is asked for again at once while the store has any: a pause would deny what is
+/// there, and spare little.
+const FEW: u64 = 8;
+/// A cost that was refused while there were units is not asked for again for so many nanoseconds.
+const TOO_MANY_NS: u64 = 100_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Agent {
@@ -149,25 +154,32 @@ impl Agent {
         }
     }
 
-    /// The store had nothing for the key.
+    /// The store had nothing for the key, or too little.
     fn refused(&mut self, h: u64, wanted: u64, at: u64, now: u64) {
         let random = self.next_random();
         let Some(known) = self.keys.get_mut(&h) else { return };
-        known.pace.brought(&self.sizing, now, wanted, 0, random);
         known.tries = 0;
-        let (mut until, refusing, usable) = (known.pace.ask_at(), known.refusing, known.usable);
         // Of one unit the wait is known: nothing but a give-back ends it earlier.
+        let mut wait_ns = None;
         for (number, Layer { kernel, .. }) in self.layers.iter().enumerate() {
             let decision =
                 with_kernel!(kernel, algorithm => algorithm.step(known.word(number), at, 1).decision);
             if decision.outcome() == Outcome::Denied {
                 let passed = self.clock.at(now).saturating_sub(at);
                 let wait = decision.retry_after_ns().saturating_sub(passed);
-                until = until.max(now.saturating_add(wait));
+                wait_ns = wait_ns.max(Some(wait));
             }
         }
+        let (cost, refusing) = (known.missed.units, known.refusing);
+        if wait_ns.is_none() && cost > 1 {
+            known.too_many = Some((cost, now.saturating_add(TOO_MANY_NS)));
+            self.is_answered(h);
+            return;
+        }
+        known.pace.brought(&self.sizing, now, wanted, 0, random);
+        let until = known.pace.ask_at().max(now.saturating_add(wait_ns.unwrap_or(0)));
         // A lease that can be used is not denied: only more than its units are not there.
-        if usable == 0 || known.until <= now {
+        if known.usable == 0 || known.until <= now {
             self.deny(h, refusing, until);
         } else {
             self.effects.push(Effect { h, words: Layered::new() });
@@ -221,6 +233,11 @@ impl Agent {
         known.until = until;
         known.tries = 0;
         known.own = (0..words.len()).map(|layer| known.own(layer).max(words[layer])).collect();
+        let rest = self.layers.iter().zip(&words).map(|(Layer { kernel, .. }, word)| {
+            with_kernel!(kernel, algorithm => algorithm.step(*word, at, 0).decision.remaining())
+        });
+        let is_enough = wanted <= FEW && rest.min().unwrap_or(0) > 0;
+        let wanted = if is_enough { units } else { wanted };
         known.value = Some(Value { generation: self.record.generation as u8, words });
         known.pace.brought(&self.sizing, now, wanted, units, random);
         self.effects.push(Effect { h, words: leases });
