@@ -60,7 +60,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0 }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
@@ -106,9 +106,27 @@
 #define RATECELL_ZEROED 64
 
 /**
+ * In a ratecell_request: do not wait for the store that many machines share. If only that can answer, it is asked, and the
+ * call returns RATECELL_ASKED. With RATECELL_CHARGE, only what this machine holds is charged.
+ */
+#define RATECELL_TRY 128
+
+/**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
  */
 #define RATECELL_NO_PLACE 1
+
+/**
+ * A note in a decision: the limiter's units are those of many machines. remaining is a lower bound, and reset_after_ns the
+ * end of what this machine holds.
+ */
+#define RATECELL_LEASED 2
+
+/**
+ * A note in a decision: the store of many machines did not answer, so the config's on_failure or on_miss decided. The
+ * retry_after_ns of a denial is then UINT64_MAX: it is not known.
+ */
+#define RATECELL_UNANSWERED 4
 
 /**
  * The bytes that every key of a client fits in, with its NUL.
@@ -139,6 +157,10 @@ enum ratecell_status
    * now_ns is past the last instant that the policy's state can hold. Nothing was charged.
    */
   RATECELL_CLOCK_RANGE = 3,
+  /**
+   * Not known yet: the store that machines share was asked, and the request does not wait. Nothing was charged.
+   */
+  RATECELL_ASKED = 4,
   /**
    * A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
    * is not 0.
@@ -272,6 +294,11 @@ enum ratecell_status
    * On a system other than Linux: no memory and no file can be shared.
    */
   RATECELL_EFILE = -51,
+  /**
+   * The limiter's units are, or are to be, those of many machines, and its store, the store's name or its policy is another;
+   * or the store cannot be used. The config's why says which.
+   */
+  RATECELL_ESTORE = -52,
   /**
    * A bug in ratecell: it stopped half way. The process can go on.
    */
@@ -592,6 +619,33 @@ typedef struct ratecell_config {
    * The bytes at why.
    */
   size_t why_len;
+  /**
+   * For a limiter whose units are those of many machines, which is one of a file that `ratecell sync` made, or that has a
+   * store: what happens to a request that nothing of this machine's answers; one of ratecell_on_miss. For any other
+   * limiter, this and the fields below are 0; otherwise RATECELL_ECONFIG.
+   */
+  uint64_t on_miss;
+  /**
+   * With RATECELL_MISS_WAIT: the longest wait in nanoseconds; 0 is 50,000,000.
+   */
+  uint64_t wait_ns;
+  /**
+   * What happens to such a request if the store does not answer either: one of ratecell_on_failure.
+   */
+  uint64_t on_failure;
+  /**
+   * With RATECELL_FAILURE_LOCAL: the number of machines that share the limit, at least 1.
+   */
+  uint64_t machines;
+  /**
+   * The store's address, such as "redis://10.0.0.5:6379", for an agent in this process; NULL for none. A library that was
+   * built without the feature store, as the usual one is, has no client of a store: RATECELL_ECONFIG.
+   */
+  const char *store;
+  /**
+   * The name of the limit at the store, 1 to 64 of A-Z a-z 0-9 _ . : -; NULL without a store.
+   */
+  const char *store_name;
 } ratecell_config;
 
 /**
@@ -622,7 +676,7 @@ typedef struct ratecell_decision {
    */
   uint64_t delay_ns;
   /**
-   * RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE: what the call returned.
+   * RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER, RATECELL_CLOCK_RANGE or RATECELL_ASKED: what the call returned.
    */
   int32_t outcome;
   /**
@@ -639,7 +693,7 @@ typedef struct ratecell_decision {
    */
   uint32_t given_back;
   /**
-   * RATECELL_NO_PLACE, or 0.
+   * RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, or 0.
    */
   uint32_t notes;
 } ratecell_decision;
@@ -686,7 +740,7 @@ typedef struct ratecell_request {
    */
   uint32_t cost;
   /**
-   * RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT. Any other bit, and RATECELL_CHARGE
+   * RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY. Any other bit, and RATECELL_CHARGE
    * with RATECELL_WITHIN, is RATECELL_EINVAL.
    */
   uint32_t flags;
@@ -762,6 +816,67 @@ typedef struct ratecell_stats {
    * For a sample it is four standard errors, which bounds the error of all but 1 of 10,000 limiters.
    */
   uint64_t live_error;
+  /**
+   * Of a limiter whose units are those of many machines, and of all on its file, since that was made; otherwise 0: this
+   * and all below. Units that the store granted to this machine.
+   */
+  uint64_t leased;
+  /**
+   * Units of them that were used. A lease is counted when it is replaced.
+   */
+  uint64_t used;
+  /**
+   * Units of them that passed unused.
+   */
+  uint64_t passed;
+  /**
+   * Units that were given back to the store.
+   */
+  uint64_t given_back;
+  /**
+   * Requests that nothing of this machine's could answer.
+   */
+  uint64_t misses;
+  /**
+   * Misses that waited for the store.
+   */
+  uint64_t waits;
+  /**
+   * Misses that waited in vain.
+   */
+  uint64_t timeouts;
+  /**
+   * Operations that were sent to the store.
+   */
+  uint64_t operations;
+  /**
+   * Operations that came after another machine's, and were repeated.
+   */
+  uint64_t swaps_lost;
+  /**
+   * How far the machine's idea of the store's clock is behind at most, in nanoseconds.
+   */
+  uint64_t lag_ns;
+  /**
+   * Words at the store below what this machine had charged: above 0, the store has forgotten what it was told.
+   */
+  uint64_t healed;
+  /**
+   * Misses that had no room on the machine's board.
+   */
+  uint64_t board_full;
+  /**
+   * Units that were allowed uncharged, because the store was away.
+   */
+  uint64_t opened;
+  /**
+   * Units that the agent granted by its part of the policy, because the store was away.
+   */
+  uint64_t local;
+  /**
+   * 1 if an agent is there and the store answers it; otherwise 0.
+   */
+  uint64_t connected;
 } ratecell_stats;
 
 /**
