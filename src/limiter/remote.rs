@@ -127,10 +127,10 @@ impl Remote {
     }
 
     /// What a miss comes to that the store does not answer. `asked` is the decision so far.
-    fn unanswered(&self, asked: Decision, units: u32, is_away: bool) -> Decision {
+    fn unanswered(&self, asked: Decision, units: u32, on_failure: OnFailure) -> Decision {
         let notes = asked.notes() | Decision::UNANSWERED;
-        let (outcome, retry_ns) = match self.on_failure {
-            OnFailure::Open if is_away => {
+        let (outcome, retry_ns) = match on_failure {
+            OnFailure::Open => {
                 self.board.count(Counter::Opened, u64::from(units));
                 (Outcome::Allowed, 0)
             }
@@ -224,14 +224,20 @@ impl<'r> Wait<'r> {
         self.remote.board.ticket(h)
     }
 
-    /// The decision where there is no answer.
-    pub(super) fn end(&self, why: &Unanswered, asked: Decision, request: &Request<'_>) -> Decision {
+    /// The decision where there is no answer, and `on_failure` where there will be none.
+    pub(super) fn end(
+        &self,
+        why: &Unanswered,
+        asked: Decision,
+        request: &Request<'_>,
+        on_failure: OnFailure,
+    ) -> Decision {
         match why {
-            Unanswered::Away => self.remote.unanswered(asked, request.units(), true),
+            Unanswered::Away => self.remote.unanswered(asked, request.units(), on_failure),
             Unanswered::Late if request.is_without_waiting() => asked,
             Unanswered::Late => {
                 self.remote.board.count(Counter::Timeouts, 1);
-                self.remote.unanswered(asked, request.units(), false)
+                self.remote.unanswered(asked, request.units(), OnFailure::Closed)
             }
         }
     }
@@ -252,7 +258,7 @@ impl Limiter {
                 return decision;
             }
             if let Err(why) = wait.ask(h, u64::from(request.units()), ticket, clock) {
-                return wait.end(&why, decision, request);
+                return wait.end(&why, decision, request, remote.on_failure);
             }
         }
     }
