@@ -51,7 +51,8 @@ pub(crate) struct Tally {
     pub(crate) by_machine: Vec<(u64, u64)>,
     /// When each request came, of which key, and what it asked for.
     pub(crate) arrivals: Vec<(u64, u64, u32)>,
-    pub(crate) forgotten: u64,
+    /// Requests that were not decided in time.
+    pub(crate) gave_up: u64,
 }
 
 /// A run.
@@ -193,7 +194,9 @@ impl World {
             Event::Arrives(m, h) => self.arrives(m, h),
             Event::GivesUp(m, h, id) => {
                 let waiting = self.machines[m].waiting.entry(h).or_default();
+                let before = waiting.len();
                 waiting.retain(|caller| caller.id != id);
+                self.tally.gave_up += (before - waiting.len()) as u64;
             }
             Event::Wakes(m) => {
                 let machine = &mut self.machines[m];
@@ -234,7 +237,6 @@ impl World {
     }
 
     fn forgets(&mut self) {
-        self.tally.forgotten += 1;
         match self.config.forgets {
             Forgets::Nothing => {}
             Forgets::All(every) => {
