@@ -93,11 +93,11 @@ fn ask_for_all(
         if outcome != Outcome::Asked {
             return outcome;
         }
-        if let Err(why) = wait.ask(h, u64::from(request.units()), ticket, clock)
+        if let Err(why) = wait.ask(remote, h, u64::from(request.units()), ticket, clock)
             && let Some(decision) = decisions.get_mut(number)
         {
             // Not by `on_failure`: one claim that is admitted uncharged would leave the others uncharged too.
-            *decision = wait.end(&why, *decision, &request, OnFailure::Closed);
+            *decision = remote.end(&why, *decision, &request, OnFailure::Closed);
             return decision.outcome();
         }
     }
