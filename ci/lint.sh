@@ -13,10 +13,10 @@ shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh .ci/run
 ci/capi.sh target/capi-dist
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
-cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi --quiet -- ${deny:+"$deny"}
+cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store --quiet -- ${deny:+"$deny"}
 for crate in benches/compare benches/ffi benches/instructions bindings/python fuzz; do
     cargo fmt --manifest-path "$crate/Cargo.toml" --check
     RUSTFLAGS='--cfg getrandom_backend="custom"' cargo clippy --manifest-path "$crate/Cargo.toml" --target-dir "$target/lint" \
         --all-targets --quiet -- ${deny:+"$deny"}
 done
-RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi --quiet
+RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store --quiet

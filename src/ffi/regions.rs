@@ -16,10 +16,10 @@ use crate::memory::Memory;
 /// As the header's preamble has it.
 unsafe fn builder(policy: *const c_char, config: &ratecell_config) -> Result<LimiterBuilder, Refusal> {
     if policy.is_null() {
-        return Ok(config.apply(Limiter::following())?);
+        return config.apply(Limiter::following());
     }
     // SAFETY: the caller's word.
-    Ok(config.apply(Limiter::builder(unsafe { policy::read(policy) }?))?)
+    config.apply(Limiter::builder(unsafe { policy::read(policy) }?))
 }
 
 /// # Safety

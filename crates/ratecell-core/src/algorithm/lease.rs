@@ -304,14 +304,7 @@ mod tests {
     const STEP: u64 = 1 << STEP_BITS;
 
     fn window(capacity: u64) -> Lease {
-        Lease {
-            capacity,
-            drain: Drain::AtOnce,
-            period_ns: 1_000_000_000,
-            burst_ns: 1,
-            undelayed_ns: None,
-            one_by_one: false,
-        }
+        Lease { capacity, drain: Drain::AtOnce, burst_ns: 1, undelayed_ns: None, one_by_one: false }
     }
 
     fn evenly(num: u64) -> Lease {
