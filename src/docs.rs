@@ -3,3 +3,7 @@
 
 #[doc = include_str!("../docs/RECIPES.md")]
 struct Recipes;
+
+#[cfg(feature = "store")]
+#[doc = include_str!("../docs/MACHINES.md")]
+struct Machines;
