@@ -24,7 +24,10 @@ mod insert;
 #[cfg(test)]
 mod inspect;
 pub(crate) mod layout;
-#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "an agent alone lends"))]
+#[cfg_attr(
+    not(any(feature = "store", all(ratecell_model, test))),
+    expect(dead_code, reason = "an agent alone lends")
+)]
 mod lend;
 pub(crate) mod log;
 #[cfg(not(ratecell_model))]

@@ -13,6 +13,7 @@ mod hit;
 mod insert;
 mod law;
 mod layers;
+mod lend;
 mod share;
 mod world;
 mod wraps;
