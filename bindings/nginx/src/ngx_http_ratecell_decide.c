@@ -21,6 +21,8 @@ static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
+static int32_t ngx_http_ratecell_ask_each(ngx_http_ratecell_claim_t **asked,
+    ngx_uint_t n);
 static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx);
 static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
 static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
@@ -57,17 +59,22 @@ ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
 
 
 /*
- * Returns what ratecell_limiter_check() does.  The deciding claim is the one
- * to report: the first that refuses, or the one with the least left.
+ * Returns what ratecell_limiter_check() does, or RATECELL_ASKED: not known
+ * yet, nothing charged, to be asked again.  The deciding claim is the one to
+ * report: the first that refuses, or the one with the least left.  A zone's
+ * store is asked without waiting until the zone's "wait" has passed.
  */
 
 int32_t
 ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 {
-    int32_t     rc;
-    uint32_t    flags;
-    ngx_uint_t  i;
+    int32_t                    rc;
+    uint32_t                   flags;
+    ngx_uint_t                 i;
+    ngx_msec_t                 elapsed;
+    ngx_http_ratecell_zone_t  *zone;
 
+    elapsed = ngx_current_msec - ctx->started;
     ctx->deciding = &ctx->claims[0];
     flags = RATECELL_AT | (ctx->conf->styles ? RATECELL_NEXT : 0);
 
@@ -77,7 +84,12 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
             return rc;
         }
 
+        zone = ctx->claims[i].limit->zone;
         ctx->claims[i].flags = flags;
+
+        if (zone->store.len && elapsed < zone->wait) {
+            ctx->claims[i].flags |= RATECELL_TRY;
+        }
     }
 
     rc = ngx_http_ratecell_decide_responses(ctx);
@@ -86,7 +98,7 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         rc = ngx_http_ratecell_decide_all(ctx);
     }
 
-    if (rc < 0) {
+    if (rc < 0 || rc == RATECELL_ASKED) {
         return rc;
     }
 
@@ -152,9 +164,8 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
-        claim->charged = 0;
 
-        if (claim->limit->count == NULL) {
+        if (claim->limit->count == NULL || claim->charged) {
             continue;
         }
 
@@ -197,12 +208,18 @@ ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count == NULL) {
+        if (claim->limit->count == NULL && !claim->charged) {
             (void) ngx_http_ratecell_decide_one(claim, 0);
         }
     }
 }
 
+
+/*
+ * All claims at once do not ask a store, so those that need it ask by
+ * themselves.  One that is allowed by itself, because its lease has come in
+ * between or its store is away, is not decided again.
+ */
 
 static int32_t
 ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
@@ -213,13 +230,15 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
     ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LAYERS];
     ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LAYERS];
 
+again:
+
     n = 0;
 
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count) {
+        if (claim->limit->count || claim->charged) {
             continue;
         }
 
@@ -245,7 +264,50 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
         }
     }
 
+    if (rc == RATECELL_ASKED) {
+
+        rc = ngx_http_ratecell_ask_each(asked, n);
+
+        if (rc == RATECELL_ALLOWED) {
+            goto again;
+        }
+    }
+
     return rc;
+}
+
+
+/* A refusal is graver than what is not known yet. */
+
+static int32_t
+ngx_http_ratecell_ask_each(ngx_http_ratecell_claim_t **asked, ngx_uint_t n)
+{
+    int32_t     rc, gravest;
+    ngx_uint_t  i;
+
+    gravest = RATECELL_ALLOWED;
+
+    for (i = 0; i < n; i++) {
+
+        if (asked[i]->decision.outcome != RATECELL_ASKED) {
+            continue;
+        }
+
+        rc = ngx_http_ratecell_decide_one(asked[i], asked[i]->cost);
+
+        if (rc < 0) {
+            return rc;
+        }
+
+        if (rc == RATECELL_ALLOWED) {
+            asked[i]->charged = 1;
+
+        } else if (gravest == RATECELL_ALLOWED || gravest == RATECELL_ASKED) {
+            gravest = rc;
+        }
+    }
+
+    return gravest;
 }
 
 
@@ -259,7 +321,9 @@ ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc)
 
         claim = &ctx->claims[i];
 
-        if (rc > 0 && claim->decision.outcome != RATECELL_ALLOWED) {
+        if (rc > 0 && claim->decision.outcome != RATECELL_ALLOWED
+            && claim->decision.outcome != RATECELL_ASKED)
+        {
             ctx->deciding = claim;
             return;
         }

@@ -89,6 +89,17 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
         (void) ngx_delete_file(path);
     }
 
+    if (rc == RATECELL_ESTORE
+        || (rc == 0 && ngx_http_ratecell_leased(zone->limiter)))
+    {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "ratecell zone \"%V\" cannot use the file \"%V\": it "
+                      "is one of leases, whose units many machines share; "
+                      "expected \"store=NAME\" beside \"file\"",
+                      &shm_zone->shm.name, &zone->file);
+        return NGX_ERROR;
+    }
+
     if (rc == 0) {
         return NGX_OK;
     }
