@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 
 use super::Limiter;
 use super::layers::{Inquiry, MAX_LAYERS, Receipts, refund};
+use super::remote::{OnFailure, Wait};
 use super::tables::LayerTable;
 use ratecell_core::{Decision, Outcome, Request};
 
@@ -48,21 +49,69 @@ impl Limiter {
     }
 }
 
-/// Decides claims of at most [`MAX_LAYERS`] layers, with a place for the decision of each.
+/// Decides claims of at most [`MAX_LAYERS`] layers, with a place for the decision of each. Where units of many machines are
+/// missed, it waits for them as a claim alone does.
 pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions: &mut [Decision]) -> Outcome {
     let mut inquiries = ArrayVec::<_, MAX_LAYERS>::new();
-    let mut gravest = Outcome::Allowed;
-    for (claim, decision) in claims.zip(&mut *decisions) {
-        let inquiry = claim.inquiry();
-        *decision = inquiry.peek(&inquiry.request);
-        gravest = gravest.gravest(decision.outcome());
-        if inquiries.try_push(inquiry).is_err() {
-            // The callers have counted the layers, of which each claim has one or more.
+    let mut remotes = ArrayVec::<_, MAX_LAYERS>::new();
+    for claim in claims {
+        // The callers have counted the layers, of which each claim has one or more.
+        if inquiries.try_push(claim.inquiry()).is_err() {
             break;
         }
+        remotes.extend(Some(claim.limiter));
+    }
+    let outcome = decide_once(&inquiries, decisions);
+    if outcome == Outcome::Asked { ask_for_all(&mut inquiries, &remotes, decisions) } else { outcome }
+}
+
+/// Asks again until no claim misses units, or the wait of the first that does is over.
+#[cold]
+fn ask_for_all(
+    inquiries: &mut [Inquiry<'_, LayerTable>],
+    limiters: &[&Limiter],
+    decisions: &mut [Decision],
+) -> Outcome {
+    let is_try = inquiries.iter().any(|inquiry| inquiry.request.is_without_waiting());
+    let mut wait = None;
+    let mut before = 0;
+    loop {
+        let asked = decisions.iter().position(|decision| decision.outcome() == Outcome::Asked);
+        let missing = asked.and_then(|number| Some((number, inquiries.get(number)?, *limiters.get(number)?)));
+        let Some((number, inquiry, limiter)) = missing else { return Outcome::Asked };
+        let Some(remote) = &limiter.remote else { return Outcome::Asked };
+        let clock = limiter.now_ns();
+        let (h, request) = (inquiry.h, inquiry.request);
+        let wait = wait.get_or_insert_with(|| Wait::new(remote, clock, is_try));
+        let ticket = remote.board.ticket(h);
+        let elapsed_ns = wait.elapsed_ns(clock);
+        for inquiry in &mut *inquiries {
+            inquiry.now = inquiry.now.saturating_add(elapsed_ns.saturating_sub(before));
+        }
+        before = elapsed_ns;
+        let outcome = decide_once(inquiries, decisions);
+        if outcome != Outcome::Asked {
+            return outcome;
+        }
+        if let Err(why) = wait.ask(remote, h, u64::from(request.units()), ticket, clock)
+            && let Some(decision) = decisions.get_mut(number)
+        {
+            // Not by `on_failure`: one claim that is admitted uncharged would leave the others uncharged too.
+            *decision = remote.end(&why, *decision, &request, OnFailure::Closed);
+            return decision.outcome();
+        }
+    }
+}
+
+/// Decides the claims by what is there.
+fn decide_once(inquiries: &[Inquiry<'_, LayerTable>], decisions: &mut [Decision]) -> Outcome {
+    let mut gravest = Outcome::Allowed;
+    for (inquiry, decision) in inquiries.iter().zip(&mut *decisions) {
+        *decision = inquiry.peek(&inquiry.request);
+        gravest = gravest.gravest(decision.outcome());
     }
     let overtaken = match gravest {
-        Outcome::Allowed => charge_all(&inquiries, decisions).err(),
+        Outcome::Allowed => charge_all(inquiries, decisions).err(),
         _ => None,
     };
     let charged = gravest == Outcome::Allowed && overtaken.is_none();

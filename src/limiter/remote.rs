@@ -127,10 +127,10 @@ impl Remote {
     }
 
     /// What a miss comes to that the store does not answer. `asked` is the decision so far.
-    fn unanswered(&self, asked: Decision, units: u32, is_away: bool) -> Decision {
+    fn unanswered(&self, asked: Decision, units: u32, on_failure: OnFailure) -> Decision {
         let notes = asked.notes() | Decision::UNANSWERED;
-        let (outcome, retry_ns) = match self.on_failure {
-            OnFailure::Open if is_away => {
+        let (outcome, retry_ns) = match on_failure {
+            OnFailure::Open => {
                 self.board.count(Counter::Opened, u64::from(units));
                 (Outcome::Allowed, 0)
             }
@@ -139,6 +139,24 @@ impl Remote {
         let (limit, remaining, layer) = (asked.limit(), asked.remaining(), asked.layer());
         let layer = u32::try_from(layer).unwrap_or(u32::MAX);
         Decision::new(outcome, limit, remaining, retry_ns, asked.reset_after_ns(), 0, layer).with_notes(notes)
+    }
+
+    /// The decision where there is no answer, and `on_failure` where there will be none.
+    pub(super) fn end(
+        &self,
+        why: &Unanswered,
+        asked: Decision,
+        request: &Request<'_>,
+        on_failure: OnFailure,
+    ) -> Decision {
+        match why {
+            Unanswered::Away => self.unanswered(asked, request.units(), on_failure),
+            Unanswered::Late if request.is_without_waiting() => asked,
+            Unanswered::Late => {
+                self.board.count(Counter::Timeouts, 1);
+                self.unanswered(asked, request.units(), OnFailure::Closed)
+            }
+        }
     }
 
     pub(super) fn shared(&self, now: u64) -> Shared {
@@ -169,9 +187,8 @@ impl Remote {
     }
 }
 
-/// One caller's wait for the agent's answers.
-pub(super) struct Wait<'r> {
-    remote: &'r Remote,
+/// One caller's wait for agents' answers.
+pub(super) struct Wait {
     started: u64,
     /// How long it may take.
     most: Duration,
@@ -186,15 +203,15 @@ pub(super) enum Unanswered {
     Late,
 }
 
-impl<'r> Wait<'r> {
-    /// `now` is by the limiter's clock.
-    pub(super) fn new(remote: &'r Remote, now: u64, is_try: bool) -> Self {
+impl Wait {
+    /// As long as `remote` may take; `now` is by the limiter's clock.
+    pub(super) fn new(remote: &Remote, now: u64, is_try: bool) -> Self {
         let most = match remote.on_miss {
             OnMiss::Wait(most) if !is_try => most,
             _ => Duration::ZERO,
         };
         remote.board.count(Counter::Misses, 1);
-        Self { remote, started: now, most, has_waited: false }
+        Self { started: now, most, has_waited: false }
     }
 
     /// The time since it began, in nanoseconds.
@@ -203,9 +220,16 @@ impl<'r> Wait<'r> {
     }
 
     /// Tells the agent of a miss, and waits for an answer to one of the keys that the `ticket` of `h` stands for.
-    pub(super) fn ask(&mut self, h: u64, units: u64, ticket: u32, now: u64) -> Result<(), Unanswered> {
-        let board = &self.remote.board;
-        if !self.remote.is_connected(now) || !board.post(h, units) {
+    pub(super) fn ask(
+        &mut self,
+        remote: &Remote,
+        h: u64,
+        units: u64,
+        ticket: u32,
+        now: u64,
+    ) -> Result<(), Unanswered> {
+        let board = &remote.board;
+        if !remote.is_connected(now) || !board.post(h, units) {
             return Err(Unanswered::Away);
         }
         let elapsed = Duration::from_nanos(self.elapsed_ns(now));
@@ -219,22 +243,6 @@ impl<'r> Wait<'r> {
         board.wait(h, ticket, left.min(AGAIN));
         Ok(())
     }
-
-    pub(super) fn ticket(&self, h: u64) -> u32 {
-        self.remote.board.ticket(h)
-    }
-
-    /// The decision where there is no answer.
-    pub(super) fn end(&self, why: &Unanswered, asked: Decision, request: &Request<'_>) -> Decision {
-        match why {
-            Unanswered::Away => self.remote.unanswered(asked, request.units(), true),
-            Unanswered::Late if request.is_without_waiting() => asked,
-            Unanswered::Late => {
-                self.remote.board.count(Counter::Timeouts, 1);
-                self.remote.unanswered(asked, request.units(), false)
-            }
-        }
-    }
 }
 
 impl Limiter {
@@ -244,15 +252,15 @@ impl Limiter {
     pub(super) fn ask(&self, remote: &Remote, h: u64, now: u64, request: &Request<'_>) -> Decision {
         let mut wait = Wait::new(remote, self.clock.now(), request.is_without_waiting());
         loop {
-            let ticket = wait.ticket(h);
+            let ticket = remote.board.ticket(h);
             let clock = self.clock.now();
             let at = now.saturating_add(wait.elapsed_ns(clock));
             let decision = self.layers.decide_apart(h, at, request);
             if decision.outcome() != Outcome::Asked {
                 return decision;
             }
-            if let Err(why) = wait.ask(h, u64::from(request.units()), ticket, clock) {
-                return wait.end(&why, decision, request);
+            if let Err(why) = wait.ask(remote, h, u64::from(request.units()), ticket, clock) {
+                return remote.end(&why, decision, request, remote.on_failure);
             }
         }
     }
@@ -266,7 +274,7 @@ impl Limiter {
         let mut wait = None;
         loop {
             let clock = self.clock.now();
-            let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait<'_>| wait.elapsed_ns(clock));
+            let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait| wait.elapsed_ns(clock));
             let at = now.saturating_add(elapsed_ns);
             let ticket = remote.board.ticket(h);
             let decide = |cost| self.layers.decide_apart(h, at, &Request::default().cost(cost));
@@ -278,7 +286,7 @@ impl Limiter {
                 Outcome::Asked => {
                     let wait =
                         wait.get_or_insert_with(|| Wait::new(remote, clock, request.is_without_waiting()));
-                    if wait.ask(h, u64::from(left) | FILL, ticket, clock).is_err() {
+                    if wait.ask(remote, h, u64::from(left) | FILL, ticket, clock).is_err() {
                         return there;
                     }
                 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ratecell::store::Store;
-use ratecell::{Limiter, OnFailure, OnMiss, Outcome, Policy, Request};
+use ratecell::{Claim, Decision, Limiter, OnFailure, OnMiss, Outcome, Policy, Request};
 
 fn url() -> String {
     std::env::var("RATECELL_STORE").expect("RATECELL_STORE, the address of a server")
@@ -129,4 +129,18 @@ fn a_file_of_leases_is_opened_without_a_store() {
     assert!(opened.check("another").is_allowed());
     assert_eq!(opened.shared().map(|shared| (shared.opened, shared.is_connected)), Some((1, false)));
     std::fs::remove_file(&path).expect("the file");
+}
+
+#[test]
+#[ignore = "needs a server: ci/store.sh"]
+fn joint_requests_wait_for_all_their_units() {
+    let (first, second) = (machine(&name("joint1"), "3/h"), machine(&name("joint2"), "5/h"));
+    let local =
+        Limiter::builder("9/h".parse::<Policy>().expect("a policy")).max_keys(10).build().expect("a limiter");
+    let claims = [&local, &first, &second].map(|limiter| Claim { limiter, request: Request::new("k") });
+    let mut decisions = [Decision::default(); 3];
+    let allowed = (0..6).filter(|_| Limiter::decide_all(&claims, &mut decisions) == Outcome::Allowed).count();
+    assert_eq!(allowed, 3);
+    assert_eq!(local.peek("k").remaining(), 6);
+    assert!(second.check_n("k", 2).is_allowed() && !second.check("k").is_allowed());
 }

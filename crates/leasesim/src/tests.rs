@@ -62,3 +62,21 @@ fn a_store_that_forgets_admits_a_burst_more_at_most_and_less_where_machines_put_
     let (.., findings) = lease(Config { forgets, duration: 5 * SECOND, ..plain }).expect("a run");
     assert!(findings.refused <= 50, "{findings:?}");
 }
+
+#[test]
+fn every_caller_is_answered_where_nothing_fails() {
+    for policy in
+        ["1000/s burst=1000", "fixed_window 100/1s", "sliding_window 50/1s", "leaky_queue 50/s queue=6"]
+    {
+        for (costly, rate) in [(0.0, 30.0), (0.0, 2_000.0), (0.3, 300.0)] {
+            let config = Config { costly, keys: 2, duration: 5 * SECOND, ..Config::plain(policy, 5, rate) };
+            let (_, world, findings) = lease(config).expect("a run");
+            assert!(findings.is_clean(), "{policy}: {findings:?}");
+            let tally = &world.tally;
+            println!("{policy}, {rate}/s: {} of {} gave up", tally.gave_up, tally.requests);
+            // Who needs several units may wait in vain beside a lease of fewer.
+            let most = if costly > 0.0 { tally.requests / 20 } else { 0 };
+            assert!(tally.gave_up <= most, "{policy}, {rate}/s: {} of {}", tally.gave_up, tally.requests);
+        }
+    }
+}

@@ -6,13 +6,16 @@ use std::collections::{BinaryHeap, HashMap};
 use anyhow::{Context, Result};
 use ratecell_core::algorithm::{Kernel, Lease, Lend, Plan};
 use ratecell_core::{Policy, with_kernel};
-use ratecell_sync::{Agent, Answer, Layered, Operation, Record, Reply, layouts};
+use ratecell_sync::{Agent, Layered, Operation, Record, Reply, layouts};
 
-use crate::config::{Config, Fault, Forgets, MS, Pattern, SECOND};
-use crate::machine::{Caller, Flight, Granter, Machine, Verdict};
+use crate::config::{Config, Forgets, MS, SECOND};
+use crate::machine::Machine;
 use crate::random::Random;
 use crate::store::Store;
-use crate::uses::{Findings, History, Use, refused};
+use crate::uses::{Findings, History, refused};
+
+mod batches;
+mod callers;
 
 /// A Monday, in nanoseconds since 1970.
 const EPOCH_NS: u64 = (345_600 + 604_800 * 2_900) * SECOND;
@@ -51,7 +54,8 @@ pub(crate) struct Tally {
     pub(crate) by_machine: Vec<(u64, u64)>,
     /// When each request came, of which key, and what it asked for.
     pub(crate) arrivals: Vec<(u64, u64, u32)>,
-    pub(crate) forgotten: u64,
+    /// Requests that were not decided in time.
+    pub(crate) gave_up: u64,
 }
 
 /// A run.
@@ -193,7 +197,9 @@ impl World {
             Event::Arrives(m, h) => self.arrives(m, h),
             Event::GivesUp(m, h, id) => {
                 let waiting = self.machines[m].waiting.entry(h).or_default();
+                let before = waiting.len();
                 waiting.retain(|caller| caller.id != id);
+                self.tally.gave_up += (before - waiting.len()) as u64;
             }
             Event::Wakes(m) => {
                 let machine = &mut self.machines[m];
@@ -234,7 +240,6 @@ impl World {
     }
 
     fn forgets(&mut self) {
-        self.tally.forgotten += 1;
         match self.config.forgets {
             Forgets::Nothing => {}
             Forgets::All(every) => {
@@ -258,240 +263,11 @@ impl World {
         (BEGIN + self.now).saturating_add_signed(self.clock_set)
     }
 
-    /// When the next request for a key comes to a machine.
-    fn expect_arrival(&mut self, m: usize, h: u64) {
-        let Config { machines, rate, is_uneven, pattern, duration, .. } = self.config;
-        let weight = |m: usize| if is_uneven { 1.0 / (m + 1) as f64 } else { 1.0 };
-        let all: f64 = (0..machines).map(weight).sum();
-        let mean = SECOND as f64 * all / (rate * weight(m));
-        let at = match pattern {
-            Pattern::Steady => self.now + self.random.exponential(mean),
-            Pattern::Halves(turn) => {
-                let mut at = self.now + self.random.exponential(mean / 2.0);
-                if (at / turn) % 2 != (m % 2) as u64 {
-                    at = (at / turn + 1) * turn + at % turn;
-                }
-                at
-            }
-            Pattern::Tenth => {
-                // On for a second of ten, at a time of the machine's own.
-                let phase = |at: u64| (at + m as u64 * 1_777 * MS) % (10 * SECOND);
-                let at = self.now + self.random.exponential(mean / 10.0);
-                if phase(at) < SECOND { at } else { at + 10 * SECOND - phase(at) + self.random.below(MS) }
-            }
-        };
-        if at < duration {
-            self.schedule(at, Event::Arrives(m, h));
-        }
-    }
-
-    fn arrives(&mut self, m: usize, h: u64) {
-        self.expect_arrival(m, h);
-        let is_costly = self.random.chance(self.config.costly);
-        let capacity = self.policy.capacity().min(20);
-        let units = if is_costly { 1 + self.random.below(capacity) } else { 1 };
-        let fill = is_costly && self.random.chance(0.3);
-        self.next += 1;
-        let caller = Caller { id: self.next, h, units, fill, came: self.now, has_waited: false };
-        self.tally.requests += 1;
-        self.tally.by_machine[m].0 += 1;
-        self.tally.arrivals.push((self.now, h, units as u32));
-        self.decides(m, caller);
-    }
-
-    /// Lets the machine's table decide; who is not answered waits.
-    fn decides(&mut self, m: usize, mut caller: Caller) {
-        let machine = &mut self.machines[m];
-        let local = machine.local(self.now);
-        match machine.decide(&caller, local) {
-            Verdict::Denied => self.waited(&caller),
-            Verdict::Asked => {
-                if !caller.has_waited {
-                    caller.has_waited = true;
-                    let until = self.now + self.config.wait;
-                    self.schedule(until, Event::GivesUp(m, caller.h, caller.id));
-                }
-                self.machines[m].waiting.entry(caller.h).or_default().push(caller);
-                self.wake(m, self.now + WAKING);
-            }
-            Verdict::Passed { units, by } => {
-                let (shown, cost) = (self.shown(), units as u32);
-                match by {
-                    Granter::Store { instant, latest } => {
-                        let one = Use { instant, latest, shown, machine: m, cost };
-                        self.histories.entry(caller.h).or_default().uses.push(one);
-                    }
-                    Granter::Itself { instant } => {
-                        let decider = (m, self.machines[m].agents, caller.h);
-                        self.local.entry(decider).or_default().push((instant, cost));
-                    }
-                }
-                caller.units -= units;
-                if caller.units > 0 {
-                    self.decides(m, caller);
-                    return;
-                }
-                self.tally.admitted += 1;
-                self.tally.by_machine[m].1 += 1;
-                self.waited(&caller);
-            }
-        }
-    }
-
-    fn waited(&mut self, caller: &Caller) {
-        if caller.has_waited {
-            self.tally.waited += 1;
-            self.tally.waited_ns += self.now - caller.came;
-        }
-    }
-
     fn wake(&mut self, m: usize, at: u64) {
         let machine = &mut self.machines[m];
         if machine.wakes_at.is_none_or(|wakes_at| at < wakes_at) {
             machine.wakes_at = Some(at);
             self.schedule(at, Event::Wakes(m));
-        }
-    }
-
-    /// One turn of the loop that `drive` is.
-    fn turn(&mut self, m: usize) {
-        let machine = &mut self.machines[m];
-        if machine.flight.is_some() {
-            return;
-        }
-        let local = machine.local(self.now);
-        for miss in machine.misses(local) {
-            machine.agent.heard(miss, local);
-        }
-        let question = machine.agent.question(local);
-        self.write(m, &HashMap::new());
-        let Some(question) = question else {
-            // As soon as its clock is to be read again, or the store to be tried.
-            let machine = &self.machines[m];
-            let in_a_second =
-                if machine.agent.is_away() || machine.clock.is_stale(local) { NAP } else { SECOND };
-            self.wake(m, self.now + in_a_second);
-            return;
-        };
-        self.tally.operations += question.operations.len() as u64;
-        self.send(m, question);
-    }
-
-    fn send(&mut self, m: usize, question: ratecell_sync::Question) {
-        self.next += 1;
-        let id = self.next;
-        let machine = &mut self.machines[m];
-        let local = machine.local(self.now);
-        let at = machine.clock.at(local);
-        let mut operations = question.operations.clone();
-        assert!(
-            operations.iter().all(|one| operations.iter().filter(|other| other.h() == one.h()).count() == 1),
-            "a key is asked for twice in a batch"
-        );
-        if !self.config.heals {
-            unhealed(&mut operations, &self.kernels, at);
-        }
-        let timeout = machine.agent.timeout_ns();
-        let is_cut_off = machine.cut_off_until > self.now;
-        machine.flight = Some(Flight { id, question, at });
-        self.schedule(self.now + timeout, Event::TimesOut(m, id));
-        if is_cut_off || self.random.chance(self.config.loss) {
-            return;
-        }
-        let comes_at = self.now + self.way();
-        if self.random.chance(self.config.twice) {
-            let again_at = comes_at + self.way();
-            self.schedule(again_at, Event::AtStore(m, id, operations.clone(), false));
-        }
-        self.schedule(comes_at, Event::AtStore(m, id, operations, true));
-    }
-
-    /// How long a message is on its way.
-    fn way(&mut self) -> u64 {
-        let way = self.random.lognormal(self.config.rtt as f64 / 2.0, 0.3);
-        if self.random.chance(self.config.late) { way + self.random.below(2 * SECOND) } else { way }
-    }
-
-    fn at_store(&mut self, m: usize, id: u64, operations: &[Operation], is_heard: bool) {
-        let shown = EPOCH_NS + self.shown();
-        let answers =
-            operations.iter().map(|operation| self.store.apply(operation, shown / MS, self.now)).collect();
-        let ahead = if self.config.fault == Some(Fault::ClockAhead) { 300_000 } else { 0 };
-        let (now_us, generation) = (shown / 1_000 + ahead, self.record.generation);
-        let is_cut_off = self.machines[m].cut_off_until > self.now;
-        if is_heard && !is_cut_off && !self.random.chance(self.config.loss) {
-            let comes_at = self.now + self.way();
-            self.schedule(comes_at, Event::Answered(m, id, Reply { now_us, generation, at: 0, answers }));
-        }
-    }
-
-    fn answered(&mut self, m: usize, id: u64, reply: Reply) -> Result<()> {
-        let machine = &mut self.machines[m];
-        let Some(flight) = machine.flight.take_if(|flight| flight.id == id) else { return Ok(()) };
-        let local = machine.local(self.now);
-        let sent = flight.question.sent();
-        if local - sent > machine.agent.timeout_ns() {
-            self.failed(m, flight, false);
-            return Ok(());
-        }
-        machine.clock.note(reply.now_us * 1_000 - EPOCH_NS, sent, local);
-        let granted =
-            flight.question.operations.iter().zip(&reply.answers).filter_map(|(operation, answer)| {
-                let words = match (operation, answer) {
-                    (_, Answer::Taken { words, .. }) => words,
-                    (Operation::Swap { new, .. }, Answer::Swapped) => &new.words,
-                    _ => return None,
-                };
-                let instants = self.kernels.iter().zip(words);
-                let instant = instants
-                    .map(|(kernel, word)| with_kernel!(kernel, a => a.instant(*word, flight.at)))
-                    .max();
-                Some((operation.h(), (instant.unwrap_or(flight.at), words.clone())))
-            });
-        let granted: HashMap<_, _> = granted.collect();
-        machine.agent.answered(flight.question, reply, local)?;
-        self.write(m, &granted);
-        self.turn(m);
-        Ok(())
-    }
-
-    fn failed(&mut self, m: usize, flight: Flight, is_error: bool) {
-        let machine = &mut self.machines[m];
-        let local = machine.local(self.now);
-        if is_error {
-            machine.agent.doubt();
-        }
-        machine.agent.lost(flight.question, local);
-        self.write(m, &HashMap::new());
-        let nap = if is_error { NAP } else { 0 };
-        self.wake(m, self.now + nap.max(WAKING));
-    }
-
-    /// Writes what the agent says, and lets those decide again who wait for it. `granted` are the store's instants and
-    /// words of what it granted.
-    fn write(&mut self, m: usize, granted: &HashMap<u64, (u64, ratecell_sync::Words)>) {
-        let effects: Vec<_> = self.machines[m].agent.effects().collect();
-        for effect in effects {
-            let local = self.machines[m].local(self.now);
-            let units = effect.words.iter().flatten().map(|word| Lease::left(*word)).max().unwrap_or(0);
-            let of_store = granted.get(&effect.h).filter(|_| units > 0);
-            if let Some((_, words)) = of_store {
-                self.note_slots(m, effect.h, words, units);
-            }
-            self.machines[m].write(&effect, of_store.map(|(instant, _)| *instant), local);
-            for caller in self.machines[m].waiting.remove(&effect.h).unwrap_or_default() {
-                self.decides(m, caller);
-            }
-        }
-    }
-
-    fn note_slots(&mut self, m: usize, h: u64, words: &[u64], units: u64) {
-        let history = self.histories.entry(h).or_default();
-        for (layer, (resolved, word)) in self.policy.resolved().zip(words).enumerate() {
-            if let Some(emission) = resolved.emission {
-                let slots = (1..=units).map(|n| word - n * emission.num);
-                history.slots.entry((m, layer)).or_default().extend(slots);
-            }
         }
     }
 
@@ -523,18 +299,4 @@ fn kernels(policy: &Policy) -> Vec<Kernel> {
         Plan::Log(_) => None,
     };
     policy.layers().iter().filter_map(|layer| kernel(layer.plan())).collect()
-}
-
-/// Takes as they would be, did the machine not know what it charged before.
-fn unhealed(operations: &mut [Operation], kernels: &[Kernel], at: u64) {
-    for operation in operations {
-        let Operation::Take { spans, .. } = operation else { continue };
-        for (span, kernel) in spans.iter_mut().zip(kernels) {
-            if let Some(plain) =
-                with_kernel!(kernel, algorithm => algorithm.span(0, at)).filter(|_| span.raises)
-            {
-                span.floor = plain.floor;
-            }
-        }
-    }
 }

@@ -66,15 +66,15 @@ impl Pace {
         self.ask_at
     }
 
-    /// The units to ask for, where a caller misses `missed`.
+    /// The units to ask for, where a caller misses `missed`: those of a span. A machine that has to wait longer than others
+    /// asks for no more than they do, or it would be brought less than it wants, and wait again.
     #[must_use]
     pub fn want(&self, sizing: &Sizing, missed: u64) -> u64 {
         if sizing.one_by_one {
             return missed.clamp(1, sizing.most);
         }
-        let lasting = self.period_ns.min(sizing.burst_ns / 2) as f64 / sizing.span_ns as f64;
         // Beyond any u64 it is the greatest.
-        let ahead = (self.demand * lasting).ceil() as u64;
+        let ahead = self.demand.ceil() as u64;
         missed.max(ahead).clamp(1, sizing.most)
     }
 

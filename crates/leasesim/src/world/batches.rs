@@ -1,0 +1,170 @@
+//! The agents' batches: on their way, at the store, and what comes of their answers.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use ratecell_core::algorithm::{Kernel, Lease, Lend};
+use ratecell_core::with_kernel;
+use ratecell_sync::{Answer, Operation, Question, Reply, Words};
+
+use super::{EPOCH_NS, Event, NAP, WAKING, World};
+use crate::config::{Fault, MS, SECOND};
+use crate::machine::Flight;
+
+impl World {
+    /// One turn of the loop that `drive` is.
+    pub(super) fn turn(&mut self, m: usize) {
+        let machine = &mut self.machines[m];
+        if machine.flight.is_some() {
+            return;
+        }
+        let local = machine.local(self.now);
+        for miss in machine.misses(local) {
+            machine.agent.heard(miss, local);
+        }
+        let question = machine.agent.question(local);
+        self.write(m, &HashMap::new());
+        let Some(question) = question else {
+            // As soon as its clock is to be read again, or the store to be tried.
+            let machine = &self.machines[m];
+            let in_a_second =
+                if machine.agent.is_away() || machine.clock.is_stale(local) { NAP } else { SECOND };
+            self.wake(m, self.now + in_a_second);
+            return;
+        };
+        self.tally.operations += question.operations.len() as u64;
+        self.send(m, question);
+    }
+
+    fn send(&mut self, m: usize, question: Question) {
+        self.next += 1;
+        let id = self.next;
+        let machine = &mut self.machines[m];
+        let local = machine.local(self.now);
+        let at = machine.clock.at(local);
+        let mut operations = question.operations.clone();
+        assert!(
+            operations.iter().all(|one| operations.iter().filter(|other| other.h() == one.h()).count() == 1),
+            "a key is asked for twice in a batch"
+        );
+        if !self.config.heals {
+            unhealed(&mut operations, &self.kernels, at);
+        }
+        let timeout = machine.agent.timeout_ns();
+        let is_cut_off = machine.cut_off_until > self.now;
+        machine.flight = Some(Flight { id, question, at });
+        self.schedule(self.now + timeout, Event::TimesOut(m, id));
+        if is_cut_off || self.random.chance(self.config.loss) {
+            return;
+        }
+        let comes_at = self.now + self.way();
+        if self.random.chance(self.config.twice) {
+            let again_at = comes_at + self.way();
+            self.schedule(again_at, Event::AtStore(m, id, operations.clone(), false));
+        }
+        self.schedule(comes_at, Event::AtStore(m, id, operations, true));
+    }
+
+    /// How long a message is on its way.
+    fn way(&mut self) -> u64 {
+        let way = self.random.lognormal(self.config.rtt as f64 / 2.0, 0.3);
+        if self.random.chance(self.config.late) { way + self.random.below(2 * SECOND) } else { way }
+    }
+
+    pub(super) fn at_store(&mut self, m: usize, id: u64, operations: &[Operation], is_heard: bool) {
+        let shown = EPOCH_NS + self.shown();
+        let answers =
+            operations.iter().map(|operation| self.store.apply(operation, shown / MS, self.now)).collect();
+        let ahead = if self.config.fault == Some(Fault::ClockAhead) { 300_000 } else { 0 };
+        let (now_us, generation) = (shown / 1_000 + ahead, self.record.generation);
+        let is_cut_off = self.machines[m].cut_off_until > self.now;
+        if is_heard && !is_cut_off && !self.random.chance(self.config.loss) {
+            let comes_at = self.now + self.way();
+            self.schedule(comes_at, Event::Answered(m, id, Reply { now_us, generation, at: 0, answers }));
+        }
+    }
+
+    pub(super) fn answered(&mut self, m: usize, id: u64, reply: Reply) -> Result<()> {
+        let machine = &mut self.machines[m];
+        let Some(flight) = machine.flight.take_if(|flight| flight.id == id) else { return Ok(()) };
+        let local = machine.local(self.now);
+        let sent = flight.question.sent();
+        if local - sent > machine.agent.timeout_ns() {
+            self.failed(m, flight, false);
+            return Ok(());
+        }
+        machine.clock.note(reply.now_us * 1_000 - EPOCH_NS, sent, local);
+        let granted =
+            flight.question.operations.iter().zip(&reply.answers).filter_map(|(operation, answer)| {
+                let words = match (operation, answer) {
+                    (_, Answer::Taken { words, .. }) => words,
+                    (Operation::Swap { new, .. }, Answer::Swapped) => &new.words,
+                    _ => return None,
+                };
+                let instants = self.kernels.iter().zip(words);
+                let instant = instants
+                    .map(|(kernel, word)| with_kernel!(kernel, a => a.instant(*word, flight.at)))
+                    .max();
+                Some((operation.h(), (instant.unwrap_or(flight.at), words.clone())))
+            });
+        let granted: HashMap<_, _> = granted.collect();
+        machine.agent.answered(flight.question, reply, local)?;
+        self.write(m, &granted);
+        self.turn(m);
+        Ok(())
+    }
+
+    pub(super) fn failed(&mut self, m: usize, flight: Flight, is_error: bool) {
+        let machine = &mut self.machines[m];
+        let local = machine.local(self.now);
+        if is_error {
+            machine.agent.doubt();
+        }
+        machine.agent.lost(flight.question, local);
+        self.write(m, &HashMap::new());
+        let nap = if is_error { NAP } else { 0 };
+        self.wake(m, self.now + nap.max(WAKING));
+    }
+
+    /// Writes what the agent says, and lets those decide again who wait for it. `granted` are the store's instants and
+    /// words of what it granted.
+    fn write(&mut self, m: usize, granted: &HashMap<u64, (u64, Words)>) {
+        let effects: Vec<_> = self.machines[m].agent.effects().collect();
+        for effect in effects {
+            let local = self.machines[m].local(self.now);
+            let units = effect.words.iter().flatten().map(|word| Lease::left(*word)).max().unwrap_or(0);
+            let of_store = granted.get(&effect.h).filter(|_| units > 0);
+            if let Some((_, words)) = of_store {
+                self.note_slots(m, effect.h, words, units);
+            }
+            self.machines[m].write(&effect, of_store.map(|(instant, _)| *instant), local);
+            for caller in self.machines[m].waiting.remove(&effect.h).unwrap_or_default() {
+                self.decides(m, caller);
+            }
+        }
+    }
+
+    fn note_slots(&mut self, m: usize, h: u64, words: &[u64], units: u64) {
+        let history = self.histories.entry(h).or_default();
+        for (layer, (resolved, word)) in self.policy.resolved().zip(words).enumerate() {
+            if let Some(emission) = resolved.emission {
+                let slots = (1..=units).map(|n| word - n * emission.num);
+                history.slots.entry((m, layer)).or_default().extend(slots);
+            }
+        }
+    }
+}
+
+/// Takes as they would be, did the machine not know what it charged before.
+fn unhealed(operations: &mut [Operation], kernels: &[Kernel], at: u64) {
+    for operation in operations {
+        let Operation::Take { spans, .. } = operation else { continue };
+        for (span, kernel) in spans.iter_mut().zip(kernels) {
+            if let Some(plain) =
+                with_kernel!(kernel, algorithm => algorithm.span(0, at)).filter(|_| span.raises)
+            {
+                span.floor = plain.floor;
+            }
+        }
+    }
+}
