@@ -214,7 +214,7 @@ typedef struct {
     uint64_t                      now;
     uint32_t                      cost;
     uint32_t                      flags;      /* of all that it asks */
-    unsigned                      charged:1;  /* or let go, by itself */
+    unsigned                      charged:1;
     ratecell_decision             decision;
 } ngx_http_ratecell_claim_t;
 

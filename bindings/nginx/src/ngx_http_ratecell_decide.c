@@ -21,8 +21,6 @@ static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
-static int32_t ngx_http_ratecell_ask_each(ngx_http_ratecell_claim_t **asked,
-    ngx_uint_t n);
 static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx);
 static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
 static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
@@ -208,18 +206,12 @@ ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count == NULL && !claim->charged) {
+        if (claim->limit->count == NULL) {
             (void) ngx_http_ratecell_decide_one(claim, 0);
         }
     }
 }
 
-
-/*
- * All claims at once do not ask a store, so those that need it ask by
- * themselves.  One that is allowed by itself, because its lease has come in
- * between or its store is away, is not decided again.
- */
 
 static int32_t
 ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
@@ -230,15 +222,13 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
     ratecell_claim              claims[NGX_HTTP_RATECELL_MAX_LAYERS];
     ratecell_decision           decisions[NGX_HTTP_RATECELL_MAX_LAYERS];
 
-again:
-
     n = 0;
 
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count || claim->charged) {
+        if (claim->limit->count) {
             continue;
         }
 
@@ -264,50 +254,7 @@ again:
         }
     }
 
-    if (rc == RATECELL_ASKED) {
-
-        rc = ngx_http_ratecell_ask_each(asked, n);
-
-        if (rc == RATECELL_ALLOWED) {
-            goto again;
-        }
-    }
-
     return rc;
-}
-
-
-/* A refusal is graver than what is not known yet. */
-
-static int32_t
-ngx_http_ratecell_ask_each(ngx_http_ratecell_claim_t **asked, ngx_uint_t n)
-{
-    int32_t     rc, gravest;
-    ngx_uint_t  i;
-
-    gravest = RATECELL_ALLOWED;
-
-    for (i = 0; i < n; i++) {
-
-        if (asked[i]->decision.outcome != RATECELL_ASKED) {
-            continue;
-        }
-
-        rc = ngx_http_ratecell_decide_one(asked[i], asked[i]->cost);
-
-        if (rc < 0) {
-            return rc;
-        }
-
-        if (rc == RATECELL_ALLOWED) {
-            asked[i]->charged = 1;
-
-        } else if (gravest == RATECELL_ALLOWED || gravest == RATECELL_ASKED) {
-            gravest = rc;
-        }
-    }
-
-    return gravest;
 }
 
 
