@@ -283,6 +283,18 @@ ngx_http_ratecell_has_store(ngx_shm_zone_t *shm_zone)
 }
 
 
+/* A peek at any key shows what kind of limiter it is. */
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_leased(ratecell_limiter *limiter)
+{
+    ratecell_decision  decision;
+
+    return ratecell_limiter_check(limiter, NULL, 0, 0, &decision) >= 0
+           && (decision.notes & RATECELL_LEASED);
+}
+
+
 char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -302,13 +314,13 @@ ngx_int_t ngx_http_ratecell_client_variable(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
 ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+const char *ngx_http_ratecell_without_path(const char *why, ngx_str_t *path);
 
 ngx_int_t ngx_http_ratecell_store_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
 ngx_int_t ngx_http_ratecell_check_store(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone);
 ngx_int_t ngx_http_ratecell_open_store(ngx_shm_zone_t *shm_zone);
-ngx_uint_t ngx_http_ratecell_leased(ratecell_limiter *limiter);
 ngx_int_t ngx_http_ratecell_open_limit(ngx_http_ratecell_limit_t *limit,
     ngx_log_t *log);
 

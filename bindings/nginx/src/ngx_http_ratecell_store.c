@@ -133,7 +133,7 @@ ngx_http_ratecell_check_store(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone)
 
 /*
  * No policy is given at first, so that no file is made: that is the agent's
- * to do.  A key that nobody has shows what kind of file it is.
+ * to do.
  */
 
 ngx_int_t
@@ -169,20 +169,12 @@ ngx_http_ratecell_open_store(ngx_shm_zone_t *shm_zone)
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot use the file \"%V\": %s; run "
                   "\"ratecell sync %V STORE --name %V\" first",
-                  &zone->name, &zone->file, ngx_http_ratecell_why(rc, why),
+                  &zone->name, &zone->file,
+                  ngx_http_ratecell_without_path(
+                      ngx_http_ratecell_why(rc, why), &zone->file),
                   &zone->file, &zone->store);
 
     return NGX_ERROR;
-}
-
-
-ngx_uint_t
-ngx_http_ratecell_leased(ratecell_limiter *limiter)
-{
-    ratecell_decision  decision;
-
-    return ratecell_limiter_check(limiter, NULL, 0, 0, &decision) >= 0
-           && (decision.notes & RATECELL_LEASED);
 }
 
 
@@ -216,7 +208,9 @@ ngx_http_ratecell_open_limit(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
 
     ngx_log_error(NGX_LOG_EMERG, log, 0,
                   "ratecell zone \"%V\" cannot use the file \"%V\": %s",
-                  &zone->name, &zone->file, ngx_http_ratecell_why(rc, why));
+                  &zone->name, &zone->file,
+                  ngx_http_ratecell_without_path(
+                      ngx_http_ratecell_why(rc, why), &zone->file));
 
     return NGX_ERROR;
 }

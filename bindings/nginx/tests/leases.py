@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -21,22 +22,23 @@ class Store:
         self.server = subprocess.Popen(
             [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder],
             stdout=subprocess.DEVNULL)
+        wait_for("the server to listen", self.listens)
+
+    def listens(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+            return True
+        except ConnectionRefusedError:
+            return False
 
     def agent(self, policy, name="api"):
         """The file that a new agent of a machine has made."""
         path = os.path.join(self.folder, f"limits{len(self.agents)}")
-
-        def started():
-            agent = subprocess.Popen([AGENT, path, f"redis://127.0.0.1:{self.port}", name, policy],
-                                     stdout=subprocess.PIPE, text=True)
-            # It writes a line when its file is there, and none if the server does not listen yet.
-            if agent.stdout.readline():
-                return agent
-            agent.wait()
-            agent.stdout.close()
-            return None
-
-        self.agents.append(wait_for("an agent", started))
+        agent = subprocess.Popen([AGENT, path, f"redis://127.0.0.1:{self.port}", name, policy],
+                                 stdout=subprocess.PIPE, text=True)
+        self.agents.append(agent)
+        # It writes a line when its file is there.
+        assert agent.stdout.readline(), "the agent ended"
         return path
 
     def pause(self):

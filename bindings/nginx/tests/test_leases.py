@@ -39,9 +39,21 @@ class Sharing(LeasesTest):
             thread.start()
         for thread in threads:
             thread.join()
-        statuses = {status: sum(part.get(status, 0) for part in found) for status in (200, 503)}
-        self.assertEqual(statuses, {200: 100, 503: 300}, found)
-        self.assertEqual(machines[0].status("/?k=2"), 200)
+        allowed = sum(part[200] for part in found)
+        self.assertEqual(sum(sum(part.values()) for part in found), 400, found)
+        self.assertLessEqual(allowed, 100, found)
+
+        # A machine may hold units that its clients have not asked for any more.
+        def rest():
+            nonlocal allowed
+            allowed += sum(machine.status("/?k=1") == 200 for machine in machines)
+            return allowed >= 100
+
+        wait_for("the units that are held", rest)
+        for machine in machines:
+            self.assertEqual(machine.load(lambda _: ["/?k=1"] * 10, clients=1), {503: 10})
+            self.assertEqual(machine.status("/?k=2"), 200)
+        self.assertEqual(allowed, 100, found)
 
     def test_a_rate_that_is_the_stores(self):
         nginx = self.serve(zone(self.store.agent("5/h"), "rate=5r/h wait=10s") + server_block(LEASED))
@@ -65,7 +77,7 @@ class Sharing(LeasesTest):
         self.assertEqual(nginx.status("/?k=1"), 200)
         leased = wait_for("a report", lambda: (lambda found: found if found["operations"] else None)(
             self.stats(nginx)))
-        self.assertEqual((leased["connected"], leased["passed"], leased["policy"]), (1, 1, "5/1h"))
+        self.assertEqual((leased["connected"], leased["passed"], leased["policy"]), (1, 1, "5/h"))
         self.assertGreaterEqual(leased["leased"], 1)
         self.assertGreaterEqual(leased["misses"], 1)
         plain = json.loads(nginx.get("/stats").body)["zones"][1]
@@ -124,6 +136,8 @@ class Away(LeasesTest):
 
 
 class Configuration(LeasesTest):
+    expected_in_log = (r"\[emerg\]",)
+
     def refused(self, http, expected, location="ratecell zone=l;"):
         nginx = self.prepare(http + server_block(f"location / {{ {location} }}"))
         good, said = nginx.test()
