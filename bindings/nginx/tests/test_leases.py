@@ -1,6 +1,7 @@
 """Zones whose units many machines share through a store: each nginx has a file of its own, which its agent fills."""
 
 import json
+import select
 import threading
 import unittest
 
@@ -112,6 +113,27 @@ class Away(LeasesTest):
             self.assertIn(connection.receive().status, (200, 503))
             connection.close()
         wait_for("the store", lambda: nginx.status("/?k=after") == 200)
+
+    def test_a_request_that_waits_is_overtaken(self):
+        nginx = self.serve(zone(self.store.agent("5/h"), "wait=60s") + server_block(LEASED))
+        rounds = iter(range(1000))
+
+        # Once the store is taken for away nobody waits for it, so a round may come too late.
+        def overtaken():
+            number = next(rounds)
+            wait_for("the store", lambda: nginx.status(f"/?k=ready{number}") == 200)
+            with nginx.connect() as waiting, nginx.connect() as other:
+                # Both are accepted: what is sent first is read first.
+                self.assertEqual((waiting.get("/free").status, other.get("/free").status), (200, 200))
+                self.store.pause()
+                waiting.send(f"/?k=waits{number}")
+                self.assertEqual(other.get("/free").status, 200)
+                is_waiting = not select.select([waiting.socket], [], [], 0)[0]
+                self.store.resume()
+                self.assertIn(waiting.receive().status, (200, 503))
+            return is_waiting
+
+        wait_for("a request that is answered before one that waits", overtaken)
 
     def test_a_wait_ends(self):
         # The agent lives and asks; the store is not yet taken for away when the first of these end.
