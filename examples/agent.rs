@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("expected FILE STORE NAME POLICY, such as /run/limits redis://127.0.0.1 api 10/s".into());
     };
     let store = Store::open(store)?.named(name)?;
-    let limiter = Limiter::builder(policy.parse::<Policy>()?).max_keys(100_000).shared_by(store).open(file)?;
+    let limiter =
+        Limiter::builder(policy.parse::<Policy>()?).max_keys(100_000).shared_by(store).open(file)?;
     println!("{file}: {}", limiter.policy());
     // The agent runs in a thread of its own, as long as the limiter is there.
     loop {

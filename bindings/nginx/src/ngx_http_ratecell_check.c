@@ -122,14 +122,21 @@ static ngx_inline ngx_int_t
 ngx_http_ratecell_answer(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
 {
     int32_t     rc;
+    ngx_int_t   n;
     ngx_msec_t  delay;
 
     rc = ctx->conf->plain ? ngx_http_ratecell_decide_plain(ctx)
                           : ngx_http_ratecell_decide(ctx);
 
     if (rc == RATECELL_ASKED) {
-        ctx->asker = r;
-        return ngx_http_ratecell_delay(r, ctx, NGX_HTTP_RATECELL_ASK_AGAIN);
+
+        n = ngx_http_ratecell_delay(r, ctx, NGX_HTTP_RATECELL_ASK_AGAIN);
+
+        if (n == NGX_AGAIN) {
+            ctx->asker = r;
+        }
+
+        return n;
     }
 
     if (rc < 0) {
