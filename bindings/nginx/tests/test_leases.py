@@ -1,6 +1,8 @@
 """Zones whose units many machines share through a store: each nginx has a file of its own, which its agent fills."""
 
 import json
+import pathlib
+import re
 import select
 import threading
 import unittest
@@ -186,6 +188,18 @@ class Configuration(LeasesTest):
                      "expected on_failure=closed or on_failure=open")
         for option, name in (("burst=5", "burst"), ("strict", "strict"), ("count=response", "count")):
             self.refused(f"{key} file={leases} store=api;", f'"{name}"', f"ratecell zone=l {option};")
+
+    def test_the_examples(self):
+        leases, found = self.store.agent("10/s"), 0
+        root = pathlib.Path(__file__).parents[3]
+        for name in ("bindings/nginx/README.md", "docs/MACHINES.md"):
+            text = (root / name).read_text(encoding="utf-8")
+            for shown in re.findall("```nginx\n(.*?)```", text, re.DOTALL):
+                if "store=" in shown:
+                    good, said = self.prepare(re.sub("file=[^ ;]*", f"file={leases}", shown)).test()
+                    self.assertTrue(good, said)
+                    found += 1
+        self.assertEqual(found, 2)
 
     def test_a_file_that_is_not_of_leases(self):
         nginx = self.serve("ratecell_zone $arg_k zone=l:1m rate=5r/h file=$FOLDER/plain;" + server_block(LEASED))
