@@ -124,6 +124,18 @@ build() {
     no_global_names "$out/objs/$name.so"
 }
 
+# What fills the files of leases that tests use.
+build_agent() {
+    local missing=
+    command -v valkey-server >/dev/null || command -v redis-server >/dev/null || missing=1
+    if [ -n "$missing" ]; then
+        echo "missing: redis-server or valkey-server (Debian: redis-server)" >&2
+        exit 1
+    fi
+    cargo build --quiet --features store --example agent --target "$(host)"
+    export RATECELL_AGENT="$target/$(host)/debug/examples/agent"
+}
+
 install_module() {
     local dest="${DESTDIR:-}" modules
     modules="$(configured modules-path)"
@@ -155,6 +167,7 @@ case "${1:-}" in
 *)
     build
     build_static
+    build_agent
     export RATECELL_NGINX_MODULE="$out/objs/$name.so" RATECELL_SHARED_LIBRARY="$out/lib/libratecell.so"
     if [ $# -gt 0 ]; then tests=("$@"); else tests=(discover); fi
     (cd bindings/nginx/tests && python3 -B -m unittest "${tests[@]}")

@@ -24,6 +24,16 @@
 /* A cost, a burst or a delay: of a burst, one more passes at once. */
 #define NGX_HTTP_RATECELL_MAX_UNITS    (NGX_MAX_UINT32_VALUE - 1)
 
+/* Of every zone, and with those of a zone with a store. */
+#define NGX_HTTP_RATECELL_PLAIN_METRICS  12
+#define NGX_HTTP_RATECELL_METRICS        27
+
+/* The layers that a policy has at most. */
+#define NGX_HTTP_RATECELL_POLICY_LAYERS  8
+
+/* Between two questions of a request, in milliseconds. */
+#define NGX_HTTP_RATECELL_ASK_AGAIN    1
+
 #define NGX_HTTP_RATECELL_NODELAY      NGX_MAX_UINT32_VALUE
 
 /* "leaky_queue N/NNNns queue=N burst=N" with the largest numbers. */
@@ -90,6 +100,12 @@ typedef struct {
     ngx_uint_t                    layers;     /* of the policy */
     size_t                        size;
 
+    ngx_str_t                     store;      /* none: not of leases */
+    ngx_msec_t                    wait;       /* for the store's answer */
+    ngx_uint_t                    on_failure; /* ratecell_on_failure */
+    unsigned                      wait_set:1;
+    unsigned                      on_failure_set:1;
+
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
 
     ngx_http_ratecell_shm_t      *shm;
@@ -124,6 +140,16 @@ typedef struct {
     /* one limit, to be charged at once or not at all, and no fields */
     ngx_uint_t                    plain;
 } ngx_http_ratecell_conf_t;
+
+
+/* What "ratecell_stats" says of a zone. */
+
+typedef struct {
+    char                         *name;
+    char                         *metric;     /* and its labels but the zone */
+    char                         *help;       /* none: as of the one before */
+    char                         *type;
+} ngx_http_ratecell_metric_t;
 
 
 /* One "ratecell" directive. */
@@ -217,6 +243,8 @@ typedef struct {
     uint64_t                      excess;     /* of a refusal, for the log */
     uint64_t                      unix_ns;    /* of the decision, for fields */
     ngx_event_t                  *timer;
+    ngx_http_request_t           *asker;      /* waits for a store's answer */
+    ngx_msec_t                    started;
     ngx_uint_t                    nclaims;
     ngx_http_ratecell_claim_t     claims[1];
 } ngx_http_ratecell_ctx_t;
@@ -242,6 +270,31 @@ ngx_http_ratecell_same_key(ngx_http_ratecell_zone_t *a,
 }
 
 
+/* A zone that is used and not defined has no data. */
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_has_store(ngx_shm_zone_t *shm_zone)
+{
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = shm_zone->data;
+
+    return zone && zone->store.len;
+}
+
+
+/* A peek at any key shows what kind of limiter it is. */
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_leased(ratecell_limiter *limiter)
+{
+    ratecell_decision  decision;
+
+    return ratecell_limiter_check(limiter, NULL, 0, 0, &decision) >= 0
+           && (decision.notes & RATECELL_LEASED);
+}
+
+
 char *ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -261,6 +314,15 @@ ngx_int_t ngx_http_ratecell_client_variable(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
 ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+const char *ngx_http_ratecell_without_path(const char *why, ngx_str_t *path);
+
+ngx_int_t ngx_http_ratecell_store_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
+ngx_int_t ngx_http_ratecell_check_store(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone);
+ngx_int_t ngx_http_ratecell_open_store(ngx_shm_zone_t *shm_zone);
+ngx_int_t ngx_http_ratecell_open_limit(ngx_http_ratecell_limit_t *limit,
+    ngx_log_t *log);
 
 ngx_int_t ngx_http_ratecell_resolve_limits(ngx_conf_t *cf);
 ngx_int_t ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data);
@@ -302,12 +364,17 @@ void ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim,
     ngx_uint_t status);
 ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx, ngx_msec_t delay);
+ngx_uint_t ngx_http_ratecell_has_metric(ngx_http_ratecell_zone_t *zone,
+    ngx_uint_t k);
+ngx_int_t ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
+    uint64_t *values);
 ngx_int_t ngx_http_ratecell_log_handler(ngx_http_request_t *r);
 
 ngx_int_t ngx_http_ratecell_add_variables(ngx_conf_t *cf);
 
 
 extern ngx_module_t  ngx_http_ratecell_module;
+extern ngx_http_ratecell_metric_t  ngx_http_ratecell_metrics[];
 
 
 /*

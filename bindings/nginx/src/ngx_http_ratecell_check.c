@@ -9,6 +9,8 @@
 
 static ngx_int_t ngx_http_ratecell_claims(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
+static ngx_inline ngx_int_t ngx_http_ratecell_answer(ngx_http_request_t *r,
+    ngx_http_ratecell_ctx_t *ctx);
 static void ngx_http_ratecell_cleanup(void *data);
 static ngx_int_t ngx_http_ratecell_refuse(ngx_http_request_t *r,
     ngx_http_ratecell_ctx_t *ctx);
@@ -54,16 +56,29 @@ ngx_http_ratecell_decide_plain(ngx_http_ratecell_ctx_t *ctx)
 ngx_int_t
 ngx_http_ratecell_handler(ngx_http_request_t *r)
 {
-    int32_t                    rc;
     ngx_int_t                  n;
-    ngx_msec_t                 delay;
     ngx_http_ratecell_ctx_t   *ctx;
     ngx_http_ratecell_conf_t  *rlcf;
 
     rlcf = ngx_http_get_module_loc_conf(r, ngx_http_ratecell_module);
 
-    if (rlcf->limits.nelts == 0 || ngx_http_ratecell_get_ctx(r)) {
+    if (rlcf->limits.nelts == 0) {
         return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_ratecell_get_ctx(r);
+
+    if (ctx) {
+
+        /* the one that waits for a store is decided here again */
+
+        if (ctx->asker != r) {
+            return NGX_DECLINED;
+        }
+
+        ctx->asker = NULL;
+
+        return ngx_http_ratecell_answer(r, ctx);
     }
 
     ctx = ngx_palloc(r->pool, sizeof(ngx_http_ratecell_ctx_t)
@@ -76,6 +91,8 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
     ctx->conf = rlcf;
     ctx->status = 0;
     ctx->timer = NULL;
+    ctx->asker = NULL;
+    ctx->started = ngx_current_msec;
     ctx->nclaims = 0;
 
     n = ngx_http_ratecell_claims(r, ctx);
@@ -97,8 +114,30 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r->main, ctx, ngx_http_ratecell_module);
 
-    rc = rlcf->plain ? ngx_http_ratecell_decide_plain(ctx)
-                     : ngx_http_ratecell_decide(ctx);
+    return ngx_http_ratecell_answer(r, ctx);
+}
+
+
+static ngx_inline ngx_int_t
+ngx_http_ratecell_answer(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t     rc;
+    ngx_int_t   n;
+    ngx_msec_t  delay;
+
+    rc = ctx->conf->plain ? ngx_http_ratecell_decide_plain(ctx)
+                          : ngx_http_ratecell_decide(ctx);
+
+    if (rc == RATECELL_ASKED) {
+
+        n = ngx_http_ratecell_delay(r, ctx, NGX_HTTP_RATECELL_ASK_AGAIN);
+
+        if (n == NGX_AGAIN) {
+            ctx->asker = r;
+        }
+
+        return n;
+    }
 
     if (rc < 0) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
@@ -176,6 +215,7 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->limit = limit;
         claim->limiter = limit->limiter;
         claim->tier = NULL;
+        claim->charged = 0;
         claim->cost = limit->cost;
 
         if (limit->varies && ngx_http_ratecell_evaluate(r, claim) != NGX_OK) {
@@ -234,11 +274,20 @@ ngx_http_ratecell_refuse(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
     rlcf = ctx->conf;
     excess = ctx->excess;
 
-    ngx_log_error(rlcf->limit_log_level, r->connection->log, 0,
-                  "limiting requests%s, excess: %uL.%03uL by zone \"%V\"",
-                  rlcf->dry_run ? ", dry run" : "",
-                  excess / 1000, excess % 1000,
-                  &ctx->deciding->limit->shm_zone->shm.name);
+    if (ctx->deciding->decision.notes & RATECELL_UNANSWERED) {
+        ngx_log_error(rlcf->limit_log_level, r->connection->log, 0,
+                      "limiting requests%s, no answer from store \"%V\" of "
+                      "zone \"%V\"", rlcf->dry_run ? ", dry run" : "",
+                      &ctx->deciding->limit->zone->store,
+                      &ctx->deciding->limit->shm_zone->shm.name);
+
+    } else {
+        ngx_log_error(rlcf->limit_log_level, r->connection->log, 0,
+                      "limiting requests%s, excess: %uL.%03uL by zone \"%V\"",
+                      rlcf->dry_run ? ", dry run" : "",
+                      excess / 1000, excess % 1000,
+                      &ctx->deciding->limit->shm_zone->shm.name);
+    }
 
     ctx->status = rlcf->dry_run ? NGX_HTTP_RATECELL_REJECTED_DRY_RUN
                                 : NGX_HTTP_RATECELL_REJECTED;

@@ -57,17 +57,22 @@ ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
 
 
 /*
- * Returns what ratecell_limiter_check() does.  The deciding claim is the one
- * to report: the first that refuses, or the one with the least left.
+ * Returns what ratecell_limiter_check() does, or RATECELL_ASKED: not known
+ * yet, nothing charged, to be asked again.  The deciding claim is the one to
+ * report: the first that refuses, or the one with the least left.  A zone's
+ * store is asked without waiting until the zone's "wait" has passed.
  */
 
 int32_t
 ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 {
-    int32_t     rc;
-    uint32_t    flags;
-    ngx_uint_t  i;
+    int32_t                    rc;
+    uint32_t                   flags;
+    ngx_uint_t                 i;
+    ngx_msec_t                 elapsed;
+    ngx_http_ratecell_zone_t  *zone;
 
+    elapsed = ngx_current_msec - ctx->started;
     ctx->deciding = &ctx->claims[0];
     flags = RATECELL_AT | (ctx->conf->styles ? RATECELL_NEXT : 0);
 
@@ -77,7 +82,12 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
             return rc;
         }
 
+        zone = ctx->claims[i].limit->zone;
         ctx->claims[i].flags = flags;
+
+        if (zone->store.len && elapsed < zone->wait) {
+            ctx->claims[i].flags |= RATECELL_TRY;
+        }
     }
 
     rc = ngx_http_ratecell_decide_responses(ctx);
@@ -86,7 +96,7 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         rc = ngx_http_ratecell_decide_all(ctx);
     }
 
-    if (rc < 0) {
+    if (rc < 0 || rc == RATECELL_ASKED) {
         return rc;
     }
 
@@ -152,9 +162,8 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
-        claim->charged = 0;
 
-        if (claim->limit->count == NULL) {
+        if (claim->limit->count == NULL || claim->charged) {
             continue;
         }
 
@@ -259,7 +268,9 @@ ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc)
 
         claim = &ctx->claims[i];
 
-        if (rc > 0 && claim->decision.outcome != RATECELL_ALLOWED) {
+        if (rc > 0 && claim->decision.outcome != RATECELL_ALLOWED
+            && claim->decision.outcome != RATECELL_ASKED)
+        {
             ctx->deciding = claim;
             return;
         }

@@ -21,9 +21,13 @@ ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
 
     c = r->connection;
 
-    timer = ngx_pcalloc(r->pool, sizeof(ngx_event_t));
+    timer = ctx->timer;
+
     if (timer == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        timer = ngx_pcalloc(r->pool, sizeof(ngx_event_t));
+        if (timer == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     timer->handler = ngx_http_ratecell_resume;

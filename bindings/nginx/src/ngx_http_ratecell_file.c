@@ -10,8 +10,6 @@
 static int32_t ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone,
     char *path, char *why, size_t len);
 static uint64_t ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone);
-static const char *ngx_http_ratecell_without_path(const char *why,
-    char *path);
 
 
 /*
@@ -62,6 +60,7 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
 {
     int32_t                    rc;
     u_char                    *path;
+    ngx_str_t                  opened;
     ngx_uint_t                 beside;
     ngx_file_info_t            fi;
     ngx_http_ratecell_zone_t  *zone;
@@ -89,15 +88,29 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
         (void) ngx_delete_file(path);
     }
 
+    if (rc == RATECELL_ESTORE
+        || (rc == 0 && ngx_http_ratecell_leased(zone->limiter)))
+    {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "ratecell zone \"%V\" cannot use the file \"%V\": it "
+                      "is one of leases, whose units many machines share; "
+                      "expected \"store=NAME\" beside \"file\"",
+                      &shm_zone->shm.name, &zone->file);
+        return NGX_ERROR;
+    }
+
     if (rc == 0) {
         return NGX_OK;
     }
+
+    opened.data = path;
+    opened.len = ngx_strlen(path);
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                   "ratecell zone \"%V\" cannot use the file \"%V\": %s",
                   &shm_zone->shm.name, &zone->file,
                   ngx_http_ratecell_without_path(
-                      ngx_http_ratecell_why(rc, why), (char *) path));
+                      ngx_http_ratecell_why(rc, why), &opened));
 
     return NGX_ERROR;
 }
@@ -161,13 +174,10 @@ ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone)
 
 /* The library names the file that it was given, which may be the one beside. */
 
-static const char *
-ngx_http_ratecell_without_path(const char *why, char *path)
+const char *
+ngx_http_ratecell_without_path(const char *why, ngx_str_t *path)
 {
-    size_t  len;
-
-    len = ngx_strlen(path);
-
-    return (ngx_strncmp(why, path, len) == 0
-            && ngx_strncmp(why + len, ": ", 2) == 0) ? why + len + 2 : why;
+    return (ngx_strncmp(why, path->data, path->len) == 0
+            && ngx_strncmp(why + path->len, ": ", 2) == 0)
+           ? why + path->len + 2 : why;
 }

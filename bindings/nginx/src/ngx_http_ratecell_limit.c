@@ -276,6 +276,15 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
     limit->varies = limit->rate_value || limit->burst_value
                     || limit->cost_value;
 
+    if (zone->store.len && (limit->strict || limit->count)) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%s\" needs a zone without \"store\": ratecell_zone "
+                      "\"%V\" has one in %V:%ui",
+                      limit->strict ? "strict" : "count", &zone->name,
+                      &limit->conf_file, limit->conf_line);
+        return NGX_ERROR;
+    }
+
     if (zone->rate.limit == 0) {
 
         if (limit->rate.limit || limit->rate_value || limit->burst_set
@@ -283,9 +292,10 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
         {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                           "\"rate\", \"burst\" and \"delay\" need a zone with "
-                          "\"rate\": ratecell_zone \"%V\" has \"policy\" "
-                          "in %V:%ui", &zone->name, &limit->conf_file,
-                          limit->conf_line);
+                          "\"rate\": ratecell_zone \"%V\" has \"%s\" "
+                          "in %V:%ui", &zone->name,
+                          zone->store.len ? "store" : "policy",
+                          &limit->conf_file, limit->conf_line);
             return NGX_ERROR;
         }
 

@@ -82,7 +82,10 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_ERROR;
     }
 
-    if (zone->file.len) {
+    if (zone->store.len) {
+        rc = ngx_http_ratecell_open_store(shm_zone);
+
+    } else if (zone->file.len) {
         rc = ngx_http_ratecell_open_file(shm_zone);
 
     } else if (fresh) {
@@ -229,6 +232,18 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
     config.why_len = sizeof(why);
 
     for (i = 0; i < zone->limits.nelts; i++) {
+
+        if (zone->store.len) {
+            if (ngx_http_ratecell_open_limit(limits[i], shm_zone->shm.log)
+                != NGX_OK
+                || ngx_http_ratecell_check_cost(limits[i], shm_zone->shm.log)
+                   != NGX_OK)
+            {
+                return NGX_ERROR;
+            }
+
+            continue;
+        }
 
         policy = zone->policy.data;
 

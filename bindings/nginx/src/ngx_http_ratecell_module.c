@@ -204,7 +204,8 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
     limits = conf->limits.elts;
 
     conf->plain = conf->limits.nelts == 1 && limits[0]->count == NULL
-                  && !limits[0]->strict && conf->styles == 0;
+                  && !limits[0]->strict && conf->styles == 0
+                  && !ngx_http_ratecell_has_store(limits[0]->shm_zone);
 
     if (conf->styles && conf->limits.nelts) {
         rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);

@@ -8,26 +8,14 @@
 #include "ngx_http_ratecell.h"
 
 
-#define NGX_HTTP_RATECELL_METRICS     12
-
 /* The most that a byte becomes: \u00ff. */
 #define NGX_HTTP_RATECELL_ESCAPED     6
 
 #define NGX_HTTP_RATECELL_POLICY_MAX  1024
 
 
-typedef struct {
-    char                *name;
-    char                *metric;   /* and its labels but the zone */
-    char                *help;     /* none: as of the metric before */
-    char                *type;
-} ngx_http_ratecell_metric_t;
-
-
 static ngx_int_t ngx_http_ratecell_stats_handler(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r);
-static ngx_int_t ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
-    uint64_t *values);
 static u_char *ngx_http_ratecell_print_json(u_char *p, u_char *last,
     ngx_array_t *zones, uint64_t *values);
 static u_char *ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
@@ -38,32 +26,6 @@ static u_char *ngx_http_ratecell_escape(u_char *p, u_char *last,
     ngx_str_t *text);
 static ngx_int_t ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b,
     ngx_str_t *type);
-
-
-static ngx_http_ratecell_metric_t
-    ngx_http_ratecell_metrics[NGX_HTTP_RATECELL_METRICS] =
-{
-    { "passed", "requests_total{status=\"passed\",",
-      "Requests by what the limit decided.", "counter" },
-    { "delayed", "requests_total{status=\"delayed\",", NULL, NULL },
-    { "rejected", "requests_total{status=\"rejected\",", NULL, NULL },
-    { "delayed_dry_run", "requests_total{status=\"delayed_dry_run\",",
-      NULL, NULL },
-    { "rejected_dry_run", "requests_total{status=\"rejected_dry_run\",",
-      NULL, NULL },
-    { "live", "live_keys{", "Keys that have something to remember.", "gauge" },
-    { "live_error", "live_keys_error{",
-      "How many more or fewer live keys there may be.", "gauge" },
-    { "capacity", "capacity_keys{", "Places for keys.", "gauge" },
-    { "bytes", "bytes{", "Bytes of the table.", "gauge" },
-    { "evicted", "evicted_keys_total{",
-      "Keys erased for others before they were idle.", "counter" },
-    { "forgiven", "forgiven_units_total{",
-      "Units that erased keys still held.", "counter" },
-    { "exhausted", "exhausted_total{",
-      "Requests answered as by a full table for the number of others at once.",
-      "counter" }
-};
 
 
 char *
@@ -201,41 +163,6 @@ ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
 }
 
 
-static ngx_int_t
-ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
-    uint64_t *values)
-{
-    ngx_uint_t      i, k;
-    ratecell_stats  stats;
-
-    if (ratecell_limiter_stats(zone->limiter, 0, 0, &stats, sizeof(stats))) {
-        return NGX_ERROR;
-    }
-
-    for (i = NGX_HTTP_RATECELL_PASSED; i < NGX_HTTP_RATECELL_STATUSES; i++) {
-
-        *values = 0;
-
-        for (k = 0; k < NGX_HTTP_RATECELL_COUNTERS; k++) {
-            *values += __atomic_load_n(&zone->shm->counters[k].requests[i],
-                                       __ATOMIC_RELAXED);
-        }
-
-        values++;
-    }
-
-    *values++ = stats.live;
-    *values++ = stats.live_error;
-    *values++ = stats.slots;
-    *values++ = stats.bytes;
-    *values++ = stats.evicted;
-    *values++ = stats.forgiven;
-    *values++ = stats.exhausted;
-
-    return NGX_OK;
-}
-
-
 static u_char *
 ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
     uint64_t *values)
@@ -261,9 +188,11 @@ ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
         p = ngx_http_ratecell_print_zone_policy(p, last, zone);
         p = ngx_slprintf(p, last, "\"");
 
-        for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
-            p = ngx_slprintf(p, last, ",\"%s\":%uL",
-                             ngx_http_ratecell_metrics[k].name, *values++);
+        for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++, values++) {
+            if (ngx_http_ratecell_has_metric(zone, k)) {
+                p = ngx_slprintf(p, last, ",\"%s\":%uL",
+                                 ngx_http_ratecell_metrics[k].name, *values);
+            }
         }
 
         p = ngx_slprintf(p, last, "}");
@@ -300,7 +229,7 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
     uint64_t *values)
 {
     size_t                        len;
-    ngx_uint_t                    i, k;
+    ngx_uint_t                    i, k, shown;
     ngx_shm_zone_t              **shm_zones;
     ngx_http_ratecell_zone_t     *zone;
     ngx_http_ratecell_metric_t   *metric;
@@ -310,8 +239,13 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
     for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
 
         metric = &ngx_http_ratecell_metrics[k];
+        shown = (k < NGX_HTTP_RATECELL_PLAIN_METRICS);
 
-        if (metric->help) {
+        for (i = 0; i < zones->nelts && !shown; i++) {
+            shown = ngx_http_ratecell_has_metric(shm_zones[i]->data, k);
+        }
+
+        if (shown && metric->help) {
             len = ngx_strchr(metric->metric, '{') - metric->metric;
 
             p = ngx_slprintf(p, last, "# HELP ratecell_%*s %s\n"
@@ -323,6 +257,10 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
         for (i = 0; i < zones->nelts; i++) {
 
             zone = shm_zones[i]->data;
+
+            if (!ngx_http_ratecell_has_metric(zone, k)) {
+                continue;
+            }
 
             p = ngx_slprintf(p, last, "ratecell_%szone=\"", metric->metric);
             p = ngx_http_ratecell_escape(p, last, &zone->name);

@@ -85,6 +85,10 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
+    if (ngx_http_ratecell_check_store(cf, zone) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
     rv = ngx_http_ratecell_zone_policy(cf, cmd, zone);
     if (rv != NGX_CONF_OK) {
         return rv;
@@ -164,6 +168,7 @@ static char *
 ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
     ngx_str_t *value)
 {
+    ngx_int_t  rc;
     ngx_str_t  text;
 
     if (ngx_http_ratecell_parameter(value, "zone=", &text)) {
@@ -195,9 +200,16 @@ ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
                ? NGX_CONF_OK : NGX_CONF_ERROR;
     }
 
+    rc = ngx_http_ratecell_store_parameter(cf, zone, value);
+
+    if (rc != NGX_DECLINED) {
+        return rc == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "invalid parameter \"%V\": expected zone=name:size, "
-                       "rate=, default_rate=, policy= or file=", value);
+                       "rate=, default_rate=, policy=, file=, store=, wait= "
+                       "or on_failure=", value);
 
     return NGX_CONF_ERROR;
 }
@@ -232,11 +244,8 @@ ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 
     p = (u_char *) ngx_strchr(name.data, ':');
 
-    if (p == NULL) {
-        goto invalid;
-    }
-
-    name.len = p - name.data;
+    name.len = p ? (size_t) (p - name.data)
+                 : value->len - (sizeof("zone=") - 1);
 
     if (!ngx_http_ratecell_is_name(&name)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -244,6 +253,13 @@ ngx_http_ratecell_zone_size(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
                            "1 to %d characters of printable ASCII",
                            &name, value, NGX_HTTP_RATECELL_NAME_LEN);
         return NGX_CONF_ERROR;
+    }
+
+    /* only a zone with a store has no size, which is checked later */
+
+    if (p == NULL) {
+        return ngx_http_ratecell_copy(cf->pool, &zone->name, &name) == NGX_OK
+               ? NGX_CONF_OK : NGX_CONF_ERROR;
     }
 
     s.data = p + 1;
@@ -293,6 +309,11 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     ratecell_config  config = RATECELL_CONFIG_INIT;
 
     rated = zone->rate.limit || zone->rate_value;
+
+    if (zone->store.len && zone->policy.len == 0) {
+        zone->layers = NGX_HTTP_RATECELL_POLICY_LAYERS;
+        return NGX_CONF_OK;
+    }
 
     if (!rated && zone->policy.len == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,

@@ -31,7 +31,8 @@ class Structure(unittest.TestCase):
     def test_what_a_file_or_memory_calls(self):
         used = calls()
         self.assertEqual(used["ngx_http_ratecell_file.c"], set())
-        self.assertEqual(used["ngx_http_ratecell_memory.c"], {"ngx_http_ratecell_file.c", "ngx_http_ratecell_rate.c"})
+        self.assertEqual(used["ngx_http_ratecell_memory.c"], {
+            "ngx_http_ratecell_file.c", "ngx_http_ratecell_rate.c", "ngx_http_ratecell_store.c"})
 
 
 if __name__ == "__main__":
