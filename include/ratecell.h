@@ -350,6 +350,60 @@ typedef int32_t ratecell_when_full;
 #endif // __cplusplus
 
 /**
+ * What happens to a request that nothing of this machine's answers, where machines share units.
+ */
+enum ratecell_on_miss
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It waits for the store, at most wait_ns, and is then denied.
+   */
+  RATECELL_MISS_WAIT = 0,
+  /**
+   * It is denied at once, and the store is asked for those that follow.
+   */
+  RATECELL_MISS_DENY = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_on_miss ratecell_on_miss;
+#else
+typedef int32_t ratecell_on_miss;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What happens to such a request if the store does not answer, or no agent is there.
+ */
+enum ratecell_on_failure
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It is denied.
+   */
+  RATECELL_FAILURE_CLOSED = 0,
+  /**
+   * It is allowed, uncharged, and counted in ratecell_stats.
+   */
+  RATECELL_FAILURE_OPEN = 1,
+  /**
+   * The agent decides it by the part of the policy of one of so many machines. Without an agent it is denied.
+   */
+  RATECELL_FAILURE_LOCAL = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ratecell_on_failure ratecell_on_failure;
+#else
+typedef int32_t ratecell_on_failure;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * The HTTP fields that tell a client its limits: a bit each, so that several can be written at once.
  */
 enum ratecell_style
