@@ -10,6 +10,15 @@ static inline const ratecell_limiter *limiter_of(go_limiter limiter) {
     return (const ratecell_limiter *)limiter;
 }
 
+// What the options of a limiter set.
+typedef struct go_config {
+    uint64_t max_keys;
+    uint64_t when_full;
+    uint64_t on_miss;
+    uint64_t wait_ns;
+    uint64_t on_failure;
+} go_config;
+
 // A request without its pointers. Go's memory that C is given may hold no pointers of Go, and a request holds one to
 // its key: so C is given the keys beside this, and makes the request.
 typedef struct go_asked {

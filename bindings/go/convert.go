@@ -10,6 +10,12 @@ import (
 	"time"
 )
 
+// The notes that a Decision keeps as they are.
+const (
+	noteLeased     = C.RATECELL_LEASED
+	noteUnanswered = C.RATECELL_UNANSWERED
+)
+
 // set makes d a decision of the C library. An error of a call whose arguments are right by their types can only be
 // a limiter that is none.
 func (d *Decision) set(status C.int32_t, c *C.ratecell_decision) {
@@ -28,6 +34,7 @@ func (d *Decision) set(status C.int32_t, c *C.ratecell_decision) {
 	d.Layer = int(c.layer)
 	d.Next = duration(c.next_ns)
 	d.NoPlace = c.notes&C.RATECELL_NO_PLACE != 0
+	d.notes = uint8(c.notes & (noteLeased | noteUnanswered))
 }
 
 // toC is the decision for C; its notes are nothing that is written of.

@@ -28,6 +28,9 @@ const (
 	// ClockRange: the time is past what the policy's state can tell, some hundred years for most. Nothing
 	// was charged.
 	ClockRange
+	// Asked: not known yet, for only the store that machines share can answer. It was asked, and nothing was charged:
+	// decide again, in a millisecond or so. Only of a request with [Request.WithoutWaiting].
+	Asked
 )
 
 // String is the outcome's name in lower case, such as "allowed".
@@ -43,6 +46,8 @@ func (o Outcome) String() string {
 		return "never"
 	case ClockRange:
 		return "clock range"
+	case Asked:
+		return "asked"
 	}
 	return "Outcome(" + strconv.Itoa(int(o)) + ")"
 }
@@ -53,6 +58,7 @@ type Decision struct {
 	Allowed bool
 	// NoPlace is whether a full table denied, which had no place for the key under [FullDeny], and not the policy.
 	NoPlace bool
+	notes   uint8 // of C's RATECELL_LEASED and RATECELL_UNANSWERED
 	// Outcome is the kind of the answer.
 	Outcome Outcome
 	// Limit is the most units that can pass at one instant; of several layers, that of Layer.
@@ -82,6 +88,18 @@ func (d Decision) Err() error {
 		return ErrClosed
 	}
 	return nil
+}
+
+// Leased is whether the limiter's units are those of many machines. Remaining is then a lower bound, and ResetAfter the end
+// of what this machine holds.
+func (d Decision) Leased() bool {
+	return d.notes&noteLeased != 0
+}
+
+// Unanswered is whether the store of many machines did not answer, so that [OnFailureOpen] or the end of the wait decided.
+// The RetryAfter of a denial is then InfDuration: it is not known.
+func (d Decision) Unanswered() bool {
+	return d.notes&noteUnanswered != 0
 }
 
 // undecided is the answer of a limiter that is closed: not now, and not later.

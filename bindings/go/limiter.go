@@ -4,19 +4,22 @@ package ratecell
 #include "calls.h"
 
 // A config holds a pointer, so C makes it.
-static ratecell_config config_of(uint64_t max_keys, uint64_t when_full, char *why, size_t why_len) {
+static ratecell_config config_of(go_config options, char *why, size_t why_len) {
     ratecell_config config = RATECELL_CONFIG_INIT;
-    config.max_keys = max_keys;
-    config.when_full = when_full;
+    config.max_keys = options.max_keys;
+    config.when_full = options.when_full;
+    config.on_miss = options.on_miss;
+    config.wait_ns = options.wait_ns;
+    config.on_failure = options.on_failure;
     config.why = why;
     config.why_len = why_len;
     return config;
 }
 
 // Writes the bytes of the table, too: 0 of a sliding_log, whose memory grows with its use.
-static int32_t go_new(const char *policy, uint64_t max_keys, uint64_t when_full, char *why, size_t why_len,
-                      ratecell_limiter **limiter, size_t *bytes) {
-    ratecell_config config = config_of(max_keys, when_full, why, why_len);
+static int32_t go_new(const char *policy, go_config options, char *why, size_t why_len, ratecell_limiter **limiter,
+                      size_t *bytes) {
+    ratecell_config config = config_of(options, why, why_len);
     int32_t status = ratecell_limiter_new(policy, &config, limiter);
     if (status >= 0) {
         *bytes = ratecell_region_size(policy, &config);
@@ -24,15 +27,15 @@ static int32_t go_new(const char *policy, uint64_t max_keys, uint64_t when_full,
     return status;
 }
 
-static int32_t go_open(const char *path, const char *policy, uint64_t max_keys, uint64_t when_full, char *why,
-                       size_t why_len, ratecell_limiter **limiter) {
-    ratecell_config config = config_of(max_keys, when_full, why, why_len);
+static int32_t go_open(const char *path, const char *policy, go_config options, char *why, size_t why_len,
+                       ratecell_limiter **limiter) {
+    ratecell_config config = config_of(options, why, why_len);
     return ratecell_limiter_open(path, policy, &config, limiter);
 }
 
 static int32_t go_with_policy(const ratecell_limiter *first, const char *policy, char *why, size_t why_len,
                               ratecell_limiter **limiter) {
-    ratecell_config config = config_of(0, 0, why, why_len);
+    ratecell_config config = config_of((go_config){ 0 }, why, why_len);
     return ratecell_limiter_with_policy(first, policy, &config, limiter);
 }
 */
@@ -68,7 +71,7 @@ func New(policy string, options ...Option) (*Limiter, error) {
 	var limiter *C.ratecell_limiter
 	var bytes C.size_t
 	why := sentence(policy)
-	status := C.go_new(bytesOf(policy+"\x00"), C.uint64_t(config.maxKeys), C.uint64_t(config.full),
+	status := C.go_new(bytesOf(policy+"\x00"), config.toC(),
 		bytesOf(stringOf(why)), C.size_t(len(why)), &limiter, &bytes)
 	if status < 0 {
 		return nil, explained(status, why)
@@ -83,6 +86,9 @@ func New(policy string, options ...Option) (*Limiter, error) {
 // A new file can be read and written by its owner alone. It outlives the processes and a restart of the
 // machine. A file that is anything else is refused and left as it is, and so is a sliding_log, which cannot be
 // shared. Nobody may shorten the file while it is used.
+//
+// A file that `ratecell sync` made has the units of many machines, with the policy that it was made with. What no lease of
+// this machine answers waits, in its goroutine, for at most 50 ms: see [OnMissWait] and [Request.WithoutWaiting].
 //
 // The error of a file that cannot be opened wraps the system's: it is [fs.ErrNotExist] where the folder is absent,
 // and [fs.ErrPermission] where the file is another user's.
@@ -99,7 +105,7 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	}
 	var limiter *C.ratecell_limiter
 	why := sentence(path, policy)
-	status := C.go_open(bytesOf(path+"\x00"), bytesOf(policy+"\x00"), C.uint64_t(config.maxKeys), C.uint64_t(config.full),
+	status := C.go_open(bytesOf(path+"\x00"), bytesOf(policy+"\x00"), config.toC(),
 		bytesOf(stringOf(why)), C.size_t(len(why)), &limiter)
 	if status < 0 {
 		refused := explained(status, why)

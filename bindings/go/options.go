@@ -1,11 +1,14 @@
 package ratecell
 
 /*
-#include "library.h"
+#include "calls.h"
 */
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Option is one setting of [New] and [Open].
 type Option func(*config) error
@@ -13,6 +16,20 @@ type Option func(*config) error
 type config struct {
 	maxKeys uint64
 	full    uint64
+	miss    uint64
+	wait    uint64
+	failure uint64
+}
+
+// toC is the config for C, which puts it together: its own has a pointer.
+func (c config) toC() C.go_config {
+	return C.go_config{
+		max_keys:   C.uint64_t(c.maxKeys),
+		when_full:  C.uint64_t(c.full),
+		on_miss:    C.uint64_t(c.miss),
+		wait_ns:    C.uint64_t(c.wait),
+		on_failure: C.uint64_t(c.failure),
+	}
 }
 
 // MaxKeys sets the keys that have room at once, 1 or more. Each layer of the policy takes about 26 bytes a key.
@@ -53,6 +70,37 @@ func WhenFull(full Full) Option {
 			return fmt.Errorf("ratecell: WhenFull(%d): expected FullEvict, FullShare, FullDeny or FullAllow", full)
 		}
 		c.full = uint64(full)
+		return nil
+	}
+}
+
+// OnMissWait sets how long a request waits for the store if no lease of this machine answers it; it is denied afterwards.
+// Without it that is 50 ms. For a file that `ratecell sync` made, whose units are those of many machines; of any other
+// limiter it is refused, as are [OnMissDeny] and [OnFailureOpen].
+func OnMissWait(most time.Duration) Option {
+	return func(c *config) error {
+		if most <= 0 {
+			return fmt.Errorf("ratecell: OnMissWait(%v): expected a time above 0, or OnMissDeny", most)
+		}
+		c.miss, c.wait = C.RATECELL_MISS_WAIT, uint64(most)
+		return nil
+	}
+}
+
+// OnMissDeny denies at once what no lease of this machine answers, and has the store asked for those that follow. A key
+// that is seldom asked for is then never allowed.
+func OnMissDeny() Option {
+	return func(c *config) error {
+		c.miss, c.wait = C.RATECELL_MISS_DENY, 0
+		return nil
+	}
+}
+
+// OnFailureOpen allows what no lease of this machine answers while the store does not answer either, or no agent is
+// there. It is not charged, and counted in Stats as Opened. Without this option it is denied.
+func OnFailureOpen() Option {
+	return func(c *config) error {
+		c.failure = C.RATECELL_FAILURE_OPEN
 		return nil
 	}
 }

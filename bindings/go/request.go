@@ -82,6 +82,14 @@ func (r Request) WithNext() Request {
 	return r
 }
 
+// WithoutWaiting is the request that does not wait for the store which many machines share: where only that can answer, it
+// is asked, and the decision's Outcome is [Asked]. With Charge, only what this machine holds is charged. Of any other
+// limiter it changes nothing.
+func (r Request) WithoutWaiting() Request {
+	r.flags |= C.RATECELL_TRY
+	return r
+}
+
 // write writes the request for C, whose key goes beside it. What no flag selects is left as it is, and C does not read
 // it.
 func (r *Request) write(asked *C.go_asked) {

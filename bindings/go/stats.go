@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -36,6 +37,38 @@ type Stats struct {
 	AllowedFull uint64
 	// Exhausted is the requests that met so many others at once that they were answered as by a full table.
 	Exhausted uint64
+	// Leased is the units that the store granted to this machine. This and all below are 0 but of a file of leases, whose
+	// counts are those of all processes since it was made.
+	Leased uint64
+	// Used is the units of them that were used. A lease is counted when it is replaced.
+	Used uint64
+	// Passed is the units of them that passed unused.
+	Passed uint64
+	// GivenBack is the units that were given back to the store.
+	GivenBack uint64
+	// Misses is the requests that no lease could answer.
+	Misses uint64
+	// Waits is the misses that waited for the store.
+	Waits uint64
+	// Timeouts is the misses that waited in vain.
+	Timeouts uint64
+	// Operations is the operations that were sent to the store.
+	Operations uint64
+	// SwapsLost is the operations that came after another machine's, and were repeated.
+	SwapsLost uint64
+	// Lag is how far the machine's idea of the store's clock is behind at most.
+	Lag time.Duration
+	// Healed is the words that were found below what this machine had charged. Above 0, the store has forgotten what it was
+	// told.
+	Healed uint64
+	// BoardFull is the misses that had no room on the machine's board.
+	BoardFull uint64
+	// Opened is the units that were allowed uncharged, because the store was away.
+	Opened uint64
+	// Local is the units that the agent granted by its part of the policy, because the store was away.
+	Local uint64
+	// Connected is whether an agent is there, and the store answers it.
+	Connected bool
 }
 
 // Stats tells what the limiter holds now. Above 163,840 keys Live is estimated, within LiveError.
@@ -82,5 +115,20 @@ func (l *Limiter) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
 		DeniedFull:  uint64(stats.denied_full),
 		AllowedFull: uint64(stats.allowed_full),
 		Exhausted:   uint64(stats.exhausted),
+		Leased:      uint64(stats.leased),
+		Used:        uint64(stats.used),
+		Passed:      uint64(stats.passed),
+		GivenBack:   uint64(stats.given_back),
+		Misses:      uint64(stats.misses),
+		Waits:       uint64(stats.waits),
+		Timeouts:    uint64(stats.timeouts),
+		Operations:  uint64(stats.operations),
+		SwapsLost:   uint64(stats.swaps_lost),
+		Lag:         duration(stats.lag_ns),
+		Healed:      uint64(stats.healed),
+		BoardFull:   uint64(stats.board_full),
+		Opened:      uint64(stats.opened),
+		Local:       uint64(stats.local),
+		Connected:   stats.connected != 0,
 	}, nil
 }

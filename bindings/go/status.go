@@ -54,6 +54,9 @@ const (
 	StatusRegionWhenFull Status = C.RATECELL_EREGION_WHEN_FULL
 	// StatusRegionTimeNamespace: it is of another time namespace, whose clock is another.
 	StatusRegionTimeNamespace Status = C.RATECELL_EREGION_TIME_NAMESPACE
+	// StatusStore: it holds the units of many machines, and was made for another policy or store; or it holds those of
+	// one machine, and was asked for those of many.
+	StatusStore Status = C.RATECELL_ESTORE
 	// StatusRegionNoWord: the policy is a sliding_log, which cannot be shared.
 	StatusRegionNoWord Status = C.RATECELL_EREGION_NO_WORD
 )
@@ -62,7 +65,7 @@ const (
 const (
 	// StatusInvalid: a number selects nothing.
 	StatusInvalid Status = C.RATECELL_EINVAL
-	// StatusConfig: a setting has a value that cannot be. Of NewClients.
+	// StatusConfig: a setting has a value that cannot be, or that only a file of leases has. Of NewClients as well.
 	StatusConfig Status = C.RATECELL_ECONFIG
 	// StatusName: a name for fields, a unit or a partition is none.
 	StatusName Status = C.RATECELL_ENAME

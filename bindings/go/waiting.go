@@ -48,7 +48,8 @@ static int32_t go_ask(go_limiter limiter, const char *key, size_t len, uint32_t 
     request.key_len = len;
     request.cost = cost;
     request.now_ns = now_ns;
-    request.flags = RATECELL_AT;
+    // The line's lock is held: who has to wait for a store sleeps outside of it.
+    request.flags = RATECELL_AT | RATECELL_TRY;
     if (by_ns != UINT64_MAX) {
         request.max_delay_ns = by_ns - now_ns;
         request.flags |= RATECELL_WITHIN;

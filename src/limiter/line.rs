@@ -224,10 +224,10 @@ impl Line {
 const PASSED: Answer = Answer::Denied { retry_ns: 0, delay_ns: 0 };
 
 /// Makes the request of a waiter, which is charged only if it can go by an instant that has not passed. No other function
-/// asks for a waiter.
+/// asks for a waiter. It waits for no store: whose turn it is sleeps, and asks again.
 fn ask(limiter: &Limiter, waiter: &Waiter, now_ns: u64, by: Option<u64>) -> (Decision, Answer) {
     let within_ns = by.map(|by| by - now_ns);
-    let request = Request::new(&waiter.key).cost(waiter.cost).at(now_ns);
+    let request = Request::new(&waiter.key).cost(waiter.cost).at(now_ns).without_waiting();
     let request = within_ns.map_or(request, |within_ns| request.within_ns(within_ns));
     let decision = limiter.decide(request);
     (decision, Answer::of(&decision, within_ns))

@@ -3,11 +3,12 @@
 use core::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
-use ratecell::WhenFull;
+use ratecell::{OnFailure, OnMiss, WhenFull};
 
 /// A key's bytes, where the Python object has them: a `str` is its UTF-8.
 #[derive(Clone, Copy)]
@@ -109,6 +110,12 @@ pub(crate) fn flag(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<bo
     })
 }
 
+/// Whether the argument `wait` is true; not given, it is.
+#[inline]
+pub(crate) fn wait(object: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    object.map_or(Ok(true), |object| flag("wait", Some(object)))
+}
+
 /// The text that the argument `name` gives.
 pub(crate) fn text<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     match object.cast::<PyString>() {
@@ -169,6 +176,33 @@ impl<'py> FromPyObject<'_, 'py> for Full {
             "allow" => Ok(Self(WhenFull::Allow)),
             other => Err(PyValueError::new_err(format!("when_full is '{other}': expected {EXPECTED}"))),
         }
+    }
+}
+
+/// What happens to a request that no lease of this machine answers, by `on_miss` and `wait_ns`.
+pub(crate) fn on_miss(
+    name: Option<&Bound<'_, PyAny>>,
+    wait_ns: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<OnMiss>> {
+    let wait = number("wait_ns", wait_ns)?.map(|ns| OnMiss::Wait(Duration::from_nanos(ns as u64)));
+    let Some(name) = name else { return Ok(wait) };
+    match text("on_miss", name)? {
+        "wait" => Ok(Some(wait.unwrap_or_default())),
+        "deny" if wait.is_none() => Ok(Some(OnMiss::Deny)),
+        "deny" => Err(PyValueError::new_err(
+            "wait_ns is given with on_miss='deny': expected it with on_miss='wait' alone",
+        )),
+        other => Err(PyValueError::new_err(format!("on_miss is '{other}': expected 'wait' or 'deny'"))),
+    }
+}
+
+/// What happens to such a request if the store does not answer either.
+pub(crate) fn on_failure(name: Option<&Bound<'_, PyAny>>) -> PyResult<Option<OnFailure>> {
+    let Some(name) = name else { return Ok(None) };
+    match text("on_failure", name)? {
+        "closed" => Ok(Some(OnFailure::Closed)),
+        "open" => Ok(Some(OnFailure::Open)),
+        other => Err(PyValueError::new_err(format!("on_failure is '{other}': expected 'closed' or 'open'"))),
     }
 }
 

@@ -138,6 +138,20 @@ impl Decision {
         self.value().is_without_place()
     }
 
+    /// Whether the limiter's units are those of many machines. `remaining` is then a lower bound, and `reset_after` the
+    /// end of what this machine holds.
+    #[getter]
+    fn is_leased(&self) -> bool {
+        self.value().is_leased()
+    }
+
+    /// Whether the store of many machines did not answer, so that `on_failure` or the end of the wait decided. The
+    /// `retry_after` of a denial is then None: it is not known.
+    #[getter]
+    fn is_unanswered(&self) -> bool {
+        self.value().is_unanswered()
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Parts,))> {
         Ok((maker(py, "decision")?, (parts(&self.value()),)))
     }
@@ -183,7 +197,7 @@ pub(crate) fn parts(decision: &ratecell::Decision) -> Parts {
 pub(crate) fn of_parts(parts: Parts) -> PyResult<ratecell::Decision> {
     let (outcome, limit, remaining, retry, reset, delay, layer, next, notes) = parts;
     let Some((outcome, _)) = OUTCOMES.into_iter().find(|(known, _)| *known as i32 == outcome) else {
-        return Err(PyValueError::new_err(format!("outcome is {outcome}: expected 0 to 3")));
+        return Err(PyValueError::new_err(format!("outcome is {outcome}: expected 0 to 4")));
     };
     let decision = ratecell::Decision::new(outcome, limit, remaining, retry, reset, delay, layer);
     Ok(decision.with_next(next).with_notes(notes))
@@ -202,11 +216,12 @@ pub(crate) fn decision(parts: Parts) -> PyResult<Decision> {
 }
 
 /// The outcomes by their names.
-const OUTCOMES: [(Outcome, &str); 4] = [
+const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Allowed, "allowed"),
     (Outcome::Denied, "denied"),
     (Outcome::Never, "never"),
     (Outcome::ClockRange, "clock_range"),
+    (Outcome::Asked, "asked"),
 ];
 
 fn name(outcome: Outcome) -> &'static str {

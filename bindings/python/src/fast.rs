@@ -157,7 +157,8 @@ fn decide<'py>(
     key: Borrowed<'_, 'py, PyAny>,
 ) -> Option<PyResult<Bound<'py, Decision>>> {
     let core = limiter.get().at_home()?;
-    Some(recycle::object(limiter.py(), core.check_n(bytes(key)?, 1)))
+    let request = Request::new(bytes(key)?);
+    Some(recycle::object(limiter.py(), limiter.get().decide_within(limiter.py(), core, request)))
 }
 
 /// `decide`, with arguments that need not be given.
@@ -174,7 +175,7 @@ fn decide_with<'py>(
         let At(at_ns) = at_ns.extract().ok()?;
         request = request.at(at_ns);
     }
-    Some(recycle::object(limiter.py(), core.decide(request)))
+    Some(recycle::object(limiter.py(), limiter.get().decide_within(limiter.py(), core, request)))
 }
 
 /// The bytes of a key.

@@ -13,7 +13,7 @@ use crate::request::Terms;
 /// The most layers that are decided at once.
 const MAX_LAYERS: usize = 64;
 
-/// A claim: the limiter, the key, the cost, `at_ns` and `within_ns` or None, `charge` and `with_next`.
+/// A claim: the limiter, the key, the cost, `at_ns` and `within_ns` or None, `charge`, `with_next` and `wait`.
 type ClaimParts<'py> = (
     PyRef<'py, Limiter>,
     Bound<'py, PyAny>,
@@ -22,20 +22,23 @@ type ClaimParts<'py> = (
     Option<Within>,
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
 );
 
-/// Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge, with_next), as one
-/// request; returns its outcome, and the decision of each by itself.
+/// Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge, with_next, wait), as
+/// one request; returns its outcome, and the decision of each by itself.
 #[pyfunction]
 pub(crate) fn decide_all<'py>(
     py: Python<'py>,
     claims: Vec<ClaimParts<'_>>,
 ) -> PyResult<(Bound<'py, PyAny>, Decisions)> {
-    let claims = claims.iter().map(|(limiter, key, cost, at, within, charge, with_next)| {
+    let is_leased = claims.iter().any(|claim| claim.0.is_leased());
+    let claims = claims.iter().map(|(limiter, key, cost, at, within, charge, with_next, wait)| {
         let limiter = limiter.here(py)?;
         let key = key.as_borrowed().extract::<Key<'_>>()?;
         let (charge, with_next) = (flag("charge", Some(charge))?, flag("with_next", Some(with_next))?);
-        let request = Terms::new(*cost, *at, *within, charge, with_next)?.of(key);
+        let wait = flag("wait", Some(wait))?;
+        let request = Terms::new(*cost, *at, *within, charge, with_next, wait)?.of(key);
         Ok(Claim { limiter, request })
     });
     let claims = claims.collect::<PyResult<Vec<_>>>()?;
@@ -46,6 +49,7 @@ pub(crate) fn decide_all<'py>(
         )));
     }
     let mut decisions = vec![ratecell::Decision::default(); claims.len()];
-    let outcome = ratecell::Limiter::decide_all(&claims, &mut decisions);
+    let mut decide = || ratecell::Limiter::decide_all(&claims, &mut decisions);
+    let outcome = if is_leased { py.detach(decide) } else { decide() };
     Ok((member(py, outcome)?, Decisions::from(decisions)))
 }

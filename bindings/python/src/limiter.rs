@@ -3,9 +3,11 @@
 use std::time::SystemTime;
 
 use pyo3::prelude::*;
-use ratecell::Policy;
+use ratecell::{Outcome, Policy, Request};
 
-use crate::arguments::{At, Cost, Full, Key, Location, PolicyText, Within, flag, number};
+use crate::arguments::{
+    self, At, Cost, Full, Key, Location, PolicyText, Within, flag, number, wait as waits,
+};
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
@@ -30,6 +32,8 @@ pub(crate) struct Limiter {
     pub(crate) waits: Waits,
     /// Where it is in memory of its own process; `None` of one in a file.
     home: Option<Home>,
+    /// Whether its units are those of many machines: then a decision may wait for their store.
+    is_leased: bool,
 }
 
 impl Limiter {
@@ -50,6 +54,39 @@ impl Limiter {
         (!left).then_some(&self.core)
     }
 
+    /// Whether a decision may wait.
+    pub(crate) fn is_leased(&self) -> bool {
+        self.is_leased
+    }
+
+    /// Decides a request of `core`, this limiter's. Other threads run while it waits for a store.
+    #[inline]
+    pub(crate) fn decide_within(
+        &self,
+        py: Python<'_>,
+        core: &ratecell::Limiter,
+        request: Request<'_>,
+    ) -> ratecell::Decision {
+        if self.is_leased { self.decide_leased(py, core, request) } else { core.decide(request) }
+    }
+
+    #[inline(never)]
+    fn decide_leased(
+        &self,
+        py: Python<'_>,
+        core: &ratecell::Limiter,
+        request: Request<'_>,
+    ) -> ratecell::Decision {
+        // A charge that does not wait charges less.
+        if !request.is_charge() {
+            let decision = core.decide(request.without_waiting());
+            if request.is_without_waiting() || decision.outcome() != Outcome::Asked {
+                return decision;
+            }
+        }
+        py.detach(|| core.decide(request))
+    }
+
     /// The limiter's policy.
     pub(crate) fn policy_of(&self) -> &Policy {
         self.core.policy()
@@ -63,19 +100,24 @@ fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
 #[pymethods]
 impl Limiter {
     #[new]
-    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, _beside=None))]
+    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, _beside=None))]
+    #[expect(clippy::too_many_arguments, reason = "a limiter has that many options")]
     fn new(
         py: Python<'_>,
         policy: PolicyText<'_>,
         max_keys: Option<&Bound<'_, PyAny>>,
         when_full: Option<Full>,
         path: Option<Location>,
+        on_miss: Option<&Bound<'_, PyAny>>,
+        wait_ns: Option<&Bound<'_, PyAny>>,
+        on_failure: Option<&Bound<'_, PyAny>>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let policy = parse(py, policy.0)?;
         if let Some(beside) = _beside {
             let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
-            return Ok(Self { core, waits: Waits::default(), home: beside.home.as_ref().map(Home::same) });
+            let (home, is_leased) = (beside.home.as_ref().map(Home::same), beside.is_leased);
+            return Ok(Self { core, waits: Waits::default(), home, is_leased });
         }
         let mut builder = ratecell::Limiter::builder(policy);
         if let Some(max_keys) = number("max_keys", max_keys)? {
@@ -84,13 +126,21 @@ impl Limiter {
         if let Some(Full(when_full)) = when_full {
             builder = builder.when_full(when_full);
         }
+        if let Some(on_miss) = arguments::on_miss(on_miss, wait_ns)? {
+            builder = builder.on_miss(on_miss);
+        }
+        if let Some(on_failure) = arguments::on_failure(on_failure)? {
+            builder = builder.on_failure(on_failure);
+        }
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.
         let core = py.detach(|| match path {
             Some(Location(path)) => builder.open(path),
             None => builder.build(),
         });
-        Ok(Self { core: core.map_err(|error| errors::of_build(py, &error))?, waits: Waits::default(), home })
+        let core = core.map_err(|error| errors::of_build(py, &error))?;
+        let is_leased = core.shared().is_some();
+        Ok(Self { core, waits: Waits::default(), home, is_leased })
     }
 
     /// Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the time, in nanoseconds
@@ -103,7 +153,8 @@ impl Limiter {
         cost: Cost,
         at_ns: Option<At>,
     ) -> PyResult<Bound<'py, Decision>> {
-        recycle::object(py, self.here(py)?.decide(Terms::new(cost, at_ns, None, false, false)?.of(key)))
+        let terms = Terms::new(cost, at_ns, None, false, false, true)?;
+        recycle::object(py, self.decide_within(py, self.here(py)?, terms.of(key)))
     }
 
     /// Decides a request: as `check`, with these options.
@@ -116,9 +167,12 @@ impl Limiter {
     /// they would be allowed. The decision is what a peek sees afterwards.
     ///
     /// `with_next`: the decision has its `next_after`, too. This costs a second look at the key.
+    ///
+    /// `wait=False`: it does not wait for the store that many machines share. Where only that can answer, it is asked,
+    /// and the outcome is ASKED; with `charge`, only what this machine holds is charged. Other limiters never wait here.
     #[pyo3(
-        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None),
-        text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False)"
+        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None),
+        text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
     fn decide<'py>(
@@ -130,10 +184,11 @@ impl Limiter {
         within_ns: Option<Within>,
         charge: Option<&Bound<'_, PyAny>>,
         with_next: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let terms =
-            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
-        recycle::object(py, self.here(py)?.decide(terms.of(key)))
+        let (charge, with_next) = (flag("charge", charge)?, flag("with_next", with_next)?);
+        let terms = Terms::new(cost, at_ns, within_ns, charge, with_next, waits(wait)?)?;
+        recycle::object(py, self.decide_within(py, self.here(py)?, terms.of(key)))
     }
 
     /// Decides the same request for each of `keys`, at one instant and in their order: the options are those of
@@ -144,8 +199,8 @@ impl Limiter {
     /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
     /// `S` the zeros at the end are no part of a key, unless `width` is given.
     #[pyo3(
-        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None),
-        text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False)"
+        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None),
+        text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
     fn decide_many(
@@ -157,10 +212,11 @@ impl Limiter {
         within_ns: Option<Within>,
         charge: Option<&Bound<'_, PyAny>>,
         with_next: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
         let py = keys.py();
-        let terms =
-            Terms::new(cost, at_ns, within_ns, flag("charge", charge)?, flag("with_next", with_next)?)?;
+        let (charge, with_next) = (flag("charge", charge)?, flag("with_next", with_next)?);
+        let terms = Terms::new(cost, at_ns, within_ns, charge, with_next, waits(wait)?)?;
         let keys = Keys::of(keys, number("width", width)?)?;
         let keys = keys.slices()?;
         let core = self.here(py)?;
@@ -176,7 +232,8 @@ impl Limiter {
             }
             decisions
         };
-        Ok(Decisions::from(if keys.len() < WORTH_LETTING_GO { decide() } else { py.detach(decide) }))
+        let is_short = keys.len() < WORTH_LETTING_GO && !self.is_leased;
+        Ok(Decisions::from(if is_short { decide() } else { py.detach(decide) }))
     }
 
     /// What a check of `key` would see, without charging it: a check of cost 0.
@@ -202,10 +259,11 @@ impl Limiter {
     )]
     fn stats(&self, py: Python<'_>, at_ns: Option<At>, exact: Option<&Bound<'_, PyAny>>) -> PyResult<Stats> {
         let exact = flag("exact", exact)?;
-        Ok(Stats(py.detach(|| {
+        Ok(py.detach(|| {
             let now_ns = at_ns.map_or_else(|| self.core.now_ns(), |At(at_ns)| at_ns);
-            if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) }
-        })))
+            let stats = if exact { self.core.stats_exact_at(now_ns) } else { self.core.stats_at(now_ns) };
+            Stats { stats, shared: self.core.shared().unwrap_or_default() }
+        }))
     }
 
     /// The policy, as text that makes the same one.

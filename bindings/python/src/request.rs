@@ -14,6 +14,7 @@ pub(crate) struct Terms {
     within: Option<Within>,
     charge: bool,
     with_next: bool,
+    wait: bool,
 }
 
 impl Terms {
@@ -23,13 +24,14 @@ impl Terms {
         within: Option<Within>,
         charge: bool,
         with_next: bool,
+        wait: bool,
     ) -> PyResult<Self> {
         if charge && within.is_some() {
             return Err(PyValueError::new_err(
                 "charge and within_ns are both given: expected one of them, for a charge has no delay",
             ));
         }
-        Ok(Self { cost, at, within, charge, with_next })
+        Ok(Self { cost, at, within, charge, with_next, wait })
     }
 
     /// These, at one instant: now, by the limiter's clock, where they give none.
@@ -52,6 +54,9 @@ impl Terms {
         }
         if self.with_next {
             request = request.with_next();
+        }
+        if !self.wait {
+            request = request.without_waiting();
         }
         request
     }

@@ -1,8 +1,13 @@
 //! A line at instants that are made up.
 
 use super::*;
-use crate::table::WhenFull;
-use ratecell_core::Policy;
+use std::time::Duration;
+
+use crate::board::{Board, State};
+use crate::limiter::remote::{OnFailure, OnMiss, Remote};
+use crate::limiter::tables::LayerTable;
+use crate::table::{Table, WhenFull};
+use ratecell_core::{Outcome, Policy};
 
 const MS: u64 = 1_000_000;
 
@@ -61,6 +66,33 @@ fn a_first_that_others_beat_does_not_spin() {
     };
     assert_eq!(end.outcome, WaitOutcome::Late);
     assert!((90..=102).contains(&line.asks()), "{} asks while 100,000 units came", line.asks());
+}
+
+/// Whoever waits for a store sleeps in line, not in a turn: here the agent never answers, and a request waits for an hour.
+#[test]
+fn a_missing_lease_is_asked_for_without_waiting() {
+    let (mut limiter, mut line) = world("10/s burst=10");
+    let kernels = crate::limiter::regions::kernels(limiter.policy(), true).expect("kernels");
+    let table = |kernel| LayerTable::Words(kernel, Table::private(16, WhenFull::Evict).expect("a table"));
+    limiter.layers = kernels.into_iter().map(table).collect();
+    let board = Board::private().expect("a board");
+    board.beat(limiter.now_ns());
+    board.set_state(State::Here);
+    let on_miss = OnMiss::Wait(Duration::from_secs(3600));
+    limiter.remote = Some(Box::new(Remote::new(board, on_miss, OnFailure::Closed)));
+
+    let now = limiter.now_ns();
+    let waiter = line.arrive(now, b"k", 1, None);
+    let asked = until(line.turn(&limiter, now, waiter)).expect("it asks again");
+    assert!(asked > now, "until {asked}, which is not after {now}");
+    let shared = limiter.shared().expect("a limiter of many machines");
+    assert_eq!((shared.misses, shared.waits, line.asks()), (1, 0, 1));
+    line.leave(now, waiter);
+    // One try has no time to look again.
+    let late = line.arrive(now, b"k", 1, Some(now));
+    let late = end(line.turn(&limiter, now, late));
+    assert_eq!(late.outcome, WaitOutcome::Late);
+    assert_eq!(late.decision.map(|decision| decision.outcome()), Some(Outcome::Asked));
 }
 
 #[test]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from itertools import chain
 from typing import Any, TypeVar
@@ -77,16 +77,22 @@ class HttpLimiter:
 
     def decide(self, request: Any) -> Answered | None:
         """The answer to a request; None if it is not limited."""
-        claimed = [(limit, claim) for limit in self.limits if (claim := limit.claim(request))]
-        if not claimed:
-            return None
+        claimed = self.claimed(request)
+        return self.answer(claimed) if claimed else None
+
+    def claimed(self, request: Any) -> list[tuple[Limit, Claim]]:
+        """What a request claims of the limits that hold for it."""
+        return [(limit, claim) for limit in self.limits if (claim := limit.claim(request))]
+
+    def answer(self, claimed: list[tuple[Limit, Claim]], wait: bool = True) -> Answered:
+        """The answer to these claims, at least one; by default it may wait for the store of many machines."""
         decision: Decision | Joint
         if self.is_joint:
-            decision = decide_all(claim for _, claim in claimed)
+            decision = decide_all(replace(claim, wait=wait) for _, claim in claimed)
             decisions = decision.decisions
         else:
             ((limit, claim),) = claimed
-            decision = limit.limiter.decide(claim.key, claim.cost, with_next=True)
+            decision = limit.limiter.decide(claim.key, claim.cost, with_next=True, wait=wait)
             decisions = (decision,)
         answers = [
             Answer(limit.limiter, each, limit.label)

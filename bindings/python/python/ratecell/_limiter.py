@@ -21,6 +21,11 @@ class Limiter(_native.Limiter):
     "share", "deny" or "allow". With `path`, a file that is made or attached to, every process that opens it
     shares the same limits; without, the limiter is this process's alone.
 
+    A file that `ratecell sync` made has the units of many machines. There a request that no lease of this
+    machine answers waits, without the GIL, for at most `wait_ns` nanoseconds (50 ms); with `on_miss="deny"`
+    it is denied at once. While the store does not answer, it is denied, or allowed with `on_failure="open"`.
+    For any other limiter these three are refused.
+
     Keys are str, known by their UTF-8, or bytes. Threads may share a limiter.
 
     Raises PolicyError, a ValueError, for a policy that is refused; ValueError for a file that holds something
@@ -40,6 +45,9 @@ class Limiter(_native.Limiter):
         max_keys: int | None = None,
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,
         path: str | PathLike[str] | None = None,
+        on_miss: Literal["wait", "deny"] | None = None,
+        wait_ns: int | None = None,
+        on_failure: Literal["closed", "open"] | None = None,
     ) -> None:
         """Is made by `__new__`, as immutable objects are."""
         super().__init__()

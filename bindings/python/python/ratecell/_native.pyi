@@ -137,6 +137,16 @@ class Decision:
     @property
     def without_place(self) -> bool:
         """Whether a full table denied, which had no place for the key, and not the policy."""
+    @property
+    def is_leased(self) -> bool:
+        """Whether the limiter's units are those of many machines. `remaining` is then a lower bound, and
+        `reset_after` the end of what this machine holds.
+        """
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the store of many machines did not answer, so that `on_failure` or the end of the wait
+        decided. The `retry_after` of a denial is then None: it is not known.
+        """
 
 @final
 class Decisions(Sequence[Decision]):
@@ -226,6 +236,55 @@ class Stats:
     @property
     def exhausted(self) -> int:
         """Requests that met so many others at once that they were answered as by a full table."""
+    @property
+    def leased(self) -> int:
+        """Units that the store granted to this machine. This and all below are 0 but of a file of
+        leases, whose counts are those of all processes since it was made.
+        """
+    @property
+    def used(self) -> int:
+        """Units of them that were used. A lease is counted when it is replaced."""
+    @property
+    def passed(self) -> int:
+        """Units of them that passed unused."""
+    @property
+    def given_back(self) -> int:
+        """Units that were given back to the store."""
+    @property
+    def misses(self) -> int:
+        """Requests that no lease could answer."""
+    @property
+    def waits(self) -> int:
+        """Misses that waited for the store."""
+    @property
+    def timeouts(self) -> int:
+        """Misses that waited in vain."""
+    @property
+    def operations(self) -> int:
+        """Operations that were sent to the store."""
+    @property
+    def swaps_lost(self) -> int:
+        """Operations that came after another machine's, and were repeated."""
+    @property
+    def lag(self) -> int:
+        """How far the machine's idea of the store's clock is behind at most, in nanoseconds."""
+    @property
+    def healed(self) -> int:
+        """Words that were found below what this machine had charged. Above 0, the store has forgotten
+        what it was told.
+        """
+    @property
+    def board_full(self) -> int:
+        """Misses that had no room on the machine's board."""
+    @property
+    def opened(self) -> int:
+        """Units that were allowed uncharged, because the store was away."""
+    @property
+    def local(self) -> int:
+        """Units that the agent granted by its part of the policy, because the store was away."""
+    @property
+    def connected(self) -> bool:
+        """Whether an agent is there, and the store answers it."""
 
 @disjoint_base
 class Limiter:
@@ -238,6 +297,9 @@ class Limiter:
         max_keys: int | None = None,
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,
         path: str | PathLike[str] | None = None,
+        on_miss: Literal["wait", "deny"] | None = None,
+        wait_ns: int | None = None,
+        on_failure: Literal["closed", "open"] | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
     def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
@@ -254,6 +316,7 @@ class Limiter:
         within_ns: int | None = None,
         charge: bool = False,
         with_next: bool = False,
+        wait: bool = True,
     ) -> Decision:
         """Decides a request: as `check`, with these options.
 
@@ -266,6 +329,10 @@ class Limiter:
         whether or not they would be allowed. The decision is what a peek sees afterwards.
 
         `with_next`: the decision has its `next_after`, too. This costs a second look at the key.
+
+        `wait=False`: it does not wait for the store that many machines share. Where only that can answer,
+        it is asked, and the outcome is ASKED; with `charge`, only what this machine holds is charged. Other
+        limiters never wait here.
         """
     def decide_many(
         self,
@@ -277,6 +344,7 @@ class Limiter:
         within_ns: int | None = None,
         charge: bool = False,
         with_next: bool = False,
+        wait: bool = True,
     ) -> Decisions:
         """Decides the same request for each of `keys`, at one instant and in their order: the options
         are those of `decide`.
@@ -344,10 +412,10 @@ class Label:
         """The partition of the clients, or None."""
 
 def decide_all(
-    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool]],
+    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool]],
 ) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge,
-    with_next), as one request; returns its outcome, and the decision of each by itself.
+    with_next, wait), as one request; returns its outcome, and the decision of each by itself.
     """
 
 def decision(parts: _Parts) -> Decision:

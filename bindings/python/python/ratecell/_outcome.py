@@ -16,3 +16,5 @@ class Outcome(enum.IntEnum):
     """It can never go: its cost exceeds the capacity, or its own units alone are delayed for too long."""
     CLOCK_RANGE = 3
     """The time is past the range of the policy. Nothing was charged."""
+    ASKED = 4
+    """Not known yet: the store that machines share was asked. Nothing was charged. Only with `wait=False`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ratecell._fields import Style
 from ratecell._http import DECISION, Answered, HttpLimiter, Limits, merged
+from ratecell._outcome import Outcome
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -49,7 +50,7 @@ class RateLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
-        answered = self._limiter.decide(scope) if scope["type"] in ("http", "websocket") else None
+        answered = await self._decide(scope) if scope["type"] in ("http", "websocket") else None
         if answered is None:
             await self._app(scope, receive, send)
             return
@@ -65,6 +66,16 @@ class RateLimitMiddleware:
             await self._denied(scope, receive, _with_fields(answered, send))
         else:
             await _refuse(answered, send, "http.response")
+
+    async def _decide(self, scope: Scope) -> Answered | None:
+        claimed = self._limiter.claimed(scope)
+        if not claimed:
+            return None
+        answered = self._limiter.answer(claimed, wait=False)
+        if answered.decision.outcome is Outcome.ASKED:
+            # It waits for the store of many machines, and other tasks run.
+            answered = await asyncio.to_thread(self._limiter.answer, claimed)
+        return answered
 
 
 def _with_fields(answered: Answered, send: Send) -> Send:

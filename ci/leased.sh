@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The units of many machines from Go and from Python: a store, an agent that fills a file, and their tests on that file.
+# After ci/go.sh and ci/python.sh, with what they built. RATECELL_AGENT is the command of the agent, `ratecell sync` if
+# it is not set; it is given FILE STORE --name NAME --policy POLICY.
+source "$(dirname "$0")/lib.sh"
+
+python="$target/python/bin/python"
+for built in "$python" bindings/go/lib/libratecell.a; do
+    [ -e "$built" ] || { echo "missing: $built (ci/go.sh, ci/python.sh)" >&2; exit 1; }
+done
+command -v redis-server >/dev/null || { echo "missing: redis-server (Debian: redis-server)" >&2; exit 1; }
+read -ra agent <<<"${RATECELL_AGENT:-ratecell sync}"
+work="$(mktemp -d)"
+started=()
+# The agent ends before the store.
+ended() {
+    for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+        kill -CONT "${started[i]}" 2>/dev/null || true
+        kill "${started[i]}" 2>/dev/null || true
+        wait "${started[i]}" 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+trap ended EXIT
+
+redis-server --port 0 --unixsocket "$work/store" --save '' --daemonize no >"$work/store.log" 2>&1 &
+started+=($!)
+for ((i = 0; i < 200; i++)); do
+    [ ! -S "$work/store" ] || break
+    sleep 0.1
+done
+[ -S "$work/store" ] || { cat "$work/store.log" >&2; exit 1; }
+"${agent[@]}" "$work/leases" "unix:$work/store" --name tests --policy '1000/h burst=1000' >"$work/agent.log" 2>&1 &
+started+=($!)
+export RATECELL_LEASED_FILE="$work/leases" RATECELL_LEASED_AGENT="${started[1]}"
+for ((i = 0; i < 200; i++)); do
+    [ ! -s "$RATECELL_LEASED_FILE" ] || break
+    sleep 0.1
+done
+[ -s "$RATECELL_LEASED_FILE" ] || { echo "${agent[*]}: expected it to make the file within 20 s" >&2; cat "$work/agent.log" >&2; exit 1; }
+
+go_settings
+echo "-- Go"
+(cd bindings/go && go test -count 1 -v -run '^Test(AMiss|ATry|ALineDoesNotWait|AFileOfLeases|OnlyLeases)' . >"$work/go" 2>&1) || { cat "$work/go" "$work/agent.log" >&2; exit 1; }
+if grep -- '--- SKIP' "$work/go"; then echo "Go skipped tests of leases" >&2 && exit 1; fi
+grep -c -- '--- PASS' "$work/go"
+echo "-- Python"
+(cd bindings/python && "$python" -m pytest -q tests/test_leases.py >"$work/python" 2>&1) || { cat "$work/python" "$work/agent.log" >&2; exit 1; }
+tail -n 1 "$work/python"
+if grep -q skipped "$work/python"; then echo "Python skipped tests of leases" >&2 && exit 1; fi
