@@ -22,7 +22,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).parents[1]
-RATE, CAPACITY = 200, 100
+RATE, CAPACITY = 100, 200
 POLICY = f"{RATE}/s burst={CAPACITY}"
 # The decision instant of an admission is less than this earlier than the admission: an answer that is late is dropped.
 LAG = 1.0

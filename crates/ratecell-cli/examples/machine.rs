@@ -19,7 +19,7 @@ const HOT_PAUSE: Duration = Duration::from_micros(700);
 const TURN: Duration = Duration::from_millis(100);
 const COLD_KEYS: u64 = 50;
 /// Requests for a cold key, one after another.
-const BURST: usize = 70;
+const BURST: usize = 120;
 
 fn main() -> ExitCode {
     match run() {
