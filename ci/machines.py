@@ -182,7 +182,7 @@ def check(machines, began, ended, forgot=None):
     )
     if len(keys) < 2 or "hot" not in keys:
         wrong.append(f"keys {sorted(keys)}: expected the hot one and cold ones")
-    for line in wrong:
+    for line in wrong[:8]:
         print(f"beyond the bound: {line}", file=sys.stderr)
     if wrong:
         sys.exit(1)
