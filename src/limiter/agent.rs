@@ -74,7 +74,7 @@ impl Desk for Machine {
     fn misses(&mut self, each: &mut dyn FnMut(Miss)) {
         let now = self.clock.now();
         self.board.take(|h, units| {
-            let words = self.layers.iter().map(|(lease, table)| (lease, table.held(h)));
+            let words = self.layers.iter().map(|(lease, table)| (lease, table.held_word(h)));
             let (left, usable) = words
                 .map(|(lease, word)| (Lease::left(word), lease.units(word, now)))
                 .reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))

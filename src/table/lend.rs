@@ -34,7 +34,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The word of the key of hash `h`, or 0.
-    pub(crate) fn held(&self, h: u64) -> u64 {
+    pub(crate) fn held_word(&self, h: u64) -> u64 {
         match self.find(&self.buckets.address(h)) {
             Search::Found(seat, word) if seat.is_held() => word,
             _ => 0,
