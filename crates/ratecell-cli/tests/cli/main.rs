@@ -5,5 +5,6 @@ mod support;
 mod check;
 mod replay;
 mod replay_input;
+mod sync;
 mod usage;
 mod vectors;
