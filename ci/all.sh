@@ -12,7 +12,7 @@ source "$(dirname "$0")/lib.sh"
 # What computes, and what often waits: for a compiler's one thread, a server, other processes. Two of one lane may share
 # a folder of cargo's, and a part may need what one above it built.
 computing=(test loom "loom --mutate" fuzz vectors demo)
-waiting=(go python nginx together lint c systems miri msrv broken)
+waiting=(go python nginx together leased store many-machines lint c systems miri msrv broken)
 
 parts=("${computing[@]}" "${waiting[@]}")
 # Whether the part $1 is among the arguments that follow.

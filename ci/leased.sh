@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The units of many machines from Go and from Python: a store, an agent that fills a file, and their tests on that file.
-# After ci/go.sh and ci/python.sh, with what they built. RATECELL_AGENT is the command of the agent, `ratecell sync` if
-# it is not set; it is given FILE STORE --name NAME --policy POLICY.
+# After ci/go.sh and ci/python.sh, with what they built.
 source "$(dirname "$0")/lib.sh"
 
 python="$target/python/bin/python"
@@ -9,7 +8,9 @@ for built in "$python" bindings/go/lib/libratecell.a; do
     [ -e "$built" ] || { echo "missing: $built (ci/go.sh, ci/python.sh)" >&2; exit 1; }
 done
 command -v redis-server >/dev/null || { echo "missing: redis-server (Debian: redis-server)" >&2; exit 1; }
-read -ra agent <<<"${RATECELL_AGENT:-ratecell sync}"
+triple="$(host)"
+cargo build --quiet --release --target "$triple" --package ratecell-cli --bin ratecell
+agent=("$target/$triple/release/ratecell" sync)
 work="$(mktemp -d)"
 started=()
 # The agent ends before the store.

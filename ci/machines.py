@@ -31,7 +31,7 @@ BURST_TIME = CAPACITY / RATE
 PATIENCE = 30
 
 NGINX = """
-ratecell_zone $arg_key zone=api:1m rate=RATEr/s burst=BURST file=FILE store=NAME wait=50ms;
+ratecell_zone $arg_key zone=api:1m policy="RATE/s burst=BURST" file=FILE store=NAME wait=50ms;
 server {
     listen 127.0.0.1:$PORT;
     ratecell_status 429;

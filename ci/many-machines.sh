@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Four machines share a limit through a real server, while an agent is killed, another is stopped, and the server is killed
-# and starts empty: what they admit of each key stays below the bound. With MACHINES_NGINX=yes two of them are nginx.
+# and starts empty: what they admit of each key stays below the bound. Two of them are nginx, unless MACHINES_NGINX is no.
 source "$(dirname "$0")/lib.sh"
 
 if [ $# -gt 0 ]; then usage; fi
 command -v redis-server >/dev/null || { echo "missing: redis-server (Debian: redis-server)" >&2; exit 1; }
-if [ "${MACHINES_NGINX:-}" = yes ]; then
+if [ "${MACHINES_NGINX:-yes}" = yes ]; then
+    export MACHINES_NGINX=yes
     RATECELL_NGINX_MODULE="$(ci/nginx.sh --build)"
     export RATECELL_NGINX_MODULE
 fi

@@ -132,8 +132,8 @@ build_agent() {
         echo "missing: redis-server or valkey-server (Debian: redis-server)" >&2
         exit 1
     fi
-    cargo build --quiet --features store --example agent --target "$(host)"
-    export RATECELL_AGENT="$target/$(host)/debug/examples/agent"
+    cargo build --quiet --release --package ratecell-cli --bin ratecell --target "$(host)"
+    export RATECELL_PROGRAM="$target/$(host)/release/ratecell"
 }
 
 install_module() {

@@ -9,7 +9,7 @@ import tempfile
 
 from harness import free_port, wait_for
 
-AGENT = os.environ["RATECELL_AGENT"]
+PROGRAM = os.environ["RATECELL_PROGRAM"]
 SERVER = shutil.which("valkey-server") or shutil.which("redis-server")
 
 
@@ -34,7 +34,8 @@ class Store:
     def agent(self, policy, name="api"):
         """The file that a new agent of a machine has made."""
         path = os.path.join(self.folder, f"limits{len(self.agents)}")
-        agent = subprocess.Popen([AGENT, path, f"redis://127.0.0.1:{self.port}", name, policy],
+        agent = subprocess.Popen([PROGRAM, "sync", path, f"redis://127.0.0.1:{self.port}",
+                                  "--name", name, "--policy", policy],
                                  stdout=subprocess.PIPE, text=True)
         self.agents.append(agent)
         # It writes a line when its file is there.
