@@ -126,14 +126,15 @@ build() {
 
 # What fills the files of leases that tests use.
 build_agent() {
-    local missing=
-    command -v valkey-server >/dev/null || command -v redis-server >/dev/null || missing=1
-    if [ -n "$missing" ]; then
+    local triple server
+    server="$(command -v valkey-server || command -v redis-server || true)"
+    if [ -z "$server" ]; then
         echo "missing: redis-server or valkey-server (Debian: redis-server)" >&2
         exit 1
     fi
-    cargo build --quiet --release --package ratecell-cli --bin ratecell --target "$(host)"
-    export RATECELL_PROGRAM="$target/$(host)/release/ratecell"
+    triple="$(host)"
+    cargo build --quiet --release --package ratecell-cli --bin ratecell --target "$triple"
+    export RATECELL_PROGRAM="$target/$triple/release/ratecell"
 }
 
 install_module() {
