@@ -56,6 +56,9 @@ pub(crate) struct Board {
 impl Board {
     /// The bits of `units` that are a number; those above say what the units are for.
     pub(crate) const UNITS: u64 = misses::UNITS;
+    /// The bytes of what is true of one boot alone: misses, answers and the agent's line.
+    #[cfg(not(ratecell_model))]
+    pub(crate) const LEASED_BYTES: usize = COUNTERS_AT;
     /// The bytes of a board.
     pub(crate) const BYTES: usize = NAME_AT + name::BYTES;
 
@@ -98,7 +101,7 @@ impl Board {
     /// these bits above [`UNITS`](Self::UNITS), unless one was given them meanwhile; and no other key is given them. So it is whichever
     /// of the callers and agents stop for ever wherever they are.
     pub(crate) fn post(&self, h: u64, units: u64) -> bool {
-        let posted = self.misses.post(h, units);
+        let posted = self.misses.post(if h == 0 { u64::MAX } else { h }, units);
         // On a full board, too: who filled it may have been killed before this.
         self.line.wake();
         if !posted {
@@ -108,8 +111,9 @@ impl Board {
     }
 
     /// Takes all that is on the board: hash and units of each key, in no order, and a key at most a few times.
-    pub(crate) fn take(&self, each: impl FnMut(u64, u64)) {
-        self.misses.take(each);
+    pub(crate) fn take(&self, mut each: impl FnMut(u64, u64)) {
+        // A pair without a key has an h of 0.
+        self.misses.take(|h, units| each(if h == u64::MAX { 0 } else { h }, units));
     }
 
     /// The agent sleeps until somebody posts, or calls [`wake`](Self::wake), for `at_most` that long; it may wake before.

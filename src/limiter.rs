@@ -346,11 +346,13 @@ impl Limiter {
     /// a cell shared under [`WhenFull::Share`] stay.
     ///
     /// A limiter that shares its units with other machines forgets what it holds, and has the agent delete the key at the
-    /// store, some milliseconds later. What other machines hold of it stays with them.
+    /// store, some milliseconds later; without an agent the store does not forget. What other machines hold of it stays with them.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
         let h = self.hash(&Request::new(&key));
         let held = self.layers.forget(h);
-        if let Some(remote) = &self.remote {
+        if let Some(remote) = &self.remote
+            && remote.is_connected(self.clock.now())
+        {
             remote.board.post(h, FORGET);
         }
         #[cfg(feature = "async")]

@@ -190,6 +190,22 @@ pub(crate) fn note(memory: &Memory) -> Result<(), RegionError> {
 }
 
 impl Header {
+    /// Makes the tables and the board of a machine with a store as good as new: its leases pass unused.
+    fn drop_leases(&self, memory: &Memory) {
+        let Some((board_at, _)) = &self.board else { return };
+        let tables = self.directory.tables.iter().map(|parts| {
+            let bytes = parts.buckets.saturating_mul(<crate::table::Table>::BUCKET_BYTES);
+            (parts.buckets_at, bytes)
+        });
+        for (at, bytes) in tables.chain([(*board_at, crate::board::Board::LEASED_BYTES)]) {
+            let words = memory.array::<AtomicU64>(at, bytes / size_of::<u64>());
+            for word in words.iter().flat_map(crate::memory::Array::all) {
+                // Relaxed: the clock that is carried over afterwards releases it, and no other limiter of this boot is there yet.
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Whether a region can give what is asked of it, but for its words.
     pub(crate) fn agrees(&self, terms: &Terms) -> Result<(), BuildError> {
         let differs = |field, held: String, asked: String| RegionError::Differs { field, held, asked };

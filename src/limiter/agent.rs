@@ -32,6 +32,8 @@ pub(super) struct Running {
     board: Board,
     thread: Option<JoinHandle<()>>,
     warnings: Warnings,
+    /// A process that was forked off has the value, and not the thread.
+    process: u32,
 }
 
 type Warnings = Arc<Mutex<Vec<String>>>;
@@ -47,7 +49,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         drop(self.life.take());
         self.board.wake();
-        if let Some(thread) = self.thread.take() {
+        let is_here = self.process == std::process::id();
+        if let (Some(thread), true) = (self.thread.take(), is_here) {
             // Its panic was printed by itself.
             let _ = thread.join();
         }
@@ -234,6 +237,8 @@ fn start(mut limiter: Limiter, joined: Joined) -> Result<Limiter, BuildError> {
         warnings: Arc::clone(&warnings),
         is_troubled: false,
     };
+    // What was missed, or to be forgotten, when nobody was there to answer, is no more.
+    remote.board.take(|_, _| {});
     // Before its thread runs: a check that comes first waits for it.
     remote.board.beat(limiter.clock.now());
     remote.board.set_state(State::Here);
@@ -246,8 +251,13 @@ fn start(mut limiter: Limiter, joined: Joined) -> Result<Limiter, BuildError> {
     let thread = thread.map_err(|error| BuildError::Shared {
         reason: format!("the agent's thread cannot be started: {error}"),
     })?;
-    remote.agent =
-        Some(Running { life: Some(life), board: remote.board.clone(), thread: Some(thread), warnings });
+    remote.agent = Some(Running {
+        life: Some(life),
+        board: remote.board.clone(),
+        thread: Some(thread),
+        warnings,
+        process: std::process::id(),
+    });
     Ok(limiter)
 }
 

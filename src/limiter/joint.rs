@@ -73,18 +73,19 @@ fn ask_for_all(
     decisions: &mut [Decision],
 ) -> Outcome {
     let is_try = inquiries.iter().any(|inquiry| inquiry.request.is_without_waiting());
-    let mut wait = None;
+    let mut wait: Option<(&Limiter, Wait)> = None;
     let mut before = 0;
     loop {
         let asked = decisions.iter().position(|decision| decision.outcome() == Outcome::Asked);
         let missing = asked.and_then(|number| Some((number, inquiries.get(number)?, *limiters.get(number)?)));
         let Some((number, inquiry, limiter)) = missing else { return Outcome::Asked };
         let Some(remote) = &limiter.remote else { return Outcome::Asked };
-        let clock = limiter.now_ns();
         let (h, request) = (inquiry.h, inquiry.request);
-        let wait = wait.get_or_insert_with(|| Wait::new(remote, clock, is_try));
+        // One limiter's clock tells how long it takes: another's has another epoch.
+        let (timer, wait) =
+            wait.get_or_insert_with(|| (limiter, Wait::new(remote, limiter.now_ns(), is_try)));
         let ticket = remote.board.ticket(h);
-        let elapsed_ns = wait.elapsed_ns(clock);
+        let elapsed_ns = wait.elapsed_ns(timer.now_ns());
         for inquiry in &mut *inquiries {
             inquiry.now = inquiry.now.saturating_add(elapsed_ns.saturating_sub(before));
         }
@@ -93,7 +94,8 @@ fn ask_for_all(
         if outcome != Outcome::Asked {
             return outcome;
         }
-        if let Err(why) = wait.ask(remote, h, u64::from(request.units()), ticket, clock)
+        if let Err(why) =
+            wait.ask(remote, h, u64::from(request.units()), ticket, limiter.now_ns(), elapsed_ns)
             && let Some(decision) = decisions.get_mut(number)
         {
             // Not by `on_failure`: one claim that is admitted uncharged would leave the others uncharged too.

@@ -75,6 +75,8 @@ impl LimiterBuilder {
     /// The memory is too small; the policy has a `sliding_log`; there is no policy; the system has no random bytes; or the
     /// processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
+        self.refuse_sharing()?;
+        self.refuse_store()?;
         let (policy, terms) = self.new_region()?;
         let header = region::init(memory, terms)?;
         self.limiter(policy, memory, header)
@@ -87,6 +89,8 @@ impl LimiterBuilder {
     /// # Errors
     /// As [`init`](Self::init).
     pub fn init_zeroed(self, memory: &Memory) -> Result<Limiter, BuildError> {
+        self.refuse_sharing()?;
+        self.refuse_store()?;
         let (policy, terms) = self.new_region()?;
         let header = region::init_zeroed(memory, terms)?;
         self.limiter(policy, memory, header)
@@ -99,6 +103,7 @@ impl LimiterBuilder {
     /// [`BuildError::Region`]: the memory holds no region, or one that differs, or the policy has a `sliding_log`.
     /// [`BuildError::Policy`]: the policy does not fit the words of the region. [`BuildError::Processor`].
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
+        self.refuse_store()?;
         let header = region::attach(memory, Medium::Memory)?;
         let policy = self.fitted(&header)?;
         self.limiter(policy, memory, header)
@@ -140,6 +145,17 @@ impl LimiterBuilder {
             Ok(limiter)
         });
         opened.map_err(|error| of_file(path, error))
+    }
+
+    /// An error where a store was given: its machine has a file, or memory of its own.
+    fn refuse_store(&self) -> Result<(), BuildError> {
+        #[cfg(feature = "store")]
+        if self.store.is_some() {
+            let reason =
+                "memory of the caller's cannot be a machine's part of a store: expected `build` or `open`";
+            return Err(BuildError::Shared { reason: reason.to_owned() });
+        }
+        Ok(())
     }
 
     /// The policy as it is packed in a new region, and its terms for one.

@@ -124,13 +124,13 @@ impl Remote {
     }
 
     /// Whether an agent answers, by the region's clock.
-    fn is_connected(&self, now: u64) -> bool {
-        self.board.state() == State::Here && now.saturating_sub(self.board.last_beat()) <= LIVES_NS
+    pub(super) fn is_connected(&self, now: u64) -> bool {
+        self.board.state() == State::Here && now.abs_diff(self.board.last_beat()) <= LIVES_NS
     }
 
     /// Whether an agent lives, by the region's clock.
     fn has_agent(&self, now: u64) -> bool {
-        self.board.state() != State::NoAgent && now.saturating_sub(self.board.last_beat()) <= LIVES_NS
+        self.board.state() != State::NoAgent && now.abs_diff(self.board.last_beat()) <= LIVES_NS
     }
 
     /// What a miss comes to that the store does not answer. `asked` is the decision so far.
@@ -227,7 +227,7 @@ impl Wait {
         now.saturating_sub(self.started)
     }
 
-    /// Tells the agent of a miss, and waits for an answer to one of the keys that the `ticket` of `h` stands for.
+    /// After `elapsed_ns`, and at `now` by the clock of `remote`: tells its agent of a miss, and waits for an answer to one of the keys that the `ticket` of `h` stands for.
     pub(super) fn ask(
         &mut self,
         remote: &Remote,
@@ -235,12 +235,13 @@ impl Wait {
         units: u64,
         ticket: u32,
         now: u64,
+        elapsed_ns: u64,
     ) -> Result<(), Unanswered> {
         let board = &remote.board;
         if !remote.is_connected(now) || !board.post(h, units) {
             return Err(Unanswered::Away);
         }
-        let elapsed = Duration::from_nanos(self.elapsed_ns(now));
+        let elapsed = Duration::from_nanos(elapsed_ns);
         let Some(left) = self.most.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
             return Err(Unanswered::Late);
         };
@@ -267,7 +268,9 @@ impl Limiter {
             if decision.outcome() != Outcome::Asked {
                 return decision;
             }
-            if let Err(why) = wait.ask(remote, h, u64::from(request.units()), ticket, clock) {
+            if let Err(why) =
+                wait.ask(remote, h, u64::from(request.units()), ticket, clock, wait.elapsed_ns(clock))
+            {
                 return remote.end(&why, decision, request, remote.on_failure);
             }
         }
@@ -294,7 +297,7 @@ impl Limiter {
                 Outcome::Asked => {
                     let wait =
                         wait.get_or_insert_with(|| Wait::new(remote, clock, request.is_without_waiting()));
-                    if wait.ask(remote, h, u64::from(left) | FILL, ticket, clock).is_err() {
+                    if wait.ask(remote, h, u64::from(left) | FILL, ticket, clock, elapsed_ns).is_err() {
                         return there;
                     }
                 }

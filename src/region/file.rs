@@ -114,6 +114,8 @@ fn find_or_carry_over(file: &File) -> Result<(Memory, Header), BuildError> {
         Err(BuildError::Region(RegionError::Differs { field: RegionField::Boot, .. })) => {
             let memory = Memory::of_file(file, bytes(file)?)?;
             let (header, _) = Header::read(&memory)?;
+            // What is left of a lease may have been used since the file was last written to its disk.
+            header.drop_leases(&memory);
             header.carry_over(&memory)?;
             Ok((memory, header))
         }

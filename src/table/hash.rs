@@ -24,7 +24,7 @@ impl Secret {
     }
 
     /// A secret as [`words`](Self::words) tells it.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", feature = "store"))]
     pub(crate) fn of_words(words: [u64; 2]) -> Self {
         let mut key = [0; 16];
         for (bytes, word) in key.chunks_exact_mut(8).zip(words) {
@@ -34,7 +34,7 @@ impl Secret {
     }
 
     /// The secret itself, for those who share a table.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", feature = "store"))]
     pub(crate) fn words(&self) -> [u64; 2] {
         let (low, high) = self.keyed.keys();
         [low, high].map(u64::from_le)

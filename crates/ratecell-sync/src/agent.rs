@@ -253,7 +253,7 @@ impl Agent {
         let at = self.clock.at(now);
         let mut question = Question { operations: Vec::new(), visits: Vec::new(), at, sent: now };
         // While the store is away, and where its time is not known well enough, a batch of nothing asks for that.
-        if self.clock.is_stale(now) || self.failed > 0 {
+        if self.clock.is_stale(now) || self.is_away() {
             return Some(question);
         }
         while question.operations.len() < MOST_OPERATIONS {
@@ -276,7 +276,9 @@ impl Agent {
         let age = trip.saturating_add(self.clock.lag_ns(question.sent));
         let read = reply.now_us.saturating_mul(1_000).saturating_sub(self.record.epoch_ns);
         self.clock.note(read, question.sent, now);
-        self.failed = 0;
+        // A server may tell its time and still answer nothing else.
+        let is_probe = question.operations.is_empty();
+        self.failed = if is_probe { self.failed.min(MOST_TRIES - 1) } else { 0 };
         self.try_at = 0;
         self.round_trip_ns = trip.max(self.round_trip_ns - self.round_trip_ns / 8);
         if reply.generation != self.record.generation {

@@ -20,7 +20,7 @@ impl Policy {
     /// use ratecell_core::Policy;
     ///
     /// let policy: Policy = "100/s burst=50 & fixed_window 1000/1h".parse()?;
-    /// assert_eq!(policy.divided(20)?.to_string(), "100/20s burst=2 & fixed_window 50/1h");
+    /// assert_eq!(policy.divided(20)?.to_string(), "100/20s burst=2 & fixed_window 50/h");
     /// # Ok::<(), ratecell_core::PolicyError>(())
     /// ```
     pub fn divided(&self, machines: u32) -> Result<Self, PolicyError> {

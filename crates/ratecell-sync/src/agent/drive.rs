@@ -52,7 +52,7 @@ pub fn drive(agent: &mut Agent, channel: &mut impl Channel, desk: &mut impl Desk
     let mut reported_at = None;
     loop {
         let now = desk.now_ns();
-        if reported_at.is_none_or(|at| now.saturating_sub(at) >= REPORT_NS) {
+        if reported_at.is_none_or(|at| now.abs_diff(at) >= REPORT_NS) {
             reported_at = Some(now);
             let is_away = agent.is_away() && !agent.decides_here();
             let status = Status { now_ns: now, is_away, lag_ns: agent.lag_ns(now), counts: agent.counts() };

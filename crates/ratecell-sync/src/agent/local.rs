@@ -54,10 +54,12 @@ impl Local {
         let leases = self.layers.iter().zip(&self.whole).zip(charged).map(|((part, whole), word)| {
             let lasts_ns = with_kernel!(part.kernel, algorithm => algorithm.lasts_ns(word, units, now));
             // In the table units pass by the whole policy's rate, which is faster: so they begin to pass at once.
-            let lasts_ns = lasts_ns.min(with_kernel!(whole.kernel, algorithm => {
+            let alone_ns = with_kernel!(whole.kernel, algorithm => {
                 let alone = algorithm.step(0, now, cost).charged.unwrap_or(0);
                 algorithm.lasts_ns(alone, units, now)
-            }));
+            });
+            // Units that are lent one by one are used at once; and a queue's delay is told by their end.
+            let lasts_ns = if whole.lease.is_one_by_one() { lasts_ns } else { lasts_ns.min(alone_ns) };
             Some(Lease::granted(now.saturating_add(GRACE_NS).saturating_add(lasts_ns), units))
         });
         (leases.collect(), units)
