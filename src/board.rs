@@ -98,10 +98,12 @@ impl Board {
     /// Tells the agent that the key of hash `h` misses `units`, and wakes it. False if the board is full, which is counted.
     ///
     /// Once it has returned true, an agent that takes afterwards is given `h` with at least these units and with all of
-    /// these bits above [`UNITS`](Self::UNITS), unless one was given them meanwhile; and no other key is given them. So it is whichever
-    /// of the callers and agents stop for ever wherever they are.
+    /// these bits above [`UNITS`](Self::UNITS), unless one was given them meanwhile; and no other key is given them. So it is
+    /// whichever of the callers and agents stop for ever wherever they are.
+    ///
+    /// The one hash 2^64 - 1 is given to the agent as 0: it is never granted.
     pub(crate) fn post(&self, h: u64, units: u64) -> bool {
-        let posted = self.misses.post(if h == 0 { u64::MAX } else { h }, units);
+        let posted = self.misses.post(h, units);
         // On a full board, too: who filled it may have been killed before this.
         self.line.wake();
         if !posted {
@@ -111,9 +113,8 @@ impl Board {
     }
 
     /// Takes all that is on the board: hash and units of each key, in no order, and a key at most a few times.
-    pub(crate) fn take(&self, mut each: impl FnMut(u64, u64)) {
-        // A pair without a key has an h of 0.
-        self.misses.take(|h, units| each(if h == u64::MAX { 0 } else { h }, units));
+    pub(crate) fn take(&self, each: impl FnMut(u64, u64)) {
+        self.misses.take(each);
     }
 
     /// The agent sleeps until somebody posts, or calls [`wake`](Self::wake), for `at_most` that long; it may wake before.

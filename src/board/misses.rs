@@ -14,6 +14,8 @@ const PROBES: usize = 4;
 const ATTEMPTS: usize = 1_000;
 /// The bits of the units; those above say what they are for.
 pub(crate) const UNITS: u64 = (1 << 48) - 1;
+/// What stands in a pair for the hash 0, which is that of an empty pair.
+const ZERO: u64 = u64::MAX;
 
 /// What one pair says where both of these are missed: the greater number of units, and all that they are for.
 fn both(units: u64, more: u64) -> u64 {
@@ -30,8 +32,7 @@ impl Misses {
 
     /// Notes that the key misses units; false where its places are taken by others.
     pub(super) fn post(&self, h: u64, units: u64) -> bool {
-        // An empty pair has an h of 0.
-        let h = h.max(1);
+        let h = if h == 0 { ZERO } else { h };
         for _ in 0..ATTEMPTS {
             let Some((pair, seen)) = self.place_of(h) else { return false };
             let units = if seen.0 == h { both(seen.1, units) } else { units };
@@ -58,7 +59,7 @@ impl Misses {
     pub(super) fn take(&self, mut each: impl FnMut(u64, u64)) {
         for pair in self.0.all() {
             if let Some((h, units)) = taken(pair) {
-                each(h, units.max(1));
+                each(if h == ZERO { 0 } else { h }, units.max(1));
             }
         }
     }

@@ -41,8 +41,8 @@ fn what_was_posted_is_taken_once() {
     for (h, units) in [(7, 3), (7, 5), (7, 4), (9, 0), (0, 2), (1 << 40, 1)] {
         assert!(board.post(h, units));
     }
-    // 0 counts as 1, both as a hash and as units; 2^40 is at home where 0 is.
-    assert_eq!(all(&board), [(1 << 40, 1), (1, 2), (7, 5), (9, 1)]);
+    // No units count as one. The hash 0 stands where 2^64 - 1 does: last.
+    assert_eq!(all(&board), [(1 << 40, 1), (7, 5), (9, 1), (0, 2)]);
     assert_eq!(all(&board), []);
 }
 
