@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test lint loom bench lib install uninstall go nginx nginx-demo nginx-install many-machines
+.PHONY: help demo test lint loom bench bench-store lib install uninstall go nginx nginx-demo nginx-install many-machines
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -30,6 +30,10 @@ loom:
 ## make bench             beside its peers: brings docs/BENCHMARKS.md up to date, in under 15 minutes; ARGS=--quick prints
 bench:
 	benches/run.sh $(ARGS)
+
+## make bench-store       many machines on one limit, beside a script at a real store, in about three minutes: prints
+bench-store:
+	benches/store.sh
 
 ## make go                the C library, put where the Go binding of this folder finds it
 go:

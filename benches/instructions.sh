@@ -4,7 +4,8 @@
 #   benches/instructions.sh [PATTERN]      the cases whose name contains PATTERN; all, in about a minute
 #
 # "in C" is libratecell.a, with all of the decision written. Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
-# counts, less the loop's, is what the decisions took. The caller's clock everywhere.
+# counts, less the loop's, is what the decisions took. The caller's clock everywhere. "leased" is a file of leases, which an
+# agent fills from a real store before the counting; without redis-server these cases are left out.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,6 +15,19 @@ target="${CARGO_TARGET_DIR:-target/instructions}"
 ci/capi.sh target/capi-dist
 cargo build --release --quiet --manifest-path benches/instructions/Cargo.toml --target-dir "$target"
 program="$target/release/ratecell-instructions"
+
+if command -v "${RATECELL_REDIS_SERVER:-redis-server}" >/dev/null; then
+    source benches/lib.sh
+    cargo build --release --quiet --package ratecell-cli --bin ratecell --target-dir "$target"
+    AGENT="$target/release/ratecell"
+    start_store
+    # The table has room for the same keys as those of the other cases.
+    start_agent leases instructions 'gcra 1/1h burst=1000' 51200
+    export RATECELL_LEASED_FILE="$store_folder/leases"
+    "$program" lease "$RATECELL_LEASED_FILE"
+else
+    echo 'left out: the leased cases, for there is no redis-server (Debian: redis-server)' >&2
+fi
 
 few=51200
 many=102400

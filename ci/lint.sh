@@ -14,7 +14,7 @@ ci/capi.sh target/capi-dist
 cargo fmt --all --check
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
 cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store --quiet -- ${deny:+"$deny"}
-for crate in benches/compare benches/ffi benches/instructions bindings/python fuzz; do
+for crate in benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz; do
     cargo fmt --manifest-path "$crate/Cargo.toml" --check
     RUSTFLAGS='--cfg getrandom_backend="custom"' cargo clippy --manifest-path "$crate/Cargo.toml" --target-dir "$target/lint" \
         --all-targets --quiet -- ${deny:+"$deny"}

@@ -296,11 +296,19 @@ impl Limiter {
             let apart = *request;
             return self.decide_apart(h, now, &apart);
         }
-        // A known key under the commonest policy by far is decided in the caller. There is one call beside
+        // A known key under the commonest policy by far is decided in the caller, and so is one whose lease is there.
+        // There is one call beside
         // it: of two, the compiler would have both write to the memory of the answer.
         let cost = request.units();
         let known = match &self.layers {
             Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
+            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => {
+                let known = table.try_hit(lease, h, now, cost);
+                known.and_then(|decision| match decision.outcome() {
+                    Outcome::Asked => Err(Lookup::NotYet),
+                    _ => Ok(decision),
+                })
+            }
             _ => Err(Lookup::NotYet),
         };
         match known {
@@ -313,11 +321,7 @@ impl Limiter {
     /// Decides a plain request by leases.
     #[inline(never)]
     fn decide_leased(&self, h: u64, now: u64, cost: u32, is_try: bool) -> Decision {
-        let known = match &self.layers {
-            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => table.try_hit(lease, h, now, cost),
-            _ => Err(Lookup::NotYet),
-        };
-        let decision = known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup));
+        let decision = self.layers.decide_cost(h, now, cost, Lookup::NotYet);
         match &self.remote {
             Some(remote) if decision.outcome() == Outcome::Asked => {
                 let request = Request::default().cost(cost);

@@ -1,6 +1,7 @@
 //! Decides a number of times in one way, for `benches/instructions.sh` to count the instructions of.
 //!
-//! `ratecell-instructions` names the cases; `ratecell-instructions CASE DECISIONS` runs one. Whatever is not a
+//! `ratecell-instructions` names the cases; `ratecell-instructions CASE DECISIONS` runs one; `ratecell-instructions lease
+//! FILE` has the agent of a file lease units of the keys, for the cases that use them. Whatever is not a
 //! decision is the same for every number of decisions, so that the difference of two counts has none of it.
 //! Keys are made beforehand; the loop over them is a case of its own, to be taken off.
 
@@ -145,6 +146,7 @@ fn main() -> ExitCode {
             cases().iter().for_each(|case| println!("{}", named(case)));
             Ok(())
         }
+        [word, file] if word == "lease" => ratecell::lease(file),
         [name, decisions] => {
             let case = cases().into_iter().find(|case| named(case) == *name);
             let decisions = decisions.parse().map_err(|error| format!("{decisions:?}: {error}"));

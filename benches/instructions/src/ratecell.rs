@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use ratecell::{Decision, DirectLimiter, Limiter, Policy, Request};
 
@@ -132,6 +133,66 @@ fn peeked(answer: Answer, requests: &Requests) -> usize {
     each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW).cost(0)).is_allowed())
 }
 
+/// The file of leases that `benches/instructions.sh` has an agent fill.
+const LEASED_FILE: &str = "RATECELL_LEASED_FILE";
+/// Units of a key's lease, and those of which a count uses at most two.
+const LEASED_UNITS: u32 = 64;
+const USABLE_UNITS: u64 = 16;
+
+/// Has the agent of the file lease units of each key.
+pub(crate) fn lease(file: &str) -> Result<(), String> {
+    let limiter = Limiter::following().open(file).map_err(|error| error.to_string())?;
+    let hasher = CallerHasher::default();
+    let hashes: Vec<u64> = (0..KEYS).map(|number| hasher.hash_one(key(number))).collect();
+    let end = Instant::now() + Duration::from_secs(100);
+    // Fewer than the board of misses has room for.
+    for some in hashes.chunks(256) {
+        loop {
+            let is_without = |hash: &&u64| limiter.decide(Request::hashed(**hash).cost(0)).remaining() < USABLE_UNITS;
+            let without: Vec<u64> = some.iter().filter(is_without).copied().collect();
+            if without.is_empty() {
+                break;
+            }
+            if Instant::now() > end {
+                return Err(format!("{file}: expected its agent to lease units of {KEYS} keys in 100 s"));
+            }
+            for hash in without {
+                let _ = limiter.decide(Request::hashed(hash).cost(LEASED_UNITS).without_waiting());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn has_leases() -> bool {
+    std::env::var_os(LEASED_FILE).is_some()
+}
+
+/// The file of leases, and the time by its clock.
+pub(crate) fn leased_file() -> (String, u64) {
+    let file = std::env::var(LEASED_FILE).expect("RATECELL_LEASED_FILE names a file of leases");
+    let now = Limiter::following().open(&file).expect("a file of leases").now_ns();
+    (file, now)
+}
+
+fn by_lease() -> (Limiter, u64) {
+    let (file, now) = leased_file();
+    (Limiter::following().open(file).expect("a file of leases"), now)
+}
+
+fn leased(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let (limiter, now) = by_lease();
+    each(&requests.known, |key| limiter.decide(by(hasher.hash_one(key), now)).is_allowed())
+}
+
+fn whole_leased(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let (limiter, now) = by_lease();
+    each(&requests.known, |key| black_box(limiter.decide(by(hasher.hash_one(key), now))).is_allowed())
+}
+
 fn direct(answer: Answer, requests: &Requests) -> usize {
     let limiter = DirectLimiter::new(policy(answer));
     let _ = limiter.check_at(1, FIRST);
@@ -159,5 +220,10 @@ pub(crate) fn cases() -> Vec<Case> {
             run: refused,
         },
     ];
-    pairs.into_iter().flatten().chain(unknown).collect()
+    let leased = [
+        Case { name: "ratecell, caller's hash, leased", answer: allowed, run: leased },
+        Case { name: "ratecell, caller's hash, leased, all of the decision kept", answer: allowed, run: whole_leased },
+    ];
+    let leased = leased.into_iter().filter(|_| has_leases());
+    pairs.into_iter().flatten().chain(unknown).chain(leased).collect()
 }

@@ -31,6 +31,12 @@ const HASHED: u32 = 4;
 unsafe extern "C" {
     fn ratecell_limiter_new(policy: *const c_char, config: *const [u64; 6], limiter: *mut *mut c_void)
     -> i32;
+    fn ratecell_limiter_open(
+        path: *const c_char,
+        policy: *const c_char,
+        config: *const [u64; 6],
+        limiter: *mut *mut c_void,
+    ) -> i32;
     fn ratecell_limiter_check_at(
         limiter: *const c_void,
         key: *const c_void,
@@ -129,6 +135,18 @@ impl<N: Naming> Limiter<N> {
     }
 }
 
+/// Of keys whose leases are there.
+fn leased<N: Naming>(_: Answer, requests: &Requests) -> usize {
+    let (file, now) = crate::ratecell::leased_file();
+    let file = CString::new(file).expect("no NUL");
+    let mut limiter = null_mut();
+    // SAFETY: a path, no policy, no config and a place for the limiter.
+    let status = unsafe { ratecell_limiter_open(file.as_ptr(), null(), null(), &mut limiter) };
+    assert_eq!(status, 0, "a limiter of {file:?}");
+    let limiter = Limiter { limiter, naming: N::default() };
+    each(&requests.known, |key| limiter.check(key, now))
+}
+
 fn known<N: Naming>(answer: Answer, requests: &Requests) -> usize {
     let limiter = Limiter::<N>::charged(answer, KEYS, 0..KEYS);
     each(&requests.known, |key| limiter.check(key, NOW))
@@ -161,5 +179,10 @@ pub(crate) fn cases() -> Vec<Case> {
         allowed("ratecell in C, caller's hash, the answer alone, new key that evicts", eviction::<Answered>),
         allowed("ratecell in C, own hash, new key that evicts", eviction::<Bytes>),
     ];
-    pairs.into_iter().flatten().chain(new_keys).collect()
+    let leased = [
+        allowed("ratecell in C, caller's hash, leased", leased::<Whole>),
+        allowed("ratecell in C, caller's hash, the answer alone, leased", leased::<Answered>),
+    ];
+    let leased = leased.into_iter().filter(|_| crate::ratecell::has_leases());
+    pairs.into_iter().flatten().chain(new_keys).chain(leased).collect()
 }
