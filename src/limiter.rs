@@ -297,19 +297,18 @@ impl Limiter {
             return self.decide_apart(h, now, &apart);
         }
         // A known key under the commonest policy by far is decided in the caller, and so is one whose lease is there.
-        // There is one call beside
-        // it: of two, the compiler would have both write to the memory of the answer.
+        // There is one call beside each: of two, the compiler would have both write to the memory of the answer.
         let cost = request.units();
-        let known = match &self.layers {
-            Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => table.try_hit(gcra, h, now, cost),
-            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => {
-                let known = table.try_hit(lease, h, now, cost);
-                known.and_then(|decision| match decision.outcome() {
-                    Outcome::Asked => Err(Lookup::NotYet),
-                    _ => Ok(decision),
-                })
-            }
-            _ => Err(Lookup::NotYet),
+        let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = &self.layers {
+            table.try_hit(gcra, h, now, cost)
+        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = &self.layers {
+            let known = table.try_hit(lease, h, now, cost);
+            known.and_then(|decision| match decision.outcome() {
+                Outcome::Asked => Err(Lookup::NotYet),
+                _ => Ok(decision),
+            })
+        } else {
+            Err(Lookup::NotYet)
         };
         match known {
             Ok(decision) => decision,

@@ -340,7 +340,7 @@ impl Lend for Gcra {
         let is_queue = self.undelayed < self.tau;
         Some(Lease {
             capacity: u64::from(self.capacity.get()),
-            drain: Drain::Evenly { by_num: self.by_num, den: self.den },
+            drain: Drain::Evenly { num: self.num, by_num: self.by_num, den: self.den },
             burst_ns: self.by_den.floor(self.tau),
             undelayed_ns: is_queue.then(|| self.by_den.floor(self.undelayed)),
             one_by_one: is_queue,

@@ -43,7 +43,7 @@ pub(super) enum Drain {
     /// All at the deadline: those of a window.
     AtOnce,
     /// One in `num / den` nanoseconds, the last at the deadline: slots of a TAT.
-    Evenly { by_num: Divider, den: u64 },
+    Evenly { num: u64, by_num: Divider, den: u64 },
     /// One at each multiple of the interval, the last at the deadline.
     InSteps { by_interval: Divider },
 }
@@ -112,14 +112,22 @@ impl Lease {
     #[must_use]
     #[inline]
     pub fn units(&self, word: u64, now: u64) -> u64 {
-        let View { deadline_ns, usable, left } = View::of(word);
-        let ahead = deadline_ns.saturating_sub(now);
-        if !usable || ahead == 0 {
+        // A word that cannot be used has none left, or is 0 and has passed.
+        let View { deadline_ns, left, .. } = View::of(word);
+        if deadline_ns <= now {
             return 0;
         }
+        let ahead = deadline_ns - now;
         match self.drain {
+            Drain::Evenly { num, by_num, den } => {
+                let ahead = ahead.saturating_mul(den);
+                // Units that lie ahead whole need no division, for whose end the charge would wait.
+                match left.checked_mul(num) {
+                    Some(slots) if slots <= ahead => left,
+                    _ => left.min(by_num.floor(ahead)),
+                }
+            }
             Drain::AtOnce => left,
-            Drain::Evenly { by_num, den } => left.min(by_num.floor(ahead.saturating_mul(den))),
             Drain::InSteps { by_interval } => left.min(by_interval.ceil(ahead)),
         }
     }
@@ -155,23 +163,27 @@ impl Algorithm for Lease {
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
         let view = View::of(word);
         let mut decision = Decision::allowed(self.capacity).with_notes(Decision::LEASED);
+        let units = self.units(word, now);
+        let cost = u64::from(cost);
+        decision.reset_after_ns = view.deadline_ns.saturating_sub(now);
+        // Units are there: the deadline is ahead, so `now` is before the last one. A lease has at most the capacity's, so
+        // what is refused below is above them.
+        if cost > 0 && cost <= units {
+            decision.remaining = units - cost;
+            decision.delay_ns = self.delay_ns(view.deadline_ns, now);
+            // The units that have passed and those that are used, of `left` at most: the last bits count up to MAX_LEASE.
+            let charged = word + (view.left - units) + cost;
+            return Step { charged: Some(charged), decision };
+        }
         if now >> STEP_BITS >= LAST_STEP {
             return Step::out_of_range(self.capacity);
         }
-        let units = self.units(word, now);
-        let cost = u64::from(cost);
         decision.remaining = units;
-        decision.reset_after_ns = view.deadline_ns.saturating_sub(now);
+        if cost == 0 {
+            return Step { charged: None, decision };
+        }
         if cost > self.capacity.min(MAX_LEASE) {
             decision.refuse();
-        } else if cost <= units {
-            decision.remaining = units - cost;
-            if cost == 0 {
-                return Step { charged: None, decision };
-            }
-            decision.delay_ns = self.delay_ns(view.deadline_ns, now);
-            let charged = pack(word >> DEADLINE_SHIFT, true, units - cost);
-            return Step { charged: Some(charged), decision };
         } else if !view.usable && view.left == 0 && view.deadline_ns > now {
             decision.deny(view.deadline_ns - now);
         } else {
@@ -308,7 +320,7 @@ mod tests {
     }
 
     fn evenly(num: u64) -> Lease {
-        Lease { drain: Drain::Evenly { by_num: Divider::new(num), den: 1 }, ..window(100) }
+        Lease { drain: Drain::Evenly { num, by_num: Divider::new(num), den: 1 }, ..window(100) }
     }
 
     #[test]
