@@ -302,8 +302,7 @@ impl Limiter {
         let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = &self.layers {
             table.try_hit(gcra, h, now, cost)
         } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = &self.layers {
-            let known = table.try_hit(lease, h, now, cost);
-            known.and_then(|decision| match decision.outcome() {
+            table.try_hit(lease, h, now, cost).and_then(|decision| match decision.outcome() {
                 Outcome::Asked => Err(Lookup::NotYet),
                 _ => Ok(decision),
             })

@@ -148,7 +148,8 @@ pub(crate) fn lease(file: &str) -> Result<(), String> {
     // Fewer than the board of misses has room for.
     for some in hashes.chunks(256) {
         loop {
-            let is_without = |hash: &&u64| limiter.decide(Request::hashed(**hash).cost(0)).remaining() < USABLE_UNITS;
+            let is_without =
+                |hash: &&u64| limiter.decide(Request::hashed(**hash).cost(0)).remaining() < USABLE_UNITS;
             let without: Vec<u64> = some.iter().filter(is_without).copied().collect();
             if without.is_empty() {
                 break;
@@ -222,7 +223,11 @@ pub(crate) fn cases() -> Vec<Case> {
     ];
     let leased = [
         Case { name: "ratecell, caller's hash, leased", answer: allowed, run: leased },
-        Case { name: "ratecell, caller's hash, leased, all of the decision kept", answer: allowed, run: whole_leased },
+        Case {
+            name: "ratecell, caller's hash, leased, all of the decision kept",
+            answer: allowed,
+            run: whole_leased,
+        },
     ];
     let leased = leased.into_iter().filter(|_| has_leases());
     pairs.into_iter().flatten().chain(unknown).chain(leased).collect()

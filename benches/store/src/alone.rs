@@ -52,7 +52,12 @@ pub(crate) fn table(folder: &Path, script: &Path, rounds: usize) -> Result<()> {
             while start.elapsed() < ROUND {
                 for ask in &mut row.asks {
                     let allowed = ask()?;
-                    anyhow::ensure!(allowed == row.batch, "{}: {allowed} of {} were allowed", row.name, row.batch);
+                    anyhow::ensure!(
+                        allowed == row.batch,
+                        "{}: {allowed} of {} were allowed",
+                        row.name,
+                        row.batch
+                    );
                     asked += row.batch;
                 }
             }
@@ -61,8 +66,13 @@ pub(crate) fn table(folder: &Path, script: &Path, rounds: usize) -> Result<()> {
             row.rounds.push(Round { wall, cpu });
         }
     }
-    println!("\nOne connection, one unit an operation, all allowed; {rounds} rounds of {} ms each, in turns:\n", ROUND.as_millis());
-    println!("| operation | a round trip | server's processor, µs | of redis_rate's | wall, µs | of redis_rate's |");
+    println!(
+        "\nOne connection, one unit an operation, all allowed; {rounds} rounds of {} ms each, in turns:\n",
+        ROUND.as_millis()
+    );
+    println!(
+        "| operation | a round trip | server's processor, µs | of redis_rate's | wall, µs | of redis_rate's |"
+    );
     println!("| --- | --- | --- | --- | --- | --- |");
     for row in &rows {
         let theirs = rows.iter().find(|other| other.name == THEIRS && other.batch == row.batch);

@@ -94,9 +94,14 @@ fn print(limit: Limit, rounds: usize, all: &BTreeMap<&str, Vec<Round>>) {
                 *commands.entry(name).or_insert(0) += calls;
             }
         }
-        let commands: Vec<String> =
-            commands.iter().map(|(name, calls)| format!("{name} {:.2}", *calls as f64 * 1e6 / decisions)).collect();
-        println!("\nINFO commandstats in a million decisions by {way}, what scripts call included: {}", commands.join(", "));
+        let commands: Vec<String> = commands
+            .iter()
+            .map(|(name, calls)| format!("{name} {:.2}", *calls as f64 * 1e6 / decisions))
+            .collect();
+        println!(
+            "\nINFO commandstats in a million decisions by {way}, what scripts call included: {}",
+            commands.join(", ")
+        );
     }
 }
 
@@ -151,7 +156,9 @@ fn round(way: &str, folder: &Path, script: &Path, limit: Limit) -> Result<Round>
     for worker in &mut workers {
         let line = worker.line()?;
         let numbers: Vec<f64> = line.split(' ').map_while(|number| number.parse().ok()).collect();
-        let [decisions, allowed] = numbers[..] else { bail!("{way}: a process said {line:?}, expected two counts") };
+        let [decisions, allowed] = numbers[..] else {
+            bail!("{way}: a process said {line:?}, expected two counts")
+        };
         counts[0] += decisions;
         counts[1] += allowed;
     }
@@ -160,7 +167,14 @@ fn round(way: &str, folder: &Path, script: &Path, limit: Limit) -> Result<Round>
 }
 
 /// One of the processes.
-pub(crate) fn work(way: &str, folder: &Path, script: &Path, limit: &str, machine: &str, seconds: &str) -> Result<()> {
+pub(crate) fn work(
+    way: &str,
+    folder: &Path,
+    script: &Path,
+    limit: &str,
+    machine: &str,
+    seconds: &str,
+) -> Result<()> {
     let limit = Limit(limit.parse().context("LIMIT")?);
     let duration = Duration::from_secs_f64(seconds.parse().context("SECONDS")?);
     let keys = |batch| vec![KEY.to_owned(); batch];
