@@ -51,7 +51,7 @@ load() {
 processor="$(sed -n '0,/^model name/s/^model name\s*: //p' /proc/cpuinfo)"
 processors="$(nproc)"
 kernel="$(uname -sr)"
-server="$("${RATECELL_REDIS_SERVER:-redis-server}" --version | cut -d' ' -f1-4)"
+server="$("${RATECELL_REDIS_SERVER:-redis-server}" --version | cut -d' ' -f1-3)"
 echo "- processor: $processor, $processors available"
 echo "- kernel: $kernel"
 echo "- server: $server, on a Unix socket"

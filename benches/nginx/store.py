@@ -1,4 +1,4 @@
-"""What requests wait at an nginx while the store of one of its zones is stopped, beside what they wait before: benches/nginx-store.sh.
+"""What requests wait at an nginx while the store of one of its zones is stopped, beside before: benches/nginx-store.sh.
 
 One client asks for each kind of request in turn, at a fixed rate; beside it others ask for keys that have no lease. The
 rounds with a store that answers and with one that is stopped alternate. Prints, and judges nothing.
@@ -125,7 +125,8 @@ def main():
                 found[which][2].append(left_out)
             for kind in KINDS:
                 ratios[kind].append(tails["stopped", kind] / tails["before", kind])
-        print(f"{rounds} rounds of {SECONDS} s each; one worker; a request a millisecond, beside {1 / MISS_STEP:.0f} misses a second:\n")
+        print(f"{rounds} rounds of {SECONDS} s each; one worker; at most a request a millisecond, "
+              f"beside {1 / MISS_STEP:.0f} misses a second:\n")
         print("| request | requests | median, ms | 99th | 99.9th | store stopped: requests | median, ms | 99th | 99.9th | "
               "99.9th, of before: median of the rounds |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
