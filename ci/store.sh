@@ -6,11 +6,21 @@
 #   ci/store.sh --verify SERVER   only on this program
 #   ci/store.sh --machines        limiters that share a limit
 #   ci/store.sh --run             eight processes of two machines, killed and stopped at random
+#   ci/store.sh --faults          a network that delays, doubles, loses and cuts
+#   ci/store.sh --forget          a server that is killed, and comes back empty
+#   ci/store.sh --cluster         a cluster whose slots move and whose masters fail
+#   ci/store.sh --kills           agents that are killed, 1,000 at DEPTH=long
+#   ci/store.sh --clock           agents that are stopped: their time is never ahead of the store's
+#
+# With RATECELL_SEED the six last repeat the choices of the run that printed this seed.
 source "$(dirname "$0")/lib.sh"
 
+parts=(verify machines run faults forget cluster kills clock)
+known=" ${parts[*]} "
 case "${1:-}" in
-'' | --machines | --run) if [ $# -gt 1 ]; then usage; fi ;;
+'') if [ $# -gt 0 ]; then usage; fi ;;
 --verify) if [ $# -gt 2 ]; then usage; fi ;;
+--*) if [ $# -gt 1 ] || [ "${known/ ${1#--} /}" = "$known" ]; then usage; fi ;;
 *) usage ;;
 esac
 mode="${1:-}"
@@ -78,25 +88,30 @@ verify() {
 # Limiters of one process that share limits through a server.
 machines() {
     cargo test --quiet --package ratecell --features store --test machines --no-run
-    python3 -B ci/machines.py server "$work" \
+    python3 -B ci/machines server "$work" \
         cargo test --quiet --package ratecell --features store --test machines -- --ignored
 }
 
-run() {
-    local triple seconds=10
+# Agents and programs of several machines, while something goes wrong. $1 is what, and after it stands the figure of each
+# depth: seconds, deaths or rounds.
+scene() {
+    local triple figure="$2"
     triple="$(host)"
     cargo build --quiet --release --target "$triple" --package ratecell-cli --bin ratecell --example machine
-    if [ "$DEPTH" = long ]; then seconds=60; fi
-    RATECELL_BIN="$target/$triple/release" python3 -B ci/machines.py run "$work" "$seconds"
+    if [ "$DEPTH" = long ]; then figure="$3"; fi
+    echo "-- $1"
+    mkdir "$work/$1"
+    RATECELL_BIN="$target/$triple/release" python3 -B ci/machines "$1" "$work/$1" "$figure"
 }
+run() { scene run 10 60; }
+faults() { scene faults 10 120; }
+forget() { scene forget 10 120; }
+cluster() { scene cluster 1 5; }
+kills() { scene kills 20 1000; }
+clock() { scene clock 10 300; }
 
 case "$mode" in
 --verify) verify "${@:2}" ;;
---machines) machines ;;
---run) run ;;
-*)
-    verify
-    machines
-    run
-    ;;
+'') for part in "${parts[@]}"; do "$part"; done ;;
+*) "${mode#--}" ;;
 esac
