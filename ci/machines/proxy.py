@@ -142,6 +142,8 @@ class Connection:
             elif fault == "cut in an answer":
                 self.machine.sendall(raw[: self.chance.randrange(len(raw))])
                 return
+            if take:
+                time.sleep(self.door.proxy.way * self.chance.random())
             if take and isinstance(value, list):
                 take.units, take.end = value[0], int.from_bytes(value[1][1:9], "big")
             now = time.monotonic_ns()
@@ -179,10 +181,11 @@ class Door:
 
 
 class Proxy:
-    """One of a server, with a door for each machine. Without faults until `is_faulty`."""
+    """One of a server, with a door for each machine. Without faults until `is_faulty`; what a take answers is up to `way`
+    seconds on its way."""
 
     def __init__(self, port, seed, machines):
-        self.port, self.seed, self.is_faulty, self.faults = port, seed, False, collections.Counter()
+        self.port, self.seed, self.way, self.is_faulty, self.faults = port, seed, 0, False, collections.Counter()
         self.doors = [Door(self, number) for number in range(machines)]
 
     def close(self):

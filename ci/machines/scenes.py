@@ -194,6 +194,8 @@ def kills(folder, deaths):
         for machine in machines:
             machine.run(3600)
             machine.run(3600)
+        # Many die between the store and the table.
+        proxy.way = 0.02
         for _ in range(deaths):
             time.sleep(chance.uniform(0, 0.1))
             victim.kill_agent()

@@ -72,7 +72,7 @@ fn a_replica_is_refused() {
 #[ignore = "needs a server: ci/store.sh"]
 fn an_address_that_names_another_master_is_followed() {
     let (first, second) = (free_port().to_string(), free_port().to_string());
-    let old = Server::start(&["--port", &first]);
+    let old = Server::start(&["--port", &first, "--repl-diskless-sync-delay", "0"]);
     let new = Server::start(&["--port", &second]);
     let address = std::env::temp_dir().join(format!("ratecell-master-{}", std::process::id()));
     let name = |server: &Server| {
