@@ -28,7 +28,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 # As ci/test.sh does: what it built is not built again.
-built=(--workspace --features ratecell/async,ratecell/capi,ratecell/store-tls)
+built=(--workspace --features "ratecell/async,ratecell/capi,ratecell/store-tls")
 
 # What the other servers are: the package, the sum of its file, the server's place in it.
 others="$target/store-servers"

@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import itertools
 import sys
 
 from world import CAPACITY, LAG, NAME, RATE
@@ -10,7 +11,7 @@ BURST_NS = CAPACITY * 1_000_000_000 // RATE
 UNIT_NS = 1_000_000_000 // RATE
 # A lease's clock stands still for so long once it is there; and its deadline is a multiple of the other.
 GRACE_NS, STEP_NS = 10_000_000, 1 << 14
-# What the region's clock may be behind the system's.
+# What the region's clock may be behind the system's, and more.
 CLOCK_NS = 50_000
 
 
@@ -39,12 +40,13 @@ def check(machines, began, ended, losses=()):
             wrong.append(f"{key}: {len(times)} units, more than {bound:.0f}")
         # In an interval that does not contain a loss, nothing is allowed for it.
         edges = [(0, 0), *losses, (float("inf"), float("inf"))]
-        for (_, after), (before, _) in zip(edges, edges[1:]):
+        for (_, after), (before, _) in itertools.pairwise(edges):
             begins = after and after + CAPACITY / RATE + LAG
             beyond = worst([instant for instant in times if begins < instant < before])
             excess = max(excess, beyond)
             if beyond > CAPACITY + RATE * LAG:
-                wrong.append(f"{key}: {beyond:.0f} units beyond the rate in some interval, more than {CAPACITY + RATE * LAG:.0f}")
+                most = CAPACITY + RATE * LAG
+                wrong.append(f"{key}: {beyond:.0f} units beyond the rate in some interval, more than {most:.0f}")
         if worst(times) > CAPACITY + RATE * LAG + once:
             wrong.append(f"{key}: {worst(times):.0f} units beyond the rate in some interval, with the loss")
     print(
@@ -67,7 +69,8 @@ def fail(wrong):
 def siphash(secret, text):
     """SipHash-1-3."""
     mask = (1 << 64) - 1
-    v = [half ^ word for half, word in zip((0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573), secret * 2)]
+    constant = b"somepseudorandomlygeneratedbytes"
+    v = [int.from_bytes(constant[8 * n : 8 * n + 8], "big") ^ secret[n % 2] for n in range(4)]
 
     def rotated(word, bits):
         return (word << bits | word >> (64 - bits)) & mask
@@ -192,7 +195,7 @@ def replay(machines, doors, store):
     keys, leases = collections.defaultdict(list), []
     total = doubtful = used = 0
     wrong = []
-    for machine, door in zip(machines, doors):
+    for machine, door in zip(machines, doors, strict=True):
         leases.append(Leases(machine, door, store))
         uses = collections.defaultdict(list)
         for line, found, instant in leases[-1].instants():
@@ -207,8 +210,9 @@ def replay(machines, doors, store):
         takes = [take for take in door.takes if id(take) in uses]
         used += len(takes)
         for take in takes:
+            count = len(uses[id(take)])
             if is_overused(take, uses[id(take)]):
-                wrong.append(f"{machine.name}: {len(uses[id(take)])} uses of a lease of {take.units}, or after its slots: {take}")
+                wrong.append(f"{machine.name}: {count} uses of a lease of {take.units}, or after its slots: {take}")
     fail(wrong)
     counts = {key: refused(instants) for key, instants in keys.items()}
     print(

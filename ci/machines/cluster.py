@@ -124,11 +124,11 @@ def cluster(folder, rounds):
                 gaps.append(max((instant - began for instant in unanswered if instant > began), default=0))
             print(f"{what}: the last requests without an answer came {gaps[0]:.2f} s and {gaps[1]:.2f} s after it began")
 
-        for _ in range(int(rounds)):
+        for number in range(int(rounds)):
             expect_decisions("the start", time.monotonic())
-            # The hot key's slot and the record's, in the end to the master that has a replica.
-            for target in (second, first):
-                for slot in {record, hot}:
+            # In the end the hot key is at the master that has a replica, and the record by turns.
+            for slot, home in ((record, it.masters[number % 2]), (hot, first)):
+                for target in (first if home is second else second, home):
                     if it.owner(slot) is not target:
                         moved = time.monotonic()
                         it.move(slot, target)

@@ -25,12 +25,11 @@ class Take:
     h: bytes
     ceiling: int
     unit: int
-    # When the command came, by CLOCK_MONOTONIC and by the wall clock, which is the server's; in nanoseconds.
-    arrived: int
+    # When the command came, by the wall clock, which is the server's; in nanoseconds.
     wall: int
     units: int = 0
     end: int = 0
-    # When the answer was sent on to a machine that was there, by CLOCK_MONOTONIC.
+    # When the answer was sent on to a machine that was there, by the machine's CLOCK_MONOTONIC.
     forwarded: int | None = None
 
 
@@ -43,7 +42,7 @@ def take_of(words):
     if len(packed) != 50:
         raise ValueError(f"a take of {len(packed)} bytes: expected one layer")
     ceiling, unit = (int.from_bytes(packed[at : at + 8], "big") for at in (33, 41))
-    return Take(key[len(NAME) :], ceiling, unit, time.monotonic_ns(), time.time_ns())
+    return Take(key[len(NAME) :], ceiling, unit, time.time_ns())
 
 
 def is_swap(words):
@@ -102,7 +101,7 @@ class Connection:
             raw, words = resp.read(stream)
             # With it each batch begins.
             if words == [b"TIME"]:
-                self.door.arrivals.append(time.monotonic_ns())
+                self.door.arrivals.append(self.door.clock())
             self.door.swaps += is_swap(words)
             take = take_of(words)
             if take:
@@ -146,7 +145,7 @@ class Connection:
                 time.sleep(self.door.proxy.way * self.chance.random())
             if take and isinstance(value, list):
                 take.units, take.end = value[0], int.from_bytes(value[1][1:9], "big")
-            now = time.monotonic_ns()
+            now = self.door.clock()
             self.machine.sendall(raw)
             if take and take.units:
                 take.forwarded = now
@@ -158,8 +157,8 @@ class Door:
     def __init__(self, proxy, machine):
         self.proxy, self.machine = proxy, machine
         self.takes, self.swaps = [], 0
-        # When the batches came.
-        self.arrivals = []
+        # When the batches came, by the machine's clock.
+        self.arrivals, self.clock = [], time.monotonic_ns
         self.listener = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self.accept, daemon=True).start()
 

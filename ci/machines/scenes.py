@@ -13,7 +13,7 @@ import time
 
 from bound import Store, asked_at, check, replay
 from proxy import Proxy
-from world import CAPACITY, LAG, PATIENCE, POLICY, RATE, Machine, Server, at, end
+from world import CAPACITY, LAG, PATIENCE, RATE, Machine, Server, at
 
 
 def chosen_seed():
@@ -226,6 +226,18 @@ def kills(folder, deaths):
             sys.exit(f"{lost} leases of one key were lost by {deaths} deaths, expected at most one each")
 
 
+def slewed(ppm):
+    """CLOCK_MONOTONIC as slew.c shows it."""
+    turn = 10_000_000_000
+
+    def clock():
+        ns = time.monotonic_ns()
+        at = ns % (2 * turn)
+        return ns + min(at, 2 * turn - at) * ppm // 1_000_000
+
+    return clock
+
+
 def clock(folder, seconds):
     """Two machines whose clocks are slewed, and whose agents are stopped: what they take for the store's time."""
     seed = chosen_seed()
@@ -234,8 +246,11 @@ def clock(folder, seconds):
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", slew, pathlib.Path(__file__).parent / "slew.c"], check=True)
     # Less than the 0.2 % for which an agent allows.
     ppm = int(os.environ.get("SLEW_PPM") or 1500)
-    slewed = [{"LD_PRELOAD": str(slew), "SLEW_PPM": str(ppm * sign)} for sign in (1, -1)]
-    with behind_a_proxy(folder, seed, 2, slewed) as (server, proxy, machines):
+    rates = [ppm, -ppm]
+    environments = [{"LD_PRELOAD": str(slew), "SLEW_PPM": str(rate)} for rate in rates]
+    with behind_a_proxy(folder, seed, 2, environments) as (server, proxy, machines):
+        for door, rate in zip(proxy.doors, rates, strict=True):
+            door.clock = slewed(rate)
         store = Store(server)
         began = time.monotonic()
         for machine in machines:
@@ -250,11 +265,13 @@ def clock(folder, seconds):
             stops += 1
         results(machines)
         check(machines, began, time.monotonic())
+        expect_no_refusal(replay(machines, proxy.doors, store)[0])
         # The proxy reads the server's clock later than the agent decided.
         behind = [take.wall - store.epoch_ns - asked_at(take) for door in proxy.doors for take in door.takes]
+        least, median, most = (figure / 1e6 for figure in (min(behind), statistics.median(behind), max(behind)))
         print(
-            f"{stops} stops of agents, clocks slewed by {ppm} ppm; of {len(behind)} takes the agent's time was behind the store's by"
-            f" {min(behind) / 1e6:.3f} ms at least, {statistics.median(behind) / 1e6:.3f} ms in the median, {max(behind) / 1e6:.1f} ms at most"
+            f"{stops} stops of agents, clocks slewed by {ppm} ppm; at {len(behind)} takes the agent's time was behind the"
+            f" store's by {least:.3f} ms at least, {median:.3f} ms in the median, {most:.1f} ms at most"
         )
         if not stops or min(behind) < 0:
             sys.exit("expected some stops, and no agent's time ahead of the store's")
