@@ -8,7 +8,7 @@
 #   ci/store.sh --run             eight processes of two machines, killed and stopped at random
 #   ci/store.sh --faults          a network that delays, doubles, loses and cuts
 #   ci/store.sh --forget          a server that is killed, and comes back empty
-#   ci/store.sh --cluster         a cluster whose slots move and whose masters fail
+#   ci/store.sh --cluster         masters that fail: one behind an address, and those of a cluster, whose slots move, too
 #   ci/store.sh --kills           agents that are killed, 1,000 at DEPTH=long
 #   ci/store.sh --clock           agents that are stopped: their time is never ahead of the store's
 #
@@ -108,7 +108,10 @@ scene() {
 run() { scene run 10 60; }
 faults() { scene faults 10 120; }
 forget() { scene forget 10 120; }
-cluster() { scene cluster 1 5; }
+cluster() {
+    scene failover 2 10
+    scene cluster 2 6
+}
 kills() { scene kills 20 1000; }
 clock() { scene clock 10 300; }
 

@@ -18,7 +18,7 @@ import many
 import scenes
 from world import Server
 
-MODES = [many.many, cluster.cluster, scenes.run, scenes.faults, scenes.forget, scenes.kills, scenes.clock]
+MODES = [many.many, cluster.cluster, cluster.failover, scenes.run, scenes.faults, scenes.forget, scenes.kills, scenes.clock]
 
 
 def main():

@@ -1,10 +1,11 @@
-"""Machines whose store is a cluster, of which slots move and masters fail, under load."""
+"""Machines whose masters fail under load: those of a cluster, of which slots move, too, or one behind an address."""
 
 import contextlib
 import sys
 import time
 
-from bound import Store, check
+from bound import Store, check, replay
+from scenes import behind_a_proxy, chosen_seed
 from world import CAPACITY, NAME, PATIENCE, Machine, Server
 
 SLOTS = 16_384
@@ -158,3 +159,43 @@ def cluster(folder, rounds):
             f"{len(keys['hot'])} units of the hot key, at most {bound:.0f}, of which {CAPACITY} for each of {len(losses)} masters"
             f" that was killed; {healed} words healed"
         )
+
+
+def failover(folder, rounds):
+    """Two machines, whose server becomes a replica; another takes over its address, but not the connections to it."""
+    with behind_a_proxy(folder, chosen_seed(), 2) as (old, proxy, machines), contextlib.ExitStack() as running:
+        store = Store(old)
+        (folder / "other").mkdir()
+        new = Server(folder / "other")
+        running.callback(new.stop)
+        new.start()
+        for server in (old, new):
+            server.ask("CONFIG", "SET", "repl-diskless-sync-delay", 0)
+        began = time.monotonic()
+        for machine in machines:
+            machine.run(3600)
+        losses = []
+        for _ in range(int(rounds)):
+            new.ask("REPLICAOF", "127.0.0.1", old.port)
+            wait_for("a replica in step with its master", lambda: new.ask("ROLE")[3:4] == [b"connected"])
+            time.sleep(2)
+            lost = time.monotonic()
+            new.ask("REPLICAOF", "NO", "ONE")
+            old.ask("REPLICAOF", "127.0.0.1", new.port)
+            proxy.port = new.port
+            found = time.monotonic()
+            losses.append((lost, found))
+
+            def has_leases(door):
+                return any(take.forwarded and take.forwarded > found * 1e9 for take in list(door.takes))
+
+            wait_for("both machines to follow the address", lambda: all(map(has_leases, proxy.doors)))
+            print(f"both machines have leases of the new master {time.monotonic() - found:.2f} s after it took over")
+            old, new = new, old
+        for machine in machines:
+            machine.kill_programs()
+        check(machines, began, time.monotonic(), losses)
+        worst = max(replay(machines, proxy.doors, store)[0].values())
+        print(f"{len(losses)} masters became replicas: the replay refuses at most {worst} of a key, bound {CAPACITY} each")
+        if worst > CAPACITY * len(losses):
+            sys.exit(f"expected at most {CAPACITY} refused of a key for each")
