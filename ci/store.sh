@@ -107,7 +107,8 @@ scene() {
 }
 run() { scene run 10 60; }
 faults() { scene faults 10 120; }
-forget() { scene forget 10 120; }
+# An agent is away for a second and more: the words outlive that.
+forget() { MACHINES_BURST=1000 scene forget 10 120; }
 cluster() {
     scene failover 2 10
     scene cluster 2 6

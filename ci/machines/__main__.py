@@ -3,9 +3,9 @@
     python machines server FOLDER COMMAND...    the command, with RATECELL_STORE as the address of a server
     python machines MODE FOLDER FIGURE          a function of many.py, scenes.py or cluster.py: its seconds, or its deaths
 
-RATECELL_BIN is the folder of the built programs; FOLDER is where the files, the logs and the server's socket are. With
-MACHINES_NGINX=yes two machines of `many` are nginx, whose module RATECELL_NGINX_MODULE is. RATECELL_SEED repeats the
-choices of a run, though not its timing.
+RATECELL_BIN is the folder of the built programs; FOLDER is where the files and the logs are. RATECELL_SEED repeats the
+choices of a run, though not its timing; MACHINES_BURST is another burst than 200. With MACHINES_NGINX=yes two machines of
+`many` are nginx, whose module RATECELL_NGINX_MODULE is.
 """
 
 import os

@@ -10,13 +10,11 @@ import time
 
 import resp
 
-RATE, CAPACITY = 100, 200
+RATE, CAPACITY = 100, int(os.environ.get("MACHINES_BURST", "200"))
 POLICY = f"{RATE}/s burst={CAPACITY}"
 NAME = "api"
 # The decision instant of an admission is less than this earlier than the admission: an answer that is late is dropped.
 LAG = 1.0
-# What was granted before the store forgot ends by so much later.
-BURST_TIME = CAPACITY / RATE
 PATIENCE = 30
 
 
