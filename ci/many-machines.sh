@@ -17,4 +17,4 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 seconds=15
 if [ "$DEPTH" = long ]; then seconds=60; fi
-python3 -B ci/machines.py many "$work" "$seconds"
+python3 -B ci/machines many "$work" "$seconds"

@@ -6,16 +6,29 @@
 #   ci/store.sh --verify SERVER   only on this program
 #   ci/store.sh --machines        limiters that share a limit
 #   ci/store.sh --run             eight processes of two machines, killed and stopped at random
+#   ci/store.sh --faults          a network that delays, doubles, loses and cuts
+#   ci/store.sh --forget          a server that is killed, and comes back empty
+#   ci/store.sh --cluster         masters that fail: one behind an address, and those of a cluster, whose slots move, too
+#   ci/store.sh --kills           agents that are killed, 1,000 at DEPTH=long
+#   ci/store.sh --clock           agents that are stopped: their time is never ahead of the store's
+#
+# With RATECELL_SEED the six last repeat the choices of the run that printed this seed.
 source "$(dirname "$0")/lib.sh"
 
+parts=(verify machines run faults forget cluster kills clock)
+known=" ${parts[*]} "
 case "${1:-}" in
-'' | --machines | --run) if [ $# -gt 1 ]; then usage; fi ;;
+'') if [ $# -gt 0 ]; then usage; fi ;;
 --verify) if [ $# -gt 2 ]; then usage; fi ;;
+--*) if [ $# -gt 1 ] || [ "${known/ ${1#--} /}" = "$known" ]; then usage; fi ;;
 *) usage ;;
 esac
 mode="${1:-}"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+
+# As ci/test.sh does: what it built is not built again.
+built=(--workspace --features "ratecell/async,ratecell/capi,ratecell/store-tls")
 
 # What the other servers are: the package, the sum of its file, the server's place in it.
 others="$target/store-servers"
@@ -57,6 +70,7 @@ choose_servers() {
 }
 
 verify() {
+    local linked
     choose_servers "$@"
     # Two certificates that sign themselves, of which one is trusted.
     for name in trusted stranger; do
@@ -68,35 +82,47 @@ verify() {
         echo -n "-- "
         "$server" --version
         skipped=()
-        if ! ldd "$server" | grep -q libssl; then skipped=(--skip tls::); fi
+        linked="$(ldd "$server" || true)"
+        case "$linked" in
+        *libssl*) ;;
+        *) skipped=(--skip tls::) ;;
+        esac
         # The servers share the processors with the tests.
-        RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet --package ratecell-sync --features tls --test servers -- \
+        RATECELL_REDIS_SERVER="$server" TMPDIR="$work" cargo test --quiet "${built[@]}" --test servers -- \
             --ignored --nocapture --test-threads 4 "${skipped[@]}"
     done
 }
 
 # Limiters of one process that share limits through a server.
 machines() {
-    cargo test --quiet --package ratecell --features store --test machines --no-run
-    python3 -B ci/machines.py server "$work" \
-        cargo test --quiet --package ratecell --features store --test machines -- --ignored
+    cargo test --quiet "${built[@]}" --test machines --no-run
+    python3 -B ci/machines server "$work" cargo test --quiet "${built[@]}" --test machines -- --ignored
 }
 
-run() {
-    local triple seconds=10
+# Agents and programs of several machines, while something goes wrong. $1 is what, and after it stands the figure of each
+# depth: seconds, deaths or rounds.
+scene() {
+    local triple figure="$2"
     triple="$(host)"
     cargo build --quiet --release --target "$triple" --package ratecell-cli --bin ratecell --example machine
-    if [ "$DEPTH" = long ]; then seconds=60; fi
-    RATECELL_BIN="$target/$triple/release" python3 -B ci/machines.py run "$work" "$seconds"
+    if [ "$DEPTH" = long ]; then figure="$3"; fi
+    echo "-- $1"
+    mkdir "$work/$1"
+    RATECELL_BIN="$target/$triple/release" python3 -B ci/machines "$1" "$work/$1" "$figure"
 }
+run() { scene run 10 60; }
+faults() { scene faults 10 120; }
+# An agent is away for a second and more: the words outlive that.
+forget() { MACHINES_BURST=1000 scene forget 10 120; }
+cluster() {
+    scene failover 2 10
+    scene cluster 2 6
+}
+kills() { scene kills 20 1000; }
+clock() { scene clock 10 300; }
 
 case "$mode" in
 --verify) verify "${@:2}" ;;
---machines) machines ;;
---run) run ;;
-*)
-    verify
-    machines
-    run
-    ;;
+'') for part in "${parts[@]}"; do "$part"; done ;;
+*) "${mode#--}" ;;
 esac

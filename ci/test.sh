@@ -19,7 +19,7 @@ if [ "${CI:-}" = true ] && [ "$protected" = 0 ] && [ -w $setting ]; then
     echo 1 >$setting
     protected=1
 fi
-cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store
+cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls
 # As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||
     left_out "a file opened in another time namespace: none can be made here"

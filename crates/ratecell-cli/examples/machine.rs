@@ -2,8 +2,9 @@
 //! limit allows, and notes each admission: `machine FILE SECONDS LOG`. `machine FILE` prints the machine's counters.
 //!
 //! A line of the log is the instant of the answer by CLOCK_MONOTONIC, which all processes of this computer share, the
-//! key, and the region's time and the decision's `reset_after`, all in nanoseconds. Each line is written at once, so that
-//! a process that is killed has noted all but one of its admissions.
+//! key, the region's time before and after the request, and the decision's `reset_after`, all in nanoseconds; or
+//! `unanswered` in its place, of a denial because nobody answered. Each line is written at once, so that a process that is
+//! killed has noted all but one of its admissions a thread.
 
 use std::fs::File;
 use std::io::Write;
@@ -87,15 +88,21 @@ fn cold(limiter: &Limiter, log: &File, end: Instant) -> Result<Asked> {
 /// The wait, if it was a miss.
 fn ask(limiter: &Limiter, mut log: &File, key: &str) -> Result<Option<Duration>> {
     let started = Instant::now();
+    let before = limiter.now_ns();
     let mut decision = limiter.decide(Request::new(key).without_waiting());
     let is_miss = decision.outcome() == Outcome::Asked;
     if is_miss {
         decision = limiter.check(key);
     }
     let wait = is_miss.then(|| started.elapsed());
-    if decision.is_allowed() {
-        let (now, region, reset) = (monotonic_ns(), limiter.now_ns(), decision.reset_after_ns());
-        log.write_all(format!("{now} {key} {region} {reset}\n").as_bytes()).context("the log")?;
+    let (now, after) = (monotonic_ns(), limiter.now_ns());
+    let lasts = if decision.is_allowed() {
+        Some(decision.reset_after_ns().to_string())
+    } else {
+        decision.is_unanswered().then(|| "unanswered".to_owned())
+    };
+    if let Some(lasts) = lasts {
+        log.write_all(format!("{now} {key} {before} {after} {lasts}\n").as_bytes()).context("the log")?;
     }
     Ok(wait)
 }

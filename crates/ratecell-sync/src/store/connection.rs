@@ -46,7 +46,8 @@ impl Connection {
     ///
     /// Where nobody can say whether anything was done: the server with the record gave no answer; or the store is not
     /// that of the beginning: [`StoreErrorKind::Forgotten`] where it has forgotten all (the record is then written again,
-    /// and the next batch works), [`StoreErrorKind::Mismatch`] where another stands in its place.
+    /// and the next batch works), [`StoreErrorKind::Mismatch`] where another stands in its place; or a server of no cluster
+    /// has become a [`StoreErrorKind::Replica`], which answers reads alone: the next batch connects anew.
     /// What concerns one operation is its [`Answer::Failed`].
     pub fn batch(&mut self, operations: &[Operation]) -> Result<Reply, StoreError> {
         let deadline = Instant::now() + self.timeout;
@@ -76,7 +77,14 @@ impl Connection {
             let kind = usize::from(matches!(operation, Operation::Take { .. }));
             Some((operation::command(operation, &name, can, Form::Whole).ok()?, kind))
         };
-        let mut outcomes = self.links.exchange(&asks, &whole, deadline)?.into_iter();
+        let outcomes = self.links.exchange(&asks, &whole, deadline)?;
+        // Of a cluster the other servers may still take writes.
+        let replica = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        let mut replica = replica.filter(|error| error.kind() == StoreErrorKind::Replica);
+        if let (false, Some(error)) = (self.links.is_cluster(), replica.next()) {
+            return Err(error.clone());
+        }
+        let mut outcomes = outcomes.into_iter();
         let (time, head) =
             (outcomes.next().unwrap_or_else(unanswered)?, outcomes.next().unwrap_or_else(unanswered)?);
         let (now_us, head) = (clock(time)?, self.head(head)?);

@@ -103,7 +103,7 @@ impl StoreError {
         }
         let kind = match () {
             () if says("OOM") => Kind::Full,
-            () if says("READONLY") => Kind::Replica,
+            () if says("READONLY") || says("MASTERDOWN") => Kind::Replica,
             () => Kind::Other,
         };
         Self::new(kind, format!("{shown}: {code} {details}"))

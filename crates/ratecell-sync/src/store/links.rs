@@ -117,6 +117,7 @@ impl Links {
         }
         let mut again = Vec::new();
         let mut texts = HashSet::new();
+        let mut replicas = Vec::new();
         for (group, mut failed) in groups().zip(failed) {
             for ask in group {
                 let answer = match &failed {
@@ -134,8 +135,11 @@ impl Links {
                         }
                         None => {
                             let node = &self.nodes[ask.node];
-                            outcomes[ask.index] =
-                                Some(Err(StoreError::of_server(&error, &node.shown, &self.name)));
+                            let error = StoreError::of_server(&error, &node.shown, &self.name);
+                            if error.kind() == StoreErrorKind::Replica {
+                                replicas.push(ask.node);
+                            }
+                            outcomes[ask.index] = Some(Err(error));
                         }
                     },
                     Ok(raw) => outcomes[ask.index] = Some(Ok(raw)),
@@ -146,6 +150,11 @@ impl Links {
                     }
                 }
             }
+        }
+        // The address, or the cluster, may name another master by now.
+        for node in replicas {
+            self.nodes[node].close();
+            self.stale = self.slots.is_some();
         }
         again
     }
@@ -190,7 +199,7 @@ impl Links {
                 }
                 Some(Pending { index, node: to, asking: code == "ASK", form: Form::Short })
             }
-            "CLUSTERDOWN" | "READONLY" => {
+            "CLUSTERDOWN" => {
                 self.stale = self.slots.is_some();
                 None
             }

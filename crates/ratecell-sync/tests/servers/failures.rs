@@ -1,9 +1,11 @@
 //! Servers that are full, silent, or no masters.
 
+use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use ratecell_sync::{Abilities, Answer, Operation, Store, StoreErrorKind};
 
+use super::cluster::free_port;
 use super::support::{Server, attach, later, one, refused, take, taken, terms, value};
 
 #[test]
@@ -57,8 +59,43 @@ fn a_replica_is_refused() {
     server.tell(&["REPLICAOF", "127.0.0.1", "1"]);
     let error = refused(&server.url(), &["is a replica", "master"]);
     assert_eq!(error.kind(), StoreErrorKind::Replica, "{error}");
-    let Answer::Failed(error) = one(&mut connection, take(1)) else { panic!("a failure") };
-    assert_eq!(error.kind(), StoreErrorKind::Replica, "{error}");
+    // It answers reads and the time, which is not what a store is for.
+    for _ in 0..2 {
+        let error = connection.batch(&[take(1), Operation::Read { h: 2 }]).expect_err("a replica");
+        assert_eq!(error.kind(), StoreErrorKind::Replica, "{error}");
+    }
+    server.tell(&["REPLICAOF", "NO", "ONE"]);
+    assert_eq!(one(&mut connection, take(1)), taken(1));
+}
+
+#[test]
+#[ignore = "needs a server: ci/store.sh"]
+fn an_address_that_names_another_master_is_followed() {
+    let (first, second) = (free_port().to_string(), free_port().to_string());
+    let old = Server::start(&["--port", &first, "--repl-diskless-sync-delay", "0"]);
+    let new = Server::start(&["--port", &second]);
+    let address = std::env::temp_dir().join(format!("ratecell-master-{}", std::process::id()));
+    let name = |server: &Server| {
+        let next = address.with_extension("next");
+        symlink(server.url().trim_start_matches("unix:"), &next).expect("a name");
+        std::fs::rename(next, &address).expect("the name");
+    };
+    name(&old);
+    let mut connection = attach(&format!("unix:{}", address.display()));
+    assert_eq!(one(&mut connection, take(1)), taken(1));
+    new.tell(&["REPLICAOF", "127.0.0.1", &first]);
+    // The record and the key.
+    while new.tell(&["DBSIZE"]) != "2" {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    new.tell(&["REPLICAOF", "NO", "ONE"]);
+    old.tell(&["REPLICAOF", "127.0.0.1", &second]);
+    name(&new);
+    let error = connection.batch(&[take(1)]).expect_err("the old master, or nobody");
+    let kinds = [StoreErrorKind::Replica, StoreErrorKind::Disconnected];
+    assert!(kinds.contains(&error.kind()), "{error}");
+    assert_eq!(one(&mut connection, take(1)), taken(2));
+    std::fs::remove_file(&address).expect("the name");
 }
 
 #[test]
@@ -80,7 +117,7 @@ fn a_server_that_is_gone_is_reached_when_it_is_back() {
 #[test]
 #[ignore = "needs a server: ci/store.sh"]
 fn an_address_of_a_cluster_needs_one() {
-    let port = super::cluster::free_port().to_string();
+    let port = free_port().to_string();
     let _server = Server::start(&["--port", &port]);
     let url = format!("redis+cluster://127.0.0.1:{port}");
     let error = Store::open(&url)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ratecell_sync::{Store, StoreErrorKind};
 
 use super::cluster::free_port;
-use super::support::{Server, attach, one, take, taken, terms};
+use super::support::{Server, TIMEOUT, attach, one, take, taken, terms};
 
 /// A server with the certificate `name`, and its address.
 fn start(name: &str) -> (Server, String) {
@@ -35,20 +35,20 @@ fn a_server_whose_certificate_is_trusted_is_talked_to() {
 #[ignore = "needs a server: ci/store.sh"]
 fn no_other_is() {
     let (_server, url) = start("stranger");
-    let attach = |url: &str| {
+    let attach = |url: &str, timeout| {
         let named = Store::open(url).and_then(|store| store.named("api")).expect("a name");
-        named.attach(Some(&terms(1)), Duration::from_secs(5)).expect_err("no trust")
+        named.attach(Some(&terms(1)), timeout).expect_err("no trust")
     };
-    let error = attach(&url);
+    let error = attach(&url, TIMEOUT);
     assert!(error.to_string().contains("certificate"), "{error}");
     // Nor one that is trusted under another name.
     let (_server, url) = start("trusted");
-    let error = attach(&url.replace("localhost", "127.0.0.1"));
+    let error = attach(&url.replace("localhost", "127.0.0.1"), TIMEOUT);
     assert!(error.to_string().contains("certificate"), "{error}");
     // And a server without TLS does not pass for one with it.
     let port = free_port().to_string();
     let _plain = Server::start(&["--port", &port]);
-    let error = attach(&format!("rediss://localhost:{port}"));
+    let error = attach(&format!("rediss://localhost:{port}"), Duration::from_secs(1));
     let kinds = [StoreErrorKind::Disconnected, StoreErrorKind::Unreachable, StoreErrorKind::Timeout];
     assert!(kinds.contains(&error.kind()), "{error}");
 }
