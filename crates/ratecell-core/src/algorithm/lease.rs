@@ -11,6 +11,7 @@
 //! | 1 | above 0 | that many units, until the deadline |
 //! | 1 | 0 | used up: a miss |
 //! | 0 | 0 | denied until the deadline |
+//! | 0 | above 0 | more than so many units are denied until the deadline; fewer are a miss |
 //!
 //! From its deadline on a word decides as 0 does: it is a miss, which only the store can answer. A use never inserts: a
 //! miss is not charged.
@@ -92,7 +93,13 @@ impl Lease {
     /// The word that denies until `deadline_ns`, or up to 2^14 ns longer.
     #[must_use]
     pub fn denied(deadline_ns: u64) -> u64 {
-        pack(deadline_ns.div_ceil(1 << STEP_BITS), false, 0)
+        Self::denied_above(0, deadline_ns)
+    }
+
+    /// The word that denies costs above `units` until `deadline_ns`, or up to 2^14 ns longer; at most [`MAX_LEASE`].
+    #[must_use]
+    pub fn denied_above(units: u64, deadline_ns: u64) -> u64 {
+        pack(deadline_ns.div_ceil(1 << STEP_BITS), false, units)
     }
 
     /// The deadline of a word, in nanoseconds.
@@ -172,7 +179,7 @@ impl Algorithm for Lease {
             decision.delay_ns = self.delay_ns(view.deadline_ns, now);
             let charged = pack(word >> DEADLINE_SHIFT, true, units - cost);
             return Step { charged: Some(charged), decision };
-        } else if !view.usable && view.left == 0 && view.deadline_ns > now {
+        } else if !view.usable && cost > view.left && view.deadline_ns > now {
             decision.deny(view.deadline_ns - now);
         } else {
             decision.ask();
@@ -354,6 +361,20 @@ mod tests {
         let decision = lease.step(word, STEP, 1).decision;
         assert_eq!((decision.outcome(), decision.retry_after_ns()), (Outcome::Denied, 5 * STEP));
         assert_eq!(lease.step(word, 6 * STEP, 1).decision.outcome(), Outcome::Asked);
+    }
+
+    #[test]
+    fn a_denial_may_be_of_great_costs_alone() {
+        let lease = window(10);
+        let word = Lease::denied_above(4, 5 * STEP);
+        for (cost, outcome) in
+            [(0, Outcome::Allowed), (4, Outcome::Asked), (5, Outcome::Denied), (11, Outcome::Never)]
+        {
+            assert_eq!(lease.step(word, STEP, cost).decision.outcome(), outcome, "{cost}");
+        }
+        assert_eq!(lease.step(word, STEP, 5).decision.retry_after_ns(), 4 * STEP);
+        assert_eq!(lease.step(word, 5 * STEP, 5).decision.outcome(), Outcome::Asked);
+        assert_eq!((Lease::left(word), lease.units(word, STEP)), (0, 0));
     }
 
     #[test]
