@@ -161,7 +161,7 @@ fn what_does_not_fit_is_named_with_its_store() {
     let agent = builder.clone().shared_by(store()).open(&path).expect("a file");
     let window: Policy = "fixed_window 5/1h".parse().expect("a policy");
     let error = Limiter::builder(window).shared_by(store()).build().expect_err("another kind");
-    expected(error, "fixed_window 5/1h");
+    expected(error, "fixed_window 5/h");
     let error = builder.clone().shared_by(store()).open(&path).expect_err("a second agent");
     assert!(error.to_string().ends_with("expected no more than one for each file"), "{error}");
     drop(agent);
