@@ -186,6 +186,11 @@ impl Board {
         core::array::from_fn(|number| self.counters.around(number).load(Ordering::Relaxed))
     }
 
+    /// Whether a miss of the key of hash `h` stands there.
+    pub(crate) fn has(&self, h: u64) -> bool {
+        self.misses.has(h)
+    }
+
     /// The store's name, if the board was given one.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.read()

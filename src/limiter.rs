@@ -18,6 +18,7 @@ mod batch;
 mod direct;
 pub(crate) mod joint;
 pub(crate) mod layers;
+mod leased;
 mod line;
 #[cfg(not(ratecell_model))]
 mod reader;
@@ -41,9 +42,11 @@ use tables::LayerTable;
 
 /// A rate limiter for any number of keys: decides whether a request may go now.
 ///
-/// All memory is allocated at construction. A check never allocates, never blocks and never fails. The exception is
-/// `sliding_log`, which allocates its entries and locks briefly. Any number of threads may share a limiter, by reference
-/// or in an `Arc`.
+/// All memory is allocated at construction. A check never allocates, never blocks and never fails, with two exceptions.
+/// `sliding_log` allocates its entries and locks briefly. A limiter that shares its units with other machines waits for
+/// the store where it holds no lease of the key, for at most [`OnMiss::Wait`]; with [`OnMiss::Deny`], or a request
+/// [without waiting](Request::without_waiting), it never does. Any number of threads may share a limiter, by reference or
+/// in an `Arc`.
 ///
 /// Keys are bytes and are not stored. A key is identified by its bucket, of which there are `max_keys` / 5, and by 40
 /// bits of its keyed hash. Keys that agree in both are limited together. Among n keys, any two agree with a probability
@@ -51,7 +54,8 @@ use tables::LayerTable;
 ///
 /// Every call that decides reads the limiter's own clock once, unless its request gives the time. A given time is in
 /// nanoseconds since any epoch, as long as all users of the limiter use the same one. The limiter's own epoch is
-/// [`epoch`](Self::epoch). Aligned windows are aligned to the epoch.
+/// [`epoch`](Self::epoch). Aligned windows are aligned to the epoch. A limiter that shares its units with other machines
+/// decides by its own clock alone, and ignores a given time: that is the clock by which its leases end.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy};
@@ -301,7 +305,9 @@ impl Limiter {
         let cost = request.units();
         let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = &self.layers {
             table.try_hit(gcra, h, now, cost)
-        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = &self.layers {
+        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = &self.layers
+            && request.now_ns().is_none()
+        {
             table.try_hit(lease, h, now, cost).and_then(|decision| match decision.outcome() {
                 Outcome::Asked => Err(Lookup::NotYet),
                 _ => Ok(decision),
@@ -312,21 +318,10 @@ impl Limiter {
         match known {
             Ok(decision) => decision,
             Err(lookup) if self.remote.is_none() => self.layers.decide_cost(h, now, cost, lookup).by_field(),
-            Err(_) => self.decide_leased(h, now, cost, request.is_without_waiting()).by_field(),
-        }
-    }
-
-    /// Decides a plain request by leases.
-    #[inline(never)]
-    fn decide_leased(&self, h: u64, now: u64, cost: u32, is_try: bool) -> Decision {
-        let decision = self.layers.decide_cost(h, now, cost, Lookup::NotYet);
-        match &self.remote {
-            Some(remote) if decision.outcome() == Outcome::Asked => {
-                let request = Request::default().cost(cost);
-                let request = if is_try { request.without_waiting() } else { request };
-                self.ask(remote, h, now, &request)
+            Err(_) => {
+                let (is_try, is_given) = (request.is_without_waiting(), request.now_ns().is_some());
+                self.decide_leased(h, now, cost, is_try, is_given).by_field()
             }
-            _ => decision,
         }
     }
 
@@ -336,9 +331,9 @@ impl Limiter {
     fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         match &self.remote {
             None => self.layers.decide_apart(h, now, request),
-            Some(remote) if request.is_charge() => self.charge_leased(remote, h, now, request),
-            Some(remote) => match self.layers.decide_apart(h, now, request) {
-                asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, now, request),
+            Some(remote) if request.is_charge() => self.charge_leased(remote, h, request),
+            Some(remote) => match self.layers.decide_apart(h, self.clock.now(), request) {
+                asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, request),
                 decision => decision,
             },
         }

@@ -44,6 +44,12 @@ impl Misses {
         false
     }
 
+    /// Whether the key stands there.
+    pub(super) fn has(&self, h: u64) -> bool {
+        let h = if h == 0 { ZERO } else { h };
+        self.place_of(h).is_some_and(|(_, seen)| seen.0 == h)
+    }
+
     /// The place where the key stands, or an empty one, and what it holds.
     fn place_of(&self, h: u64) -> Option<(&Pair, (u64, u64))> {
         let places = || (0..PROBES).map(|probe| self.0.around((h as usize).wrapping_add(probe)));

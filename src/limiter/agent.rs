@@ -12,7 +12,7 @@ use ratecell_sync::{
     Terms, drive,
 };
 
-use super::regions::{fit, kernels};
+use super::regions::{fit, kernels, of_file};
 use super::remote::{FILL, FORGET, Member, OnFailure, Remote};
 use super::states::Layers;
 use super::tables::LayerTable;
@@ -20,6 +20,7 @@ use super::{Limiter, LimiterBuilder};
 use crate::board::{Board, Counter, State};
 use crate::clock::Clock;
 use crate::error::BuildError;
+use crate::region::file::AgentLock;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull};
 
 /// How long the store may take for each question before the limiter is there.
@@ -67,6 +68,8 @@ struct Machine {
     warnings: Warnings,
     /// The last trouble is the last of the warnings.
     is_troubled: bool,
+    /// Of a machine that has a file: no other process is its agent until this one has ended.
+    _lock: Option<AgentLock>,
 }
 
 impl Desk for Machine {
@@ -89,6 +92,11 @@ impl Desk for Machine {
 
     fn write(&mut self, effect: &Effect) {
         let now = self.clock.now();
+        if effect.erases {
+            for (_, table) in &self.layers {
+                table.forget(effect.h);
+            }
+        }
         for ((lease, table), word) in self.layers.iter().zip(&effect.words) {
             if let Some(word) = word {
                 // Without a place for it a grant passes unused, which only denies.
@@ -146,6 +154,14 @@ fn refused(error: &StoreError) -> BuildError {
     BuildError::Shared { reason: error.to_string() }
 }
 
+fn no_policy(store: &Named) -> BuildError {
+    let reason = format!(
+        "{} has no policy yet, and none was given: expected one of the machine that is the first",
+        store.shown()
+    );
+    BuildError::Shared { reason }
+}
+
 /// A store that is there, with the policy that it holds.
 struct Joined {
     connection: Connection,
@@ -165,7 +181,7 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     }
     let attached = match store.attach(None, PATIENCE) {
         Err(error) if error.kind() == StoreErrorKind::NoRecord => {
-            let policy = builder.policy.as_ref().ok_or(BuildError::NoPolicy)?;
+            let policy = builder.policy.as_ref().ok_or_else(|| no_policy(store))?;
             let wide = policy.repacked(|_| LayoutChoice::Wide)?;
             let layouts = ratecell_sync::layouts(&wide).map_err(|error| refused(&error))?;
             let terms = Terms { layouts, policy: policy.to_string(), version: 0 };
@@ -174,15 +190,16 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
         attached => attached,
     };
     let Attached { connection, record, mut warnings, .. } = attached.map_err(|error| refused(&error))?;
-    let policy: Policy = record.policy.parse()?;
+    let differs = |error: BuildError| BuildError::Shared { reason: format!("{}: {error}", store.shown()) };
+    let policy: Policy = record.policy.parse().map_err(BuildError::from).map_err(differs)?;
     if let Some(asked) = builder.policy.as_ref().filter(|asked| **asked != policy) {
         // Of another kind, or another window, it is another limit.
-        fit(asked, &record.layouts, &policy)?;
+        fit(asked, &record.layouts, &policy).map_err(differs)?;
         warnings.push(format!(
             "the store's policy is \"{policy}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold"
         ));
     }
-    let packed = fit(&policy, &record.layouts, &policy)?;
+    let packed = fit(&policy, &record.layouts, &policy).map_err(differs)?;
     let machines = match builder.on_failure {
         Some(OnFailure::Local { machines }) => Some(machines),
         _ => None,
@@ -211,7 +228,7 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
         #[cfg(feature = "async")]
         waits: Default::default(),
     };
-    start(limiter, joined)
+    start(limiter, joined, None)
 }
 
 /// Opens or makes the file of a machine with a store, and starts an agent for it.
@@ -220,10 +237,11 @@ pub(super) fn open(mut builder: LimiterBuilder, store: &Named, path: &Path) -> R
     builder.policy = Some(joined.policy.clone());
     builder.member = Some(joined.member.clone());
     let limiter = builder.open_file(path)?;
-    start(limiter, joined)
+    let lock = AgentLock::new(path).map_err(|error| of_file(path, error))?;
+    start(limiter, joined, Some(lock))
 }
 
-fn start(mut limiter: Limiter, joined: Joined) -> Result<Limiter, BuildError> {
+fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Result<Limiter, BuildError> {
     let Joined { mut connection, mut agent, warnings, .. } = joined;
     let Some(remote) = &mut limiter.remote else { return Ok(limiter) };
     let life = Arc::new(());
@@ -236,6 +254,7 @@ fn start(mut limiter: Limiter, joined: Joined) -> Result<Limiter, BuildError> {
         reported: Counts::default(),
         warnings: Arc::clone(&warnings),
         is_troubled: false,
+        _lock: lock,
     };
     // What was missed, or to be forgotten, when nobody was there to answer, is no more.
     remote.board.take(|_, _| {});

@@ -13,7 +13,8 @@ impl Limiter {
     /// Decides `requests` in their order, and writes the decision of each to the same place of `decisions`.
     ///
     /// The decisions are those of one [`decide`](Self::decide) after another. A key may occur more than once. The clock
-    /// is read once for all requests that give no time.
+    /// is read once for all requests that give no time. A limiter that shares its units with other machines reads it for
+    /// each, because the one before may have waited.
     ///
     /// # Panics
     /// If `decisions` is not as long as `requests`.
@@ -46,6 +47,9 @@ impl Limiter {
             for ((one, h), decision) in batch.iter().zip(&ahead).zip(decisions) {
                 let request = request(one);
                 let request = request.borrow();
+                if self.remote.is_some() {
+                    now = None;
+                }
                 let now = request.now_ns().unwrap_or_else(|| *now.get_or_insert_with(|| self.clock.now()));
                 write(decision, self.decide_at(*h, now, request));
             }

@@ -20,7 +20,8 @@ pub struct Claim<'c> {
 impl<'c> Claim<'c> {
     fn inquiry(self) -> Inquiry<'c, LayerTable> {
         let Self { limiter, request } = self;
-        let now = request.now_ns().unwrap_or_else(|| limiter.now_ns());
+        let given = request.now_ns().filter(|_| limiter.remote.is_none());
+        let now = given.unwrap_or_else(|| limiter.now_ns());
         Inquiry { layers: &limiter.layers, h: limiter.hash(&request), now, request }
     }
 }
@@ -38,6 +39,10 @@ impl Limiter {
     /// two callers here.) Two claims on one key of one limiter are decided one after the other; if their sum
     /// is above its capacity, they are denied each time, with a `retry_after` that does not help: give one claim with the
     /// sum.
+    ///
+    /// A claim on a limiter that shares its units with other machines waits for the store as one request does. While the
+    /// store is away it is denied under [`OnFailure::Open`], too: allowed uncharged, it would have the other claims
+    /// charged for a request that one limiter did not decide.
     ///
     /// # Panics
     /// If `decisions` is not as long as `claims`, or the policies of the claims have more than 64 layers in all.
@@ -83,11 +88,15 @@ fn ask_for_all(
         let (h, request) = (inquiry.h, inquiry.request);
         // One limiter's clock tells how long it takes: another's has another epoch.
         let (timer, wait) =
-            wait.get_or_insert_with(|| (limiter, Wait::new(remote, limiter.now_ns(), is_try)));
+            wait.get_or_insert_with(|| (limiter, Wait::new(remote, h, limiter.now_ns(), is_try)));
         let ticket = remote.board.ticket(h);
         let elapsed_ns = wait.elapsed_ns(timer.now_ns());
-        for inquiry in &mut *inquiries {
-            inquiry.now = inquiry.now.saturating_add(elapsed_ns.saturating_sub(before));
+        for (inquiry, limiter) in inquiries.iter_mut().zip(limiters) {
+            inquiry.now = match limiter.remote {
+                // No lease is used by an instant that is older than this look.
+                Some(_) => limiter.now_ns(),
+                None => inquiry.now.saturating_add(elapsed_ns.saturating_sub(before)),
+            };
         }
         before = elapsed_ns;
         let outcome = decide_once(inquiries, decisions);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::Limiter;
 use crate::board::{Board, Counter, State};
 use crate::table::Secret;
 use ratecell_core::{Decision, Outcome, Request};
@@ -42,7 +41,8 @@ pub enum OnFailure {
     /// It is denied.
     #[default]
     Closed,
-    /// It is allowed, uncharged, and counted in [`Shared::opened`].
+    /// It is allowed, uncharged, and counted in [`Shared::opened`]. As a claim of several it is denied: see
+    /// [`decide_all`](super::Limiter::decide_all).
     Open,
     /// The agent decides it by a part of the policy: that of one of so many machines. Without an agent it is denied.
     Local {
@@ -69,15 +69,16 @@ pub(super) struct Remote {
     pub(super) agent: Option<super::agent::Running>,
 }
 
-/// The state of a machine that shares its limit with others: see [`Limiter::shared`].
+/// The state of a machine that shares its limit with others: see [`Limiter::shared`](super::Limiter::shared).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shared {
     /// The store's name.
     pub name: String,
-    /// Whether an agent is there, and the store answers it.
+    /// Whether an agent answers: from the store or, with [`OnFailure::Local`] and while the store is away, by a part of the
+    /// policy. Then `local` grows.
     pub is_connected: bool,
-    /// Whether an agent is there, even if the store does not answer it.
+    /// Whether an agent is there, even if it does not answer.
     pub has_agent: bool,
     /// Units that the store has granted to this machine.
     pub leased: u64,
@@ -85,13 +86,14 @@ pub struct Shared {
     pub used: u64,
     /// Units of them that passed unused.
     pub passed: u64,
-    /// Units that were given back to the store.
+    /// Units that were given back to the store: none, for now.
     pub given_back: u64,
-    /// Requests that no lease could answer.
+    /// Requests that no lease could answer. Of one that does not wait and is decided again and again, each look that comes
+    /// after the agent has taken the one before is counted.
     pub misses: u64,
     /// Misses that waited for the store.
     pub waits: u64,
-    /// Misses that waited in vain.
+    /// Misses that were denied because no answer had come in time: after the wait, or at once with [`OnMiss::Deny`].
     pub timeouts: u64,
     /// Operations that were sent to the store.
     pub operations: u64,
@@ -212,13 +214,16 @@ pub(super) enum Unanswered {
 }
 
 impl Wait {
-    /// As long as `remote` may take; `now` is by the limiter's clock.
-    pub(super) fn new(remote: &Remote, now: u64, is_try: bool) -> Self {
+    /// For the key of hash `h`, as long as `remote` may take; `now` is by the limiter's clock.
+    pub(super) fn new(remote: &Remote, h: u64, now: u64, is_try: bool) -> Self {
         let most = match remote.on_miss {
             OnMiss::Wait(most) if !is_try => most,
             _ => Duration::ZERO,
         };
-        remote.board.count(Counter::Misses, 1);
+        // One that does not wait looks again and again: each look that finds its miss on the board is of the same.
+        if !is_try || !remote.board.has(h) {
+            remote.board.count(Counter::Misses, 1);
+        }
         Self { started: now, most, has_waited: false }
     }
 
@@ -254,65 +259,5 @@ impl Wait {
     }
 }
 
-impl Limiter {
-    /// The answer to a request that no lease answers: `asked` at `now`.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn ask(&self, remote: &Remote, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        let mut wait = Wait::new(remote, self.clock.now(), request.is_without_waiting());
-        loop {
-            let ticket = remote.board.ticket(h);
-            let clock = self.clock.now();
-            let at = now.saturating_add(wait.elapsed_ns(clock));
-            let decision = self.layers.decide_apart(h, at, request);
-            if decision.outcome() != Outcome::Asked {
-                return decision;
-            }
-            if let Err(why) =
-                wait.ask(remote, h, u64::from(request.units()), ticket, clock, wait.elapsed_ns(clock))
-            {
-                return remote.end(&why, decision, request, remote.on_failure);
-            }
-        }
-    }
-
-    /// Charges units that have been spent: from the lease, and what it does not hold from the store, as far as there is
-    /// room.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn charge_leased(&self, remote: &Remote, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        let mut left = request.units();
-        let mut wait = None;
-        loop {
-            let clock = self.clock.now();
-            let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait| wait.elapsed_ns(clock));
-            let at = now.saturating_add(elapsed_ns);
-            let ticket = remote.board.ticket(h);
-            let decide = |cost| self.layers.decide_apart(h, at, &Request::default().cost(cost));
-            let there = decide(0);
-            let part = u32::try_from(there.remaining()).unwrap_or(u32::MAX).clamp(1, left.max(1));
-            let decision = if left == 0 { return there } else { decide(part) };
-            match decision.outcome() {
-                Outcome::Allowed => left -= part,
-                Outcome::Asked => {
-                    let wait =
-                        wait.get_or_insert_with(|| Wait::new(remote, clock, request.is_without_waiting()));
-                    if wait.ask(remote, h, u64::from(left) | FILL, ticket, clock, elapsed_ns).is_err() {
-                        return there;
-                    }
-                }
-                Outcome::ClockRange => return decision,
-                // It is full.
-                _ => return there,
-            }
-        }
-    }
-
-    /// For a limiter that shares its units with other machines: its agent's state and counts; `None` for any other.
-    ///
-    /// The counts are those of the machine: of all limiters on one file, since it was made.
-    #[must_use]
-    pub fn shared(&self) -> Option<Shared> {
-        self.remote.as_ref().map(|remote| remote.shared(self.clock.now()))
-    }
-}
+#[cfg(all(test, not(ratecell_model)))]
+mod tests;

@@ -101,6 +101,17 @@ pub(crate) mod file {
         Err(REFUSED.into())
     }
 
+    #[cfg(feature = "store")]
+    #[derive(Debug)]
+    pub(crate) enum AgentLock {}
+
+    #[cfg(feature = "store")]
+    impl AgentLock {
+        pub(crate) fn new(_: &Path) -> Result<Self, BuildError> {
+            Err(REFUSED.into())
+        }
+    }
+
     pub(crate) fn read(_: &Path) -> Result<(Memory, Header), BuildError> {
         Err(REFUSED.into())
     }

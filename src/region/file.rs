@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path, terms: Option<Terms>) -> Result<(Memory, Header)
     let Some(terms) = terms else {
         let file = regular(to_write().open(path)).map_err(|error| refusal(path, &error, USE))?;
         return find(&file).or_else(|_| {
-            let _locked = Locked::new(&file).map_err(|error| RegionError::io("be locked", &error))?;
+            let Some(_locked) = Locked::new(&file)? else { return find(&file) };
             find_or_carry_over(&file)
         });
     };
@@ -39,7 +39,7 @@ pub(crate) fn open(path: &Path, terms: Option<Terms>) -> Result<(Memory, Header)
     if let Ok(found) = find(&file) {
         return Ok(found);
     }
-    let _locked = Locked::new(&file).map_err(|error| RegionError::io("be locked", &error))?;
+    let Some(_locked) = Locked::new(&file)? else { return find(&file) };
     if is_blank(&file).map_err(|error| RegionError::io("be read", &error))? {
         let reserved = reserve(&file, len);
         reserved.map_err(|error| RegionError::io(&format!("be made {len} bytes long"), &error))?;
@@ -160,14 +160,20 @@ fn words(file: &File) -> Words {
 struct Locked<'f>(&'f File);
 
 impl<'f> Locked<'f> {
-    fn new(file: &'f File) -> io::Result<Self> {
+    /// `None`: a region can be attached to now, and the lock is another's: an agent keeps it.
+    fn new(file: &'f File) -> Result<Option<Self>, RegionError> {
         let started = Instant::now();
         loop {
             match flock(file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) if find(file).is_ok() => return Ok(None),
                 Err(Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
                     sleep(Duration::from_millis(1));
                 }
-                result => return Ok(result.map(|()| Self(file))?),
+                locked => {
+                    return locked
+                        .map(|()| Some(Self(file)))
+                        .map_err(|error| RegionError::io("be locked", &error.into()));
+                }
             }
         }
     }
@@ -177,6 +183,47 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         // It is held, so nothing is left to refuse.
         let _ = flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+/// The right to be the agent of the machine that a file is of, while this lives: the lock of the file, which the system
+/// gives back if the process is killed.
+#[cfg(feature = "store")]
+#[derive(Debug)]
+pub(crate) struct AgentLock(File);
+
+#[cfg(feature = "store")]
+impl AgentLock {
+    /// How long to wait for whoever makes the region, or for an agent that is about to end.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new(path: &Path) -> Result<Self, BuildError> {
+        let file = regular(to_write().open(path)).map_err(|error| refusal(path, &error, USE))?;
+        let started = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self(file)),
+                Err(Errno::WOULDBLOCK) if started.elapsed() < Self::PATIENCE => {
+                    sleep(Duration::from_millis(1));
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    let reason = format!(
+                        "{}: another agent serves the file: expected no more than one for each file",
+                        path.display()
+                    );
+                    return Err(BuildError::Shared { reason });
+                }
+                Err(error) => return Err(RegionError::io("be locked", &error.into()).into()),
+            }
+        }
+    }
+}
+
+#[cfg(feature = "store")]
+impl Drop for AgentLock {
+    fn drop(&mut self) {
+        // By name: a process that was forked off has the file open, too. It is held, so nothing is left to refuse.
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -207,3 +254,6 @@ fn reserve(mut file: &File, len: usize) -> io::Result<()> {
     };
     reserved.or_else(|error| file.set_len(0).and(Err(error)))
 }
+
+#[cfg(all(test, feature = "store"))]
+mod tests;

@@ -8,7 +8,7 @@ use ratecell_core::with_kernel;
 
 const SECRET: [u64; 2] = [3, 4];
 
-fn terms(store: Option<(&str, [u64; 2])>) -> Terms {
+pub(super) fn terms(store: Option<(&str, [u64; 2])>) -> Terms {
     let policy: Policy = "10/s".parse().expect("a policy");
     let wide = policy.repacked(|_| LayoutChoice::Wide).expect("a policy");
     let packings = wide.layers().iter().map(|layer| match layer.plan() {

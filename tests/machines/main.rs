@@ -144,3 +144,27 @@ fn joint_requests_wait_for_all_their_units() {
     assert_eq!(local.peek("k").remaining(), 6);
     assert!(second.check_n("k", 2).is_allowed() && !second.check("k").is_allowed());
 }
+
+#[test]
+#[ignore = "needs a server: ci/store.sh"]
+fn what_does_not_fit_is_named_with_its_store() {
+    let name = name("fits");
+    let store = || Store::open(&url()).expect("an address").named(&name).expect("a name");
+    let expected = |error: ratecell::BuildError, part: &str| {
+        let text = error.to_string();
+        assert!(text.contains(&format!("under the name {name}")) && text.contains(part), "{text}");
+    };
+    let error = Limiter::following().shared_by(store()).build().expect_err("no policy anywhere");
+    expected(error, "has no policy yet, and none was given");
+    let path = std::env::temp_dir().join(&name);
+    let builder = Limiter::builder("5/h".parse::<Policy>().expect("a policy")).max_keys(1_000);
+    let agent = builder.clone().shared_by(store()).open(&path).expect("a file");
+    let window: Policy = "fixed_window 5/1h".parse().expect("a policy");
+    let error = Limiter::builder(window).shared_by(store()).build().expect_err("another kind");
+    expected(error, "fixed_window 5/h");
+    let error = builder.clone().shared_by(store()).open(&path).expect_err("a second agent");
+    assert!(error.to_string().ends_with("expected no more than one for each file"), "{error}");
+    drop(agent);
+    drop(builder.shared_by(store()).open(&path).expect("the next agent"));
+    std::fs::remove_file(&path).expect("the file");
+}

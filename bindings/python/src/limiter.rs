@@ -79,9 +79,13 @@ impl Limiter {
     ) -> ratecell::Decision {
         // A charge that does not wait charges less.
         if !request.is_charge() {
-            let decision = core.decide(request.without_waiting());
-            if request.is_without_waiting() || decision.outcome() != Outcome::Asked {
+            // The store is asked below, once.
+            let decision = core.decide_here(request);
+            if decision.outcome() != Outcome::Asked {
                 return decision;
+            }
+            if request.is_without_waiting() {
+                return core.decide(request);
             }
         }
         py.detach(|| core.decide(request))

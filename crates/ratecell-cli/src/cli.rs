@@ -226,21 +226,23 @@ pub(crate) struct SyncArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_keys: Option<usize>,
 
-    /// What the agent does with a miss while the store does not answer. closed and open leave it to the setting of the
-    /// program that asks; local:N decides it by the policy divided by N, the number of machines.
-    #[arg(long, value_name = "closed|open|local:N", default_value = "closed", value_parser = on_failure)]
-    pub(crate) on_failure: OnFailure,
+    /// With local:N the agent decides misses while the store does not answer, by the policy divided by N, the number of
+    /// machines. Without it each program that opens FILE denies or allows them, as its own on_failure says.
+    #[arg(long, value_name = "local:N", value_parser = on_failure)]
+    pub(crate) on_failure: Option<OnFailure>,
 }
 
 fn on_failure(text: &str) -> Result<OnFailure, String> {
     let local = || text.strip_prefix("local:")?.parse().ok().filter(|machines| *machines > 0);
-    match text {
-        "closed" => Ok(OnFailure::Closed),
-        "open" => Ok(OnFailure::Open),
-        _ => local().map(|machines| OnFailure::Local { machines }).ok_or_else(|| {
-            "expected closed, open, or local:N with the number of machines, from 1".to_owned()
-        }),
-    }
+    local().map(|machines| OnFailure::Local { machines }).ok_or_else(|| {
+        let expected = "expected local:N with the number of machines, from 1";
+        match text {
+            "closed" | "open" => {
+                format!("{expected}; {text} is a setting of each program that opens the file")
+            }
+            _ => expected.to_owned(),
+        }
+    })
 }
 
 /// Prints the help that was asked for, or what is wrong with the arguments on one line.

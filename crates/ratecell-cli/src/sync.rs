@@ -30,7 +30,11 @@ pub(crate) fn run(args: SyncArgs) -> Result<()> {
         Some(max_keys) => builder.max_keys(max_keys),
         None => builder,
     };
-    let limiter = builder.on_failure(on_failure).open(&file)?;
+    let builder = match on_failure {
+        Some(on_failure) => builder.on_failure(on_failure),
+        None => builder,
+    };
+    let limiter = builder.open(&file)?;
     let shared = || limiter.shared().unwrap_or_default();
     let mut warned = Vec::new();
     warn(&shared(), &mut warned);

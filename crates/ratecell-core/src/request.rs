@@ -89,7 +89,7 @@ impl<'k> Request<'k> {
     }
 
     /// Sets the instant, instead of now: nanoseconds since any epoch, as long as all users of the limiter use the same
-    /// one.
+    /// one. A limiter that shares its units with other machines ignores it.
     #[inline(always)]
     pub fn at(self, now_ns: u64) -> Self {
         Self { now_ns, flags: self.flags | AT, ..self }

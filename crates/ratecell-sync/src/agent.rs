@@ -9,8 +9,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ratecell_core::algorithm::{Algorithm, Kernel, Lease, Lend, MAX_LEASE, Plan, WordLayout};
-use ratecell_core::{Policy, with_kernel};
+use ratecell_core::Policy;
+use ratecell_core::algorithm::{Lease, MAX_LEASE};
 
 use crate::Layered;
 use crate::store::{Answer, Operation, Record, Reply, StoreError, StoreErrorKind};
@@ -18,15 +18,18 @@ use crate::store::{Answer, Operation, Record, Reply, StoreError, StoreErrorKind}
 mod clock;
 mod drive;
 mod known;
+mod layer;
 mod local;
 mod sizing;
 mod visit;
 
 pub use clock::StoreClock;
 pub use drive::{Desk, Status, drive};
+pub use layer::layouts;
 pub use sizing::{Pace, Sizing};
 
-use known::{Known, Missed, make_room};
+use known::{Known, Missed, TooMuch, make_room};
+use layer::{Layer, layers};
 use local::Local;
 
 /// Units whose answer is older are not used, in nanoseconds: their lease's clock would be as far behind.
@@ -62,8 +65,25 @@ pub struct Miss {
 pub struct Effect {
     /// The key's hash.
     pub h: u64,
+    /// The key was forgotten: what the table holds of it is erased first.
+    pub erases: bool,
     /// For each layer the word of a lease or of a denial, or nothing.
     pub words: Layered<Option<u64>>,
+}
+
+impl Effect {
+    fn of_words(h: u64, words: Layered<Option<u64>>) -> Self {
+        Self { h, erases: false, words }
+    }
+
+    /// Nothing is written: those who wait for the key ask the table again.
+    fn again(h: u64) -> Self {
+        Self::of_words(h, Layered::new())
+    }
+
+    fn erasure(h: u64) -> Self {
+        Self { h, erases: true, words: Layered::new() }
+    }
 }
 
 /// A batch that is to be sent to the store.
@@ -135,36 +155,6 @@ pub struct Agent {
     random: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layer {
-    pub(crate) kernel: Kernel,
-    pub(crate) lease: Lease,
-}
-
-/// The layers of a policy whose units can be lent.
-///
-/// # Errors
-/// The policy has a layer whose state is no word.
-pub(crate) fn layers(policy: &Policy) -> Result<Vec<Layer>, StoreError> {
-    let layers = policy.layers().iter().map(|layer| match layer.plan() {
-        Plan::Word(kernel) => {
-            let lease = with_kernel!(kernel, algorithm => algorithm.lease());
-            lease.map(|lease| Layer { kernel, lease })
-        }
-        Plan::Log(_) => None,
-    });
-    layers.collect::<Option<_>>().ok_or_else(|| {
-        let text = format!("\"{policy}\" cannot be shared through a store: a sliding_log has no word for it");
-        StoreError::new(StoreErrorKind::Mismatch, text)
-    })
-}
-
-/// What the words of a policy mean, which all machines of a store must agree on.
-pub fn layouts(policy: &Policy) -> Result<Vec<WordLayout>, StoreError> {
-    let layout = |layer: &Layer| with_kernel!(layer.kernel, algorithm => algorithm.packing());
-    Ok(layers(policy)?.iter().map(layout).collect())
-}
-
 impl Agent {
     /// An agent of the store with this record, whose policy is `policy`, packed as the record says. With `machines` the
     /// agent decides by its part of the policy, of so many machines, while the store is away. `seed` is any number.
@@ -216,7 +206,7 @@ impl Agent {
         // It was missed before the last answer came.
         let is_there = miss.usable >= if miss.fill { 1 } else { miss.units.max(1) };
         if is_there && !miss.forget {
-            self.effects.push(Effect { h: miss.h, words: Layered::new() });
+            self.effects.push(Effect::again(miss.h));
             return;
         }
         let Missed { units, fill, forget, queued } = known.missed;
@@ -227,13 +217,20 @@ impl Agent {
             queued: true,
         };
         let (forget, ask_at, refusing) = (known.missed.forget, known.pace.ask_at(), known.refusing);
+        if let Some(local) = self.local.as_mut().filter(|_| miss.forget) {
+            local.forget(miss.h);
+        }
         if is_away && !forget {
             self.decide_away(miss.h, now);
         } else if queued {
             // It is asked for already.
-        } else if known.is_too_much(&miss, now) {
-            // Its caller waits in vain; others may ask for less.
+        } else if let Some(TooMuch { cost, until, .. }) = known.too_much(&miss, now) {
+            // Others may ask for less.
             known.missed = Missed::default();
+            // A lease that can be used stays; who needs more than it holds waits in vain.
+            if miss.usable == 0 {
+                self.deny_above(miss.h, refusing, cost.saturating_sub(1), until);
+            }
         } else if ask_at > now && !forget {
             known.missed = Missed::default();
             // A lease that can be used is not denied: only this caller's units are not there.
@@ -301,23 +298,6 @@ impl Agent {
             }
         }
         Ok(())
-    }
-
-    /// Decides the key by this machine's part of the policy, if it has one. Otherwise its callers decide.
-    fn decide_away(&mut self, h: u64, now: u64) {
-        let Some(known) = self.keys.get_mut(&h) else { return };
-        let Missed { units, fill, .. } = core::mem::take(&mut known.missed);
-        let Some(local) = &mut self.local else { return };
-        let want = if fill { 1 } else { units.max(1) };
-        let (words, units) = local.decide(h, want, now);
-        // A lease that can be used is not denied.
-        if units > 0 || known.usable == 0 {
-            self.counts.local += units;
-            known.left = units;
-            known.usable = units;
-            known.counted = known.counted.min(units);
-            self.effects.push(Effect { h, words });
-        }
     }
 
     /// Takes note that a question was not answered, or too late.

@@ -15,12 +15,17 @@ impl World {
     /// One turn of the loop that `drive` is.
     pub(super) fn turn(&mut self, m: usize) {
         let machine = &mut self.machines[m];
-        if machine.flight.is_some() {
+        let is_asking = machine.flight.is_some();
+        if is_asking && !machine.agent.decides_here() {
             return;
         }
         let local = machine.local(self.now);
         for miss in machine.misses(local) {
             machine.agent.heard(miss, local);
+        }
+        if is_asking {
+            self.write(m, &HashMap::new());
+            return;
         }
         let question = machine.agent.question(local);
         self.write(m, &HashMap::new());

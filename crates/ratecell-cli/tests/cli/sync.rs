@@ -12,7 +12,11 @@ fn what_is_wrong_is_named_before_a_store_is_asked() {
         ),
         (
             "sync x redis://h --name a --on-failure local:0",
-            "invalid value 'local:0' for '--on-failure <closed|open|local:N>': expected closed, open, or local:N with the number of machines, from 1",
+            "invalid value 'local:0' for '--on-failure <local:N>': expected local:N with the number of machines, from 1",
+        ),
+        (
+            "sync x redis://h --name a --on-failure open",
+            "invalid value 'open' for '--on-failure <local:N>': expected local:N with the number of machines, from 1; open is a setting of each program that opens the file",
         ),
         (
             "sync x http://h --name a",

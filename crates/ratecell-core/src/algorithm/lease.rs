@@ -11,6 +11,7 @@
 //! | 1 | above 0 | that many units, until the deadline |
 //! | 1 | 0 | used up: a miss |
 //! | 0 | 0 | denied until the deadline |
+//! | 0 | above 0 | more than so many units are denied until the deadline; fewer are a miss |
 //!
 //! From its deadline on a word decides as 0 does: it is a miss, which only the store can answer. A use never inserts: a
 //! miss is not charged.
@@ -92,7 +93,13 @@ impl Lease {
     /// The word that denies until `deadline_ns`, or up to 2^14 ns longer.
     #[must_use]
     pub fn denied(deadline_ns: u64) -> u64 {
-        pack(deadline_ns.div_ceil(1 << STEP_BITS), false, 0)
+        Self::denied_above(0, deadline_ns)
+    }
+
+    /// The word that denies costs above `units` until `deadline_ns`, or up to 2^14 ns longer; at most [`MAX_LEASE`].
+    #[must_use]
+    pub fn denied_above(units: u64, deadline_ns: u64) -> u64 {
+        pack(deadline_ns.div_ceil(1 << STEP_BITS), false, units)
     }
 
     /// The deadline of a word, in nanoseconds.
@@ -112,9 +119,8 @@ impl Lease {
     #[must_use]
     #[inline]
     pub fn units(&self, word: u64, now: u64) -> u64 {
-        // A word that cannot be used has none left, or is 0 and has passed.
-        let View { deadline_ns, left, .. } = View::of(word);
-        if deadline_ns <= now {
+        let View { deadline_ns, usable, left } = View::of(word);
+        if !usable || deadline_ns <= now {
             return 0;
         }
         let ahead = deadline_ns - now;
@@ -184,7 +190,7 @@ impl Algorithm for Lease {
         }
         if cost > self.capacity.min(MAX_LEASE) {
             decision.refuse();
-        } else if !view.usable && view.left == 0 && view.deadline_ns > now {
+        } else if !view.usable && cost > view.left && view.deadline_ns > now {
             decision.deny(view.deadline_ns - now);
         } else {
             decision.ask();

@@ -1,12 +1,16 @@
 //! The loop that connects an agent with a machine's table and a store.
 
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
-use super::{Agent, Counts, Effect, Miss};
-use crate::store::{Channel, StoreError, StoreErrorKind};
+use super::{Agent, Counts, Effect, Miss, Question};
+use crate::store::{Channel, Reply, StoreError, StoreErrorKind};
 
 /// How long the agent sleeps at most where nothing is to be done.
 const NAP: Duration = Duration::from_millis(5);
+/// The same, while a store is asked that was away.
+const PROBE_NAP: Duration = Duration::from_millis(1);
 /// How often the counts are reported, in nanoseconds.
 const REPORT_NS: u64 = 10_000_000;
 
@@ -48,30 +52,27 @@ pub struct Status {
 ///
 /// # Errors
 /// What cannot be mended by trying again: another policy's generation, a record that differs.
-pub fn drive(agent: &mut Agent, channel: &mut impl Channel, desk: &mut impl Desk) -> Result<(), StoreError> {
+pub fn drive(
+    agent: &mut Agent,
+    channel: &mut (impl Channel + Send),
+    desk: &mut impl Desk,
+) -> Result<(), StoreError> {
     let mut reported_at = None;
     loop {
-        let now = desk.now_ns();
-        if reported_at.is_none_or(|at| now.abs_diff(at) >= REPORT_NS) {
-            reported_at = Some(now);
-            let is_away = agent.is_away() && !agent.decides_here();
-            let status = Status { now_ns: now, is_away, lag_ns: agent.lag_ns(now), counts: agent.counts() };
-            if !desk.report(&status) {
-                return Ok(());
-            }
-        }
-        desk.misses(&mut |miss| agent.heard(miss, now));
+        let Some(now) = turn(agent, desk, &mut reported_at) else { return Ok(()) };
         let question = agent.question(now);
-        for effect in agent.effects() {
-            desk.write(&effect);
-        }
+        write(agent, desk);
         let Some(question) = question else {
             desk.sleep(NAP);
             continue;
         };
         let timeout_ns = agent.timeout_ns();
         channel.set_timeout(Duration::from_nanos(timeout_ns));
-        let reply = channel.batch(&question.operations);
+        let reply = if agent.decides_here() {
+            ask_beside(agent, channel, desk, &question, &mut reported_at)
+        } else {
+            channel.batch(&question.operations)
+        };
         let now = desk.now_ns();
         match reply {
             Ok(reply) if now.saturating_sub(question.sent()) <= timeout_ns => {
@@ -91,8 +92,53 @@ pub fn drive(agent: &mut Agent, channel: &mut impl Channel, desk: &mut impl Desk
                 }
             }
         }
-        for effect in agent.effects() {
-            desk.write(&effect);
+        write(agent, desk);
+    }
+}
+
+/// Reports to the desk, where that is due, and hears its misses. The instant at which it did so; `None` where the agent is
+/// to end.
+fn turn(agent: &mut Agent, desk: &mut impl Desk, reported_at: &mut Option<u64>) -> Option<u64> {
+    let now = desk.now_ns();
+    if reported_at.is_none_or(|at| now.abs_diff(at) >= REPORT_NS) {
+        *reported_at = Some(now);
+        let is_away = agent.is_away() && !agent.decides_here();
+        let status = Status { now_ns: now, is_away, lag_ns: agent.lag_ns(now), counts: agent.counts() };
+        if !desk.report(&status) {
+            return None;
         }
     }
+    desk.misses(&mut |miss| agent.heard(miss, now));
+    Some(now)
+}
+
+fn write(agent: &mut Agent, desk: &mut impl Desk) {
+    for effect in agent.effects() {
+        desk.write(&effect);
+    }
+}
+
+/// Asks a store that was away, and decides here all the while: no caller waits for it.
+fn ask_beside(
+    agent: &mut Agent,
+    channel: &mut (impl Channel + Send),
+    desk: &mut impl Desk,
+    question: &Question,
+    reported_at: &mut Option<u64>,
+) -> Result<Reply, StoreError> {
+    thread::scope(|scope| {
+        let batch = || channel.batch(&question.operations);
+        let asking = thread::Builder::new().name("ratecell-probe".to_owned()).spawn_scoped(scope, batch);
+        let asking = asking.map_err(|error| {
+            let text = format!("a thread that asks the store cannot be started: {error}");
+            StoreError::new(StoreErrorKind::Other, text)
+        })?;
+        while !asking.is_finished() {
+            // An end is seen again when the store has answered, or its time is over.
+            turn(agent, desk, reported_at);
+            write(agent, desk);
+            desk.sleep(PROBE_NAP);
+        }
+        asking.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }

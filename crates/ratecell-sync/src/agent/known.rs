@@ -30,8 +30,8 @@ pub(super) struct Known {
     pub(super) tries: u32,
     /// The layer that refused last.
     pub(super) refusing: usize,
-    /// A cost that was refused although the store had units, and until when no such cost is asked for again.
-    pub(super) too_many: Option<(u64, u64)>,
+    /// A cost that was refused although the store had units.
+    pub(super) too_much: Option<TooMuch>,
     /// The connection was made anew since the value was seen: the store may be another one, or have forgotten.
     pub(super) in_doubt: bool,
 }
@@ -47,6 +47,16 @@ pub(super) struct Missed {
     pub(super) queued: bool,
 }
 
+/// A cost that the store has refused, while it had fewer units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooMuch {
+    pub(super) cost: u64,
+    /// No such cost is asked for again before this instant.
+    pub(super) ask_at: u64,
+    /// When the store has so many, if nobody takes any.
+    pub(super) until: u64,
+}
+
 impl Known {
     pub(super) fn new(sizing: &Sizing, now: u64) -> Self {
         Self {
@@ -60,7 +70,7 @@ impl Known {
             missed: Missed::default(),
             tries: 0,
             refusing: 0,
-            too_many: None,
+            too_much: None,
             in_doubt: false,
         }
     }
@@ -75,10 +85,10 @@ impl Known {
         self.own.get(layer).copied().unwrap_or(0)
     }
 
-    /// Whether the miss is of a cost that the store has refused just now, while it had some units.
-    pub(super) fn is_too_much(&self, miss: &Miss, now: u64) -> bool {
-        let is_refused = |(units, until)| miss.units >= units && now < until;
-        !miss.fill && !miss.forget && self.too_many.is_some_and(is_refused)
+    /// What the store has refused just now, while it had some units, if the miss is of as much.
+    pub(super) fn too_much(&self, miss: &Miss, now: u64) -> Option<TooMuch> {
+        let is_refused = |refused: &TooMuch| miss.units >= refused.cost && now < refused.ask_at;
+        self.too_much.filter(is_refused).filter(|_| !miss.fill && !miss.forget)
     }
 
     /// Whether nothing would be lost with it.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use ratecell_core::algorithm::{Algorithm, GRACE_NS, Lease, Lend};
 use ratecell_core::{Policy, with_kernel};
 
-use super::{Layer, layers};
+use super::known::Missed;
+use super::{Agent, Effect, Layer, layers};
 use crate::store::{StoreError, StoreErrorKind};
 use crate::{Layered, Words};
 
@@ -32,6 +33,11 @@ impl Local {
         Ok(Self { layers: layers(&part)?, whole: layers(policy)?, words: HashMap::new() })
     }
 
+    /// What was decided of the key is forgotten.
+    pub(super) fn forget(&mut self, h: u64) {
+        self.words.remove(&h);
+    }
+
     /// The words of a lease of `units`, with their number; or those of a denial, and 0.
     pub(super) fn decide(&mut self, h: u64, units: u64, now: u64) -> (Layered<Option<u64>>, u64) {
         self.make_room(now);
@@ -43,23 +49,34 @@ impl Local {
             .collect();
         let charged: Option<Words> = steps.iter().map(|step| step.charged).collect();
         let Some(charged) = charged else {
-            let denied = steps.iter().map(|step| {
+            let both = self.layers.iter().zip(words.iter());
+            let denied = both.zip(&steps).map(|((Layer { kernel, .. }, word), step)| {
+                let one = with_kernel!(kernel, algorithm => algorithm.step(*word, now, 1));
+                // Units that are too many say nothing of one.
+                let (above, refused) = if one.charged.is_some() { (units - 1, step) } else { (0, &one) };
                 // The store may be back before.
-                let wait = step.decision.retry_after_ns().min(LONGEST_DENIAL_NS);
-                (step.charged.is_none()).then(|| Lease::denied(now.saturating_add(wait)))
+                let wait = refused.decision.retry_after_ns().min(LONGEST_DENIAL_NS);
+                (refused.charged.is_none()).then(|| Lease::denied_above(above, now.saturating_add(wait)))
             });
             return (denied.collect(), 0);
         };
         *words = charged.clone();
         let leases = self.layers.iter().zip(&self.whole).zip(charged).map(|((part, whole), word)| {
             let lasts_ns = with_kernel!(part.kernel, algorithm => algorithm.lasts_ns(word, units, now));
-            // In the table units pass by the whole policy's rate, which is faster: so they begin to pass at once.
-            let alone_ns = with_kernel!(whole.kernel, algorithm => {
-                let alone = algorithm.step(0, now, cost).charged.unwrap_or(0);
-                algorithm.lasts_ns(alone, units, now)
-            });
-            // Units that are lent one by one are used at once; and a queue's delay is told by their end.
-            let lasts_ns = if whole.lease.is_one_by_one() { lasts_ns } else { lasts_ns.min(alone_ns) };
+            let alone_ns = |layer: &Layer| {
+                with_kernel!(layer.kernel, algorithm => {
+                    let alone = algorithm.step(0, now, cost).charged.unwrap_or(0);
+                    algorithm.lasts_ns(alone, units, now)
+                })
+            };
+            // In the table units pass by the whole policy's rate, which is faster: so they begin to pass at once. A queue's
+            // delay is told by their end: they pass as if the first slot began where it does, and each took the whole
+            // policy's time. Then no unit is used after its slot has begun.
+            let lasts_ns = if whole.lease.is_one_by_one() {
+                lasts_ns.saturating_sub(alone_ns(part).saturating_sub(alone_ns(whole)))
+            } else {
+                lasts_ns.min(alone_ns(whole))
+            };
             Some(Lease::granted(now.saturating_add(GRACE_NS).saturating_add(lasts_ns), units))
         });
         (leases.collect(), units)
@@ -81,9 +98,29 @@ impl Local {
     }
 }
 
+impl Agent {
+    /// Decides the key by this machine's part of the policy, if it has one. Otherwise its callers decide.
+    pub(super) fn decide_away(&mut self, h: u64, now: u64) {
+        let Some(known) = self.keys.get_mut(&h) else { return };
+        let Missed { units, fill, .. } = core::mem::take(&mut known.missed);
+        let Some(local) = &mut self.local else { return };
+        let want = if fill { 1 } else { units.max(1) };
+        let (words, units) = local.decide(h, want, now);
+        // A lease that can be used is not denied.
+        if units > 0 || known.usable == 0 {
+            self.counts.local += units;
+            known.left = units;
+            known.usable = units;
+            known.counted = known.counted.min(units);
+            self.effects.push(Effect::of_words(h, words));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ratecell_core::Outcome::{Asked, Denied};
     use ratecell_core::algorithm::Plan;
 
     #[test]
@@ -106,5 +143,51 @@ mod tests {
         let (denied, none) = local.decide(1, 1, SECOND);
         assert_eq!((none, Lease::left(denied[0].expect("a denial"))), (0, 0));
         assert_eq!(local.decide(1, 1, 10 * SECOND).1, 1);
+    }
+
+    #[test]
+    fn a_place_in_a_queue_is_used_until_its_slot_begins() {
+        const SECOND: u64 = 1_000_000_000;
+        let policy: Policy = "leaky_queue 10/s queue=20".parse().expect("a policy");
+        let [layer] = policy.layers() else { panic!("one layer") };
+        let Plan::Word(kernel) = layer.plan() else { panic!("a word") };
+        let lease = with_kernel!(kernel, algorithm => algorithm.lease()).expect("a lease");
+        let mut local = Local::new(&policy, 10).expect("a part");
+        // The part's slots begin at 0, and a second later.
+        for begins in [0, SECOND] {
+            let (words, units) = local.decide(1, 1, 0);
+            let word = words[0].expect("a lease");
+            assert_eq!(units, 1);
+            let step = lease.step(word, 0, 1).decision;
+            assert!(step.delay_ns().abs_diff(begins) <= 1 << 14, "{begins}: {step:?}");
+            let at = |instant: u64| lease.units(word, instant);
+            assert_eq!([at(begins), at(begins + GRACE_NS + 1), at(begins + SECOND / 2)], [1, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn a_cost_that_is_too_great_denies_no_smaller_one() {
+        const SECOND: u64 = 1_000_000_000;
+        let policy: Policy = "1/s burst=20".parse().expect("a policy");
+        let [layer] = policy.layers() else { panic!("one layer") };
+        let Plan::Word(kernel) = layer.plan() else { panic!("a word") };
+        let lease = with_kernel!(kernel, algorithm => algorithm.lease()).expect("a lease");
+        let mut local = Local::new(&policy, 10).expect("a part");
+        let outcome = |word: Option<u64>, now, cost| {
+            let word = word.expect("a denial");
+            lease.step(word, now, cost).decision.outcome()
+        };
+        // More than the part ever has, and more than it has now.
+        let (denied, units) = local.decide(1, 3, 0);
+        assert_eq!(units, 0);
+        assert_eq!([3, 2, 1].map(|cost| outcome(denied[0], 0, cost)), [Denied, Asked, Asked]);
+        assert_eq!(local.decide(1, 1, 0).1, 1);
+        let (denied, units) = local.decide(1, 2, 0);
+        assert_eq!((units, outcome(denied[0], 0, 2), outcome(denied[0], 0, 1)), (0, Denied, Asked));
+        // Of one unit the wait is that for one.
+        assert_eq!(local.decide(2, 2, 0).1, 2);
+        let (denied, units) = local.decide(2, 2, 9 * SECOND + SECOND / 2);
+        assert_eq!((units, outcome(denied[0], 10 * SECOND - 1, 1)), (0, Denied));
+        assert_eq!(outcome(denied[0], 10 * SECOND + (1 << 14), 1), Asked);
     }
 }

@@ -23,6 +23,11 @@ impl Sizing {
         Self { span_ns: TENTH_NS.min(burst_ns / 4).max(1), burst_ns, most: most.max(1), one_by_one }
     }
 
+    /// How long a lease is to last, in nanoseconds.
+    pub(super) fn span_ns(&self) -> u64 {
+        self.span_ns
+    }
+
     /// However slow the rate, a unit that has come back is found in this time.
     fn longest_period_ns(&self) -> u64 {
         self.burst_ns.clamp(SECOND_NS, 10 * SECOND_NS)

@@ -1,7 +1,9 @@
 use super::*;
 use crate::Words;
 use crate::store::Value;
-use ratecell_core::algorithm::{GRACE_NS, Span};
+use ratecell_core::algorithm::{Algorithm, GRACE_NS, Span};
+
+mod driving;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -91,7 +93,7 @@ impl Bench {
 }
 
 fn lease_of(effects: &[Effect]) -> (u64, u64) {
-    let [Effect { words, .. }] = effects else { panic!("not one effect: {effects:?}") };
+    let [Effect { words, erases: false, .. }] = effects else { panic!("not one effect: {effects:?}") };
     let word = words[0].expect("a word");
     (Lease::left(word), Lease::deadline_ns(word))
 }
@@ -118,7 +120,7 @@ fn what_was_missed_before_the_answer_came_is_not_asked_for_again() {
     bench.heard(Miss { left: 2, usable: 2, ..miss(1) });
     assert!(bench.agent.question(bench.now).is_none());
     // Who waits asks the table again.
-    assert_eq!(bench.effects(), [Effect { h: 1, words: Layered::new() }]);
+    assert_eq!(bench.effects(), [Effect::again(1)]);
     // Of those that have passed there are none.
     bench.heard(Miss { left: 2, usable: 0, ..miss(1) });
     bench.asks();
@@ -183,7 +185,7 @@ fn a_lease_that_can_be_used_is_not_denied() {
         question,
         vec![Answer::Refused(Some(Value { generation: 7, words: [full].into_iter().collect() }))],
     );
-    assert_eq!(bench.effects(), [Effect { h: 1, words: Layered::new() }]);
+    assert_eq!(bench.effects(), [Effect::again(1)]);
     // Who needs one unit is denied when none is left, until there is one at the store.
     bench.heard(miss(1));
     let (units, until) = lease_of(&bench.effects());
@@ -220,7 +222,10 @@ fn a_key_is_forgotten_whatever_happens_meanwhile() {
     bench.answer(question, vec![]);
     let question = bench.asks();
     assert!(matches!(question.operations[..], [Operation::Forget { h: 1 }]));
+    bench.effects();
     bench.answer(question, vec![Answer::Forgotten(true)]);
+    // The grant that came meanwhile is in the table.
+    assert_eq!(bench.effects(), [Effect { h: 1, erases: true, words: Layered::new() }]);
     assert!(bench.agent.question(bench.now).is_none());
 }
 
@@ -292,4 +297,38 @@ fn a_value_that_has_expired_is_not_forgotten() {
         bench.answer(question, vec![Answer::Value(None)]);
         assert_eq!(bench.agent.counts().healed, healed, "{later}");
     }
+}
+
+#[test]
+fn a_cost_that_the_store_has_not_is_denied_until_it_has() {
+    let mut bench = Bench::new("1/s burst=10", None);
+    let lease = *bench.agent.layers.first().map(|layer| &layer.lease).expect("a layer");
+    bench.heard(miss(5));
+    let question = bench.asks();
+    // Three units are left at the store: two more take two seconds.
+    let full = (AHEAD + bench.now) + 7 * SECOND;
+    let value = Value { generation: 7, words: [full].into_iter().collect() };
+    bench.answer(question, vec![Answer::Refused(Some(value.clone()))]);
+    let effects = bench.effects();
+    let (held, until) = lease_of(&effects);
+    assert_eq!(held, 0);
+    let wait = until - bench.now;
+    assert!((1_990 * MS..=2_010 * MS).contains(&wait), "{wait}");
+    let word = effects[0].words[0].expect("a denial");
+    let outcome = |cost| lease.step(word, bench.now, cost).decision.outcome();
+    use ratecell_core::Outcome::{Asked, Denied, Never};
+    assert_eq!([4, 5, 6, 11].map(outcome), [Asked, Denied, Denied, Never]);
+    // As much is not asked for again at once, but denied again; fewer units are asked for.
+    bench.heard(miss(6));
+    assert!(bench.agent.question(bench.now).is_none());
+    assert_eq!(bench.effects(), effects);
+    bench.heard(miss(3));
+    bench.is_granted(full);
+    assert_eq!(lease_of(&bench.effects()).0, 3);
+    // A lease that can be used stays.
+    bench.now += SECOND / 5;
+    bench.heard(Miss { left: 3, usable: 3, ..miss(5) });
+    let question = bench.asks();
+    bench.answer(question, vec![Answer::Refused(Some(value))]);
+    assert_eq!(bench.effects(), [Effect::again(1)]);
 }

@@ -3,7 +3,7 @@
 use ratecell_core::algorithm::{Algorithm, GRACE_NS, Lease, Lend, Span, Want};
 use ratecell_core::{Outcome, with_kernel};
 
-use super::known::{Known, Missed};
+use super::known::{Known, Missed, TooMuch};
 use super::{Agent, Effect, Layer, MOST_TRIES, Visit};
 use crate::store::{Answer, Operation, StoreErrorKind, Value, takes};
 use crate::{Layered, Words};
@@ -15,8 +15,6 @@ const SHARE: u64 = 2;
 /// A key of which so few units are wanted is asked for again at once while the store has any: a pause would deny what is
 /// there, and spare little.
 const FEW: u64 = 8;
-/// A cost that was refused while there were units is not asked for again for so many nanoseconds.
-const TOO_MANY_NS: u64 = 100_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Agent {
@@ -99,7 +97,8 @@ impl Agent {
             }
             (Answer::Forgotten(_), _) => {
                 self.keys.remove(&h);
-                self.effects.push(Effect { h, words: Layered::new() });
+                // Units that were on their way when it was forgotten are in the table since.
+                self.effects.push(Effect::erasure(h));
             }
             (Answer::Failed(error), _) => {
                 let is_lost = matches!(error.kind(), StoreErrorKind::Timeout | StoreErrorKind::Disconnected);
@@ -159,20 +158,30 @@ impl Agent {
         let random = self.next_random();
         let Some(known) = self.keys.get_mut(&h) else { return };
         known.tries = 0;
-        // Of one unit the wait is known: nothing but a give-back ends it earlier.
-        let mut wait_ns = None;
-        for (number, Layer { kernel, .. }) in self.layers.iter().enumerate() {
-            let decision =
-                with_kernel!(kernel, algorithm => algorithm.step(known.word(number), at, 1).decision);
-            if decision.outcome() == Outcome::Denied {
-                let passed = self.clock.at(now).saturating_sub(at);
-                let wait = decision.retry_after_ns().saturating_sub(passed);
-                wait_ns = wait_ns.max(Some(wait));
-            }
-        }
+        let passed = self.clock.at(now).saturating_sub(at);
+        // How long it takes until there are so many units, if they are not there: nobody makes that shorter.
+        let wait_for = |known: &Known, cost: u64| {
+            let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+            let waits = self.layers.iter().enumerate().filter_map(|(number, Layer { kernel, .. })| {
+                let word = known.word(number);
+                let decision = with_kernel!(kernel, algorithm => algorithm.step(word, at, cost).decision);
+                let is_denied = decision.outcome() == Outcome::Denied;
+                is_denied.then(|| decision.retry_after_ns().saturating_sub(passed))
+            });
+            waits.max()
+        };
         let (cost, refusing) = (known.missed.units, known.refusing);
-        if wait_ns.is_none() && cost > 1 {
-            known.too_many = Some((cost, now.saturating_add(TOO_MANY_NS)));
+        let wait_ns = wait_for(known, 1);
+        if wait_ns.is_none() && cost > 1 && !known.missed.fill {
+            // There are units, but not so many: that says nothing of fewer.
+            let ask_at = now.saturating_add(self.sizing.span_ns());
+            let until = now.saturating_add(wait_for(known, cost).unwrap_or(0)).max(ask_at);
+            known.too_much = Some(TooMuch { cost, ask_at, until });
+            if known.usable == 0 || known.until <= now {
+                self.deny_above(h, refusing, cost - 1, until);
+            } else {
+                self.effects.push(Effect::again(h));
+            }
             self.is_answered(h);
             return;
         }
@@ -182,7 +191,7 @@ impl Agent {
         if known.usable == 0 || known.until <= now {
             self.deny(h, refusing, until);
         } else {
-            self.effects.push(Effect { h, words: Layered::new() });
+            self.effects.push(Effect::again(h));
         }
         self.is_answered(h);
     }
@@ -240,19 +249,27 @@ impl Agent {
         let wanted = if is_enough { units } else { wanted };
         known.value = Some(Value { generation: self.record.generation as u8, words });
         known.pace.brought(&self.sizing, now, wanted, units, random);
-        self.effects.push(Effect { h, words: leases });
+        self.effects.push(Effect::of_words(h, leases));
         self.is_answered(h);
     }
 
     pub(super) fn deny(&mut self, h: u64, layer: usize, until: u64) {
         if let Some(known) = self.keys.get_mut(&h) {
-            self.counts.passed += known.left;
-            known.left = 0;
-            known.usable = 0;
             known.counted = 0;
             known.pace.denied(until);
         }
-        let words = (0..self.layers.len()).map(|number| (number == layer).then(|| Lease::denied(until)));
-        self.effects.push(Effect { h, words: words.collect() });
+        self.deny_above(h, layer, 0, until);
+    }
+
+    /// Denies more than so many units: there is no lease that could be used.
+    pub(super) fn deny_above(&mut self, h: u64, layer: usize, units: u64, until: u64) {
+        if let Some(known) = self.keys.get_mut(&h) {
+            self.counts.passed += known.left;
+            known.left = 0;
+            known.usable = 0;
+        }
+        let word = Lease::denied_above(units, until);
+        let words = (0..self.layers.len()).map(|number| (number == layer).then_some(word));
+        self.effects.push(Effect::of_words(h, words.collect()));
     }
 }

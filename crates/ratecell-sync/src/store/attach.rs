@@ -96,6 +96,11 @@ impl Named {
         &self.name
     }
 
+    /// The address, without its password, and the name: for messages.
+    pub fn shown(&self) -> String {
+        format!("{} under the name {}", self.store.0.shown, self.name)
+    }
+
     /// Connects, checks that the server and the user's rights do, and makes the record or compares `terms` with it.
     /// Without terms it follows what is there. Each question, and each batch afterwards, may take `timeout`.
     ///
@@ -296,6 +301,8 @@ mod tests {
         let store = Store::open("redis://user:secret@host").expect("an address");
         let shown = format!("{store:?} {:?}", store.named("api").expect("a name"));
         assert!(shown.contains("user:***@host") && !shown.contains("secret"), "{shown}");
+        let named = store.named("api").expect("a name");
+        assert_eq!(named.shown(), "redis://user:***@host under the name api");
     }
 
     #[test]

@@ -86,6 +86,20 @@ proptest! {
 }
 
 #[test]
+fn a_denial_may_be_of_great_costs_alone() {
+    let lease = window(10);
+    let word = Lease::denied_above(4, 5 * STEP);
+    for (cost, outcome) in
+        [(0, Outcome::Allowed), (4, Outcome::Asked), (5, Outcome::Denied), (11, Outcome::Never)]
+    {
+        assert_eq!(lease.step(word, STEP, cost).decision.outcome(), outcome, "{cost}");
+    }
+    assert_eq!(lease.step(word, STEP, 5).decision.retry_after_ns(), 4 * STEP);
+    assert_eq!(lease.step(word, 5 * STEP, 5).decision.outcome(), Outcome::Asked);
+    assert_eq!((Lease::left(word), lease.units(word, STEP)), (0, 0));
+}
+
+#[test]
 fn ground_is_a_miss() {
     let lease = window(10);
     let ground = lease.carried(0, 7 * STEP + 1);
