@@ -69,9 +69,8 @@ pub unsafe extern "C" fn ratecell_region_size(
         let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
         bytes = unsafe {
-            explained(config.why, config.why_len, || {
-                Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?)
-            })
+            let construct = || Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?);
+            explained(config.why, config.why_len, construct, |_| None)
         }?;
         Ok(())
     });

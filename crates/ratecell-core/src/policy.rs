@@ -285,6 +285,19 @@ impl Policy {
         Ok(Self { layers: layers.collect::<Result<_, _>>()? })
     }
 
+    /// The epoch that windows of a calendar are counted from, in seconds since 1970.
+    #[must_use]
+    pub fn epoch(&self) -> i64 {
+        self.layers.first().map_or(DEFAULT_EPOCH, |layer| layer.epoch)
+    }
+
+    /// The [`boundary_digest`](Resolved::boundary_digest) of all layers with a calendar together; `None` without one.
+    #[must_use]
+    pub fn boundary_digest(&self) -> Option<u64> {
+        let digests = self.layers.iter().filter_map(|layer| layer.resolved.boundary_digest);
+        digests.reduce(|all, digest| all.rotate_left(1) ^ digest)
+    }
+
     /// The layers, in order: at least one.
     pub fn layers(&self) -> &[Layer] {
         &self.layers

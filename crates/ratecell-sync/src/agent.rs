@@ -135,7 +135,7 @@ pub struct Agent {
     random: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layer {
     pub(crate) kernel: Kernel,
     pub(crate) lease: Lease,
@@ -148,7 +148,7 @@ pub(crate) struct Layer {
 pub(crate) fn layers(policy: &Policy) -> Result<Vec<Layer>, StoreError> {
     let layers = policy.layers().iter().map(|layer| match layer.plan() {
         Plan::Word(kernel) => {
-            let lease = with_kernel!(kernel, algorithm => algorithm.lease());
+            let lease = with_kernel!(&kernel, algorithm => algorithm.lease());
             lease.map(|lease| Layer { kernel, lease })
         }
         Plan::Log(_) => None,
@@ -161,7 +161,7 @@ pub(crate) fn layers(policy: &Policy) -> Result<Vec<Layer>, StoreError> {
 
 /// What the words of a policy mean, which all machines of a store must agree on.
 pub fn layouts(policy: &Policy) -> Result<Vec<WordLayout>, StoreError> {
-    let layout = |layer: &Layer| with_kernel!(layer.kernel, algorithm => algorithm.packing());
+    let layout = |layer: &Layer| with_kernel!(&layer.kernel, algorithm => algorithm.packing());
     Ok(layers(policy)?.iter().map(layout).collect())
 }
 
@@ -177,6 +177,11 @@ impl Agent {
         machines: Option<u32>,
         seed: u64,
     ) -> Result<Self, StoreError> {
+        // Instants of the store count from its epoch.
+        let epoch = i64::try_from(record.epoch_ns / 1_000_000_000).unwrap_or(i64::MAX);
+        let policy = &policy.at_epoch(epoch).map_err(|error| {
+            StoreError::new(StoreErrorKind::Mismatch, format!("\"{policy}\" from the store's epoch: {error}"))
+        })?;
         let layers = layers(policy)?;
         let local = machines.map(|machines| Local::new(policy, machines)).transpose()?;
         let least =

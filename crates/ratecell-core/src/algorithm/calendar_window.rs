@@ -165,3 +165,6 @@ impl Counting for CalendarWindow {
         self.free_at(end, 1)
     }
 }
+
+#[cfg(test)]
+mod tests;

