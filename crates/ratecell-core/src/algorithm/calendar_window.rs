@@ -84,7 +84,8 @@ fn zone(params: &Params) -> Result<Tz, PolicyError> {
 /// The boundaries of a zone's calendar from the epoch, in seconds since 1970, to the first after the horizon.
 fn row(calendar: &Calendar, tz: Tz, epoch: i64, horizon_ns: u64) -> Result<Row, PolicyError> {
     let Some(rules) = tz.rules() else {
-        let message = format!("tz is {tz}: expected a zone's name, as no request can name its own yet");
+        let message =
+            format!("tz is {tz}: expected a zone's name, as no request of this version names its own");
         return Err(PolicyError::new(Kind::BadZone, message).about(Key::Tz.name()));
     };
     let until = i64::try_from(horizon_ns / NS_PER_SECOND).ok().and_then(|served| epoch.checked_add(served));

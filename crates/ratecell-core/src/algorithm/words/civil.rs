@@ -24,7 +24,7 @@ pub(crate) fn zone(word: Word<'_>) -> Result<Tz, PolicyError> {
         let expected = match zone_of_place(text) {
             Some(name) => format!("write {name}"),
             None if HAS_DATABASE => {
-                "expected a name of the time zone database such as Europe/Berlin, UTC, an offset such as +05:30, or caller"
+                "expected a name of the time zone database such as Europe/Berlin, UTC, or an offset such as +05:30"
                     .into()
             }
             None => "expected UTC or an offset such as +05:30, as this library was built without time zones".into(),
