@@ -186,7 +186,7 @@ pub unsafe extern "C" fn ratecell_limiter_with_policy(
     // SAFETY: as the header's preamble has it.
     unsafe {
         make(config, 0, other, |config| {
-            if config.max_keys != 0 || config.when_full != 0 {
+            if config.max_keys != 0 || config.when_full != 0 || config.epoch_s != 0 {
                 return Err(RATECELL_ECONFIG.into());
             }
             Ok(pointer::input(limiter)?.limiter.with_policy(policy::read(policy)?)?)
