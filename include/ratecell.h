@@ -60,7 +60,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
@@ -213,7 +213,8 @@ enum ratecell_status
    */
   RATECELL_EPOLICY_MISSING_PARAMETER = -14,
   /**
-   * The offset of a fixed window is not below the window.
+   * The offset of a fixed window is not below the window; or the at, week or day of a calendar_window does not exist, or is
+   * of another period.
    */
   RATECELL_EPOLICY_BAD_OFFSET = -15,
   /**
@@ -232,6 +233,10 @@ enum ratecell_status
    * The policy has more than eight layers.
    */
   RATECELL_EPOLICY_BAD_LAYERS = -19,
+  /**
+   * No time zone has the name in the policy.
+   */
+  RATECELL_EPOLICY_BAD_ZONE = -23,
   /**
    * The system did not give the memory of the table.
    */
@@ -665,7 +670,7 @@ typedef struct ratecell_config {
   uint64_t flags;
   /**
    * Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
-   * text. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
+   * text, or a warning that a region was made with other rules of the time zones in its policy. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
    * itself cannot be read.
    */
   char *why;
@@ -700,6 +705,13 @@ typedef struct ratecell_config {
    * The name of the limit at the store, 1 to 64 of A-Z a-z 0-9 _ . : -; NULL without a store.
    */
   const char *store_name;
+  /**
+   * For ratecell_limiter_new: the zero of the limiter's times, in seconds since 1970, and below 0 before it; 0 is the Monday
+   * 00:00 UTC before it is made. It is for callers who give every request its time, such as that of a record in a log:
+   * a calendar_window is counted from it, and aligned windows are aligned to it. For any other call it is 0; otherwise
+   * RATECELL_ECONFIG.
+   */
+  int64_t epoch_s;
 } ratecell_config;
 
 /**
@@ -1248,8 +1260,8 @@ int32_t ratecell_limiter_now(const struct ratecell_limiter *limiter,
                              uint64_t *now_ns);
 
 /**
- * Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which aligned windows
- * are aligned.
+ * Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, or the config's epoch_s, to which
+ * aligned windows are aligned; 0 for one before 1970.
  *
  * Returns 0 and writes *unix_ns, nanoseconds since 1970.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns), RATECELL_EPANIC.
@@ -1517,6 +1529,9 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * sliding_window       strict=false: two weighted windows; true: the estimate never above LIMIT
  * sliding_log          no options: every unit is kept
  * fixed_window         start=aligned, to the epoch, or first: opened by a request; offset=0s, below PERIOD
+ * calendar_window      tz=ZONE, which is needed: a name such as Europe/Berlin, UTC or +05:30; at=00:00: the time at which
+ *                      windows begin; week=monday; day=1, of months, quarters and years. Its PERIOD is day, week,
+ *                      month, quarter or year
  * all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
  *                      horizon=DURATION: how long after the epoch the state must serve; nine years by default
  * ```

@@ -51,28 +51,34 @@ fn monday_before(wall_ns: u64) -> u64 {
 /// hours, days and weeks of UTC as the wall clock showed them then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// The epoch in nanoseconds since 1970.
-    epoch_wall: u64,
+    /// The epoch in nanoseconds since 1970: before it only where the caller said so.
+    epoch_wall: i128,
     /// What to add to the monotonic clock for the time since the epoch.
     monotonic_to_epoch: u64,
 }
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self::carried_over(monday_before(system::wall()))
+        Self::carried_over(monday_before(system::wall()).into())
+    }
+
+    /// The clock whose epoch is so many seconds after 1970, or before it.
+    pub(crate) fn since(epoch_s: i64) -> Self {
+        Self::carried_over(i128::from(epoch_s) * i128::from(NS_PER_SECOND))
     }
 
     /// The clock with that epoch, and that to add to the monotonic clock.
-    pub(crate) fn of(epoch_wall: u64, monotonic_to_epoch: u64) -> Self {
+    pub(crate) fn of(epoch_wall: i128, monotonic_to_epoch: u64) -> Self {
         counter::enable();
         Self { epoch_wall, monotonic_to_epoch }
     }
 
     /// The clock with that epoch, by the wall clock: what a new one is, and what another boot's goes on as.
-    pub(crate) fn carried_over(epoch_wall: u64) -> Self {
+    pub(crate) fn carried_over(epoch_wall: i128) -> Self {
         let monotonic = system::monotonic();
         // A wall clock set to before the epoch would be no time at all.
-        let since_epoch = system::wall().saturating_sub(epoch_wall);
+        let since_epoch = (i128::from(system::wall()) - epoch_wall).max(0);
+        let since_epoch = u64::try_from(since_epoch).unwrap_or(u64::MAX);
         // Modulo 2^64: the monotonic clock may read more than that.
         Self::of(epoch_wall, since_epoch.wrapping_sub(monotonic))
     }
@@ -85,7 +91,15 @@ impl Clock {
 
     /// The epoch, as the wall clock had it when the clock was made.
     pub(crate) fn epoch(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_nanos(self.epoch_wall)
+        let distance = u64::try_from(self.epoch_wall.unsigned_abs()).unwrap_or(u64::MAX);
+        let distance = Duration::from_nanos(distance);
+        if self.epoch_wall < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
+    }
+
+    /// The epoch in whole seconds since 1970.
+    pub(crate) fn epoch_s(&self) -> i64 {
+        let seconds = self.epoch_wall.div_euclid(i128::from(NS_PER_SECOND));
+        i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX })
     }
 }
 
@@ -93,7 +107,8 @@ impl Clock {
 #[cfg(target_os = "linux")]
 impl Clock {
     pub(crate) fn epoch_wall(&self) -> u64 {
-        self.epoch_wall
+        // A region's is after 1970.
+        u64::try_from(self.epoch_wall).unwrap_or(0)
     }
 
     pub(crate) fn monotonic_to_epoch(&self) -> u64 {
@@ -102,7 +117,7 @@ impl Clock {
 
     /// When CLOCK_MONOTONIC was 0, by this clock, in nanoseconds since 1970.
     pub(crate) fn monotonic_zero(&self) -> u64 {
-        self.epoch_wall.wrapping_add(self.monotonic_to_epoch)
+        self.epoch_wall().wrapping_add(self.monotonic_to_epoch)
     }
 }
 

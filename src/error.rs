@@ -35,6 +35,8 @@ pub enum BuildError {
         /// Its name.
         option: &'static str,
     },
+    /// An epoch was set for a limiter in a region, or of many machines, which has an epoch already.
+    Epoch,
     /// A limiter that shares its units with other machines cannot be as it was asked for.
     Shared {
         /// The reason, and what was expected.
@@ -100,6 +102,7 @@ impl fmt::Display for BuildError {
                 "{option} is for a limiter that shares its units with other machines: expected a store, or a file that \
                  `ratecell sync` made"
             ),
+            Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
             Self::Shared { reason } => f.write_str(reason),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),

@@ -72,8 +72,8 @@ pub use memory::{Memory, MemoryError};
 #[doc(inline)]
 pub use ratecell_core::client_key;
 pub use ratecell_core::{
-    Decision, Emission, Mode, Outcome, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, builder, fields,
+    Decision, Emission, Mode, Outcome, Period, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
+    Resolved, Start, Weekday, builder, fields,
 };
 pub use table::{Stats, WhenFull};
 

@@ -1,7 +1,7 @@
 //! The limiter: policy layers, a table for each, a clock.
 
 use core::fmt;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
 use crate::error::BuildError;
@@ -76,6 +76,8 @@ pub struct Limiter {
     policy: Policy,
     layers: Layers<Table, LogTable>,
     clock: Clock,
+    /// Whether its region was made with other rules of the zones in its policy.
+    has_other_zone_rules: bool,
     secret: Secret,
     /// What the store of many machines is asked by, if the units are those of many machines: then the tables hold leases.
     remote: Option<Box<Remote>>,
@@ -92,6 +94,8 @@ pub struct LimiterBuilder {
     policy: Option<Policy>,
     max_keys: Option<usize>,
     when_full: Option<WhenFull>,
+    /// In seconds since 1970.
+    epoch: Option<i64>,
     on_miss: Option<OnMiss>,
     on_failure: Option<OnFailure>,
     /// The store whose machines the region is one of, if it is made so.
@@ -114,6 +118,20 @@ impl LimiterBuilder {
     /// How to decide a new key when the table has no room for it; default [`WhenFull::Evict`].
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.when_full = Some(when_full);
+        self
+    }
+
+    /// The zero of the limiter's times, in whole seconds; default the Monday 00:00 UTC before it is built. For those who
+    /// give every request its time, such as that of a record in a log, and know the civil time of their zero. A
+    /// `calendar_window` is counted from it, and aligned windows are aligned to it.
+    ///
+    /// Only [`build`](Self::build) takes an epoch: a region has its own.
+    pub fn epoch(mut self, epoch: SystemTime) -> Self {
+        let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
+        self.epoch = Some(match epoch.duration_since(UNIX_EPOCH) {
+            Ok(after) => since(after),
+            Err(before) => -since(before.duration()),
+        });
         self
     }
 
@@ -148,12 +166,18 @@ impl LimiterBuilder {
             policy: None,
             max_keys: None,
             when_full: None,
+            epoch: None,
             on_miss: None,
             on_failure: None,
             member: None,
             #[cfg(feature = "store")]
             store: None,
         }
+    }
+
+    /// An error where an epoch is set, and the limiter has that of its region or store.
+    fn refuse_epoch(&self) -> Result<(), BuildError> {
+        if self.epoch.is_some() { Err(BuildError::Epoch) } else { Ok(()) }
     }
 
     /// An error where options are set that only a limiter of many machines has.
@@ -177,7 +201,8 @@ impl LimiterBuilder {
             return agent::build(self, &store);
         }
         self.refuse_sharing()?;
-        let policy = self.policy.ok_or(BuildError::NoPolicy)?;
+        let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
         let layers = policy.layers().iter();
@@ -186,7 +211,8 @@ impl LimiterBuilder {
         Ok(Limiter {
             layers,
             policy,
-            clock: Clock::new(),
+            clock,
+            has_other_zone_rules: false,
             secret,
             remote: None,
             #[cfg(feature = "async")]
@@ -393,6 +419,17 @@ impl Limiter {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// What is not as it should be, though the limiter works: its region was made by a version of ratecell with other rules
+    /// of the time zones in its policy. Processes with different rules disagree about when some window begins. No unit is
+    /// forgotten: a key stays in its window to the end.
+    #[must_use]
+    pub fn warning(&self) -> Option<&'static str> {
+        self.has_other_zone_rules.then_some(
+            "the region was made with other rules of the time zones in its policy, so that some windows begin at other times: \
+             expected the same version of ratecell in all processes",
+        )
     }
 
     /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC.

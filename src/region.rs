@@ -19,6 +19,7 @@ use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull, buckets_for, keys_in};
+use ratecell_core::Policy;
 use ratecell_core::algorithm::WordLayout;
 
 mod access;
@@ -130,15 +131,32 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
         Some(BoardTerms { name, secret }) => (directory.board_at.map(|at| (at, name)), secret),
         None => (None, Secret::random()?),
     };
+    let clock = Clock::new();
     Ok(Header {
         directory,
+        zone_rules: zone_rules(&terms.policy, &clock),
         when_full: terms.when_full.unwrap_or_default(),
         packings: terms.packings,
         policy: terms.policy,
         board,
         secret,
-        clock: Clock::new(),
+        clock,
     })
+}
+
+/// The digest of the calendars in the text of a policy, by the rules of the zones that are known here; 0 without a
+/// calendar.
+fn zone_rules(policy: &str, clock: &Clock) -> u64 {
+    let policy = policy.parse().and_then(|policy: Policy| policy.at_epoch(clock.epoch_s()));
+    policy.ok().and_then(|policy| policy.boundary_digest()).unwrap_or(0)
+}
+
+impl Header {
+    /// Whether the region's maker had other rules of the zones in its policy: then those who share it disagree about some
+    /// boundary of its calendars.
+    pub(crate) fn has_other_zone_rules(&self) -> bool {
+        self.zone_rules != 0 && self.zone_rules != zone_rules(&self.policy, &self.clock)
+    }
 }
 
 /// The error of a board whose store has no name, or one that may not be so.

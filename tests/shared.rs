@@ -6,11 +6,12 @@ use ratecell::{
     Request, WhenFull,
 };
 
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 8] = [
     "10/s",
     "sliding_window 10/s",
     "fixed_window 10/s",
     "fixed_window 10/s start=first",
+    "calendar_window 10/day tz=Europe/Berlin at=06:00",
     "token_bucket 10/s capacity=10 mode=interval",
     "token_bucket 10/s capacity=10 mode=interval_first",
     "10/s & fixed_window 100/m",
@@ -52,6 +53,28 @@ fn whoever_attaches_decides_on_the_same_words() {
         assert_eq!(first.epoch(), second.epoch());
         assert_eq!(first.stats_at(0), second.stats_at(0));
     }
+}
+
+/// The words of a calendar say when their window ends, and so serve any other of the same period.
+#[test]
+fn another_calendar_goes_on_where_one_ended() {
+    const HOUR: u64 = 3_600_000_000_000;
+    let (memory, tokyo) = made("calendar_window 3/day tz=+09:00", 100);
+    let new_york = builder("calendar_window 3/day tz=-05:00").attach(&memory).expect("attached");
+    assert!(tokyo.check_at("key", 3, 13 * HOUR).is_allowed());
+    let denied = new_york.check_at("key", 1, 14 * HOUR);
+    assert_eq!((denied.outcome(), denied.retry_after_ns()), (Outcome::Denied, 15 * HOUR));
+    assert!(new_york.check_at("key", 1, 29 * HOUR).is_allowed());
+    assert_eq!(tokyo.check_at("key", 1, 39 * HOUR).remaining(), 1);
+    assert_eq!((tokyo.warning(), new_york.warning()), (None, None));
+}
+
+#[test]
+fn a_region_has_its_own_epoch() {
+    let builder = builder("calendar_window 3/day tz=UTC").max_keys(100).epoch(std::time::UNIX_EPOCH);
+    let memory = Memory::shared(builder.region_bytes().expect("bytes")).expect("memory");
+    assert_eq!(refusal(builder.clone().init(&memory)), BuildError::Epoch);
+    assert_eq!(refusal(builder.attach(&memory)), BuildError::Epoch);
 }
 
 /// The table does not know where it stands.
@@ -182,6 +205,7 @@ fn other_words_are_refused_by_name() {
         ("fixed_window 10/s", "10/s", RegionField::Words),
         ("fixed_window 10/s", "fixed_window 10/m", RegionField::Words),
         ("fixed_window 10/m", "fixed_window 10/m offset=1s", RegionField::Words),
+        ("calendar_window 10/day tz=UTC", "calendar_window 10/week tz=UTC", RegionField::Words),
         ("sliding_window 10/s", "sliding_window 10/2s", RegionField::Words),
         ("fixed_window 10/s", "fixed_window 10/s start=first", RegionField::Words),
         ("10/s", "10/s & 100/m", RegionField::Layers),

@@ -17,6 +17,7 @@ typedef struct go_config {
     uint64_t on_miss;
     uint64_t wait_ns;
     uint64_t on_failure;
+    int64_t epoch_s;
 } go_config;
 
 // A request without its pointers. Go's memory that C is given may hold no pointers of Go, and a request holds one to

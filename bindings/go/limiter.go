@@ -11,6 +11,7 @@ static ratecell_config config_of(go_config options, char *why, size_t why_len) {
     config.on_miss = options.on_miss;
     config.wait_ns = options.wait_ns;
     config.on_failure = options.on_failure;
+    config.epoch_s = options.epoch_s;
     config.why = why;
     config.why_len = why_len;
     return config;

@@ -19,6 +19,7 @@ type config struct {
 	miss    uint64
 	wait    uint64
 	failure uint64
+	epoch   int64
 }
 
 // toC is the config for C, which puts it together: its own has a pointer.
@@ -29,6 +30,7 @@ func (c config) toC() C.go_config {
 		on_miss:    C.uint64_t(c.miss),
 		wait_ns:    C.uint64_t(c.wait),
 		on_failure: C.uint64_t(c.failure),
+		epoch_s:    C.int64_t(c.epoch),
 	}
 }
 
@@ -41,6 +43,16 @@ func MaxKeys(n int) Option {
 			return fmt.Errorf("ratecell: MaxKeys(%d): expected 1 or more", n)
 		}
 		c.maxKeys = uint64(n)
+		return nil
+	}
+}
+
+// Epoch sets the zero of the limiter's times, in whole seconds; without it that is the Monday 00:00 UTC before the limiter
+// is made. It is for those who give every request its time, such as that of a record in a log: windows of a calendar are
+// counted from it, and aligned windows are aligned to it. Only [New] takes it: a file has its own.
+func Epoch(epoch time.Time) Option {
+	return func(c *config) error {
+		c.epoch = epoch.Unix()
 		return nil
 	}
 }

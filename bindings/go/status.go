@@ -30,6 +30,8 @@ const (
 	StatusPolicyPrecision Status = C.RATECELL_EPOLICY_PRECISION
 	// StatusPolicyBadLayers: there are more than eight layers.
 	StatusPolicyBadLayers Status = C.RATECELL_EPOLICY_BAD_LAYERS
+	// StatusPolicyBadZone: no time zone has the name.
+	StatusPolicyBadZone Status = C.RATECELL_EPOLICY_BAD_ZONE
 )
 
 // What may keep a file from being used.

@@ -19,6 +19,7 @@ type vectorLine struct {
 	Vectors int `json:"ratecell_vectors"`
 	Kind    string
 	Section string
+	Epoch   *time.Time
 	Policy  json.RawMessage
 	Error   string
 	// Of the grammar: what is read, and how it is printed or refused.
@@ -34,6 +35,15 @@ type vectorLine struct {
 			MaxNowNs uint64 `json:"max_now_ns"`
 		}
 	}
+}
+
+// options are those of the limiter of a section, or of a policy that is stated.
+func (said *vectorLine) options() []Option {
+	options := []Option{MaxKeys(vectorKeys)}
+	if said.Epoch != nil {
+		options = append(options, Epoch(*said.Epoch))
+	}
+	return options
 }
 
 type replay struct {
@@ -82,7 +92,7 @@ func (r *replay) file(path string) {
 	}
 	defer file.Close()
 	var limiter *Limiter
-	var version, isGrammar = 1, false
+	isGrammar := false
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for number := 1; lines.Scan(); number++ {
@@ -98,17 +108,15 @@ func (r *replay) file(path string) {
 		}
 		switch {
 		case number == 1:
-			if isGrammar = said.Kind == "grammar"; isGrammar {
-				version = 3
-			}
-			if said.Vectors != version {
-				r.t.Fatalf("%s: not a file of vectors of version %d", r.at, version)
+			isGrammar = said.Kind == "grammar"
+			if isDecisions := said.Vectors == 1 || said.Vectors == 2; isGrammar && said.Vectors != 3 || !isGrammar && !isDecisions {
+				r.t.Fatalf("%s: not a file of vectors of a version that is known", r.at)
 			}
 		case isGrammar:
 			r.grammar(&said, line)
 		case said.Section != "":
 			r.end(limiter)
-			limiter, err = New(policyText(r.t, said.Policy), MaxKeys(vectorKeys))
+			limiter, err = New(policyText(r.t, said.Policy), said.options()...)
 			if err != nil {
 				r.t.Fatalf("%s: %v", r.at, err)
 			}
@@ -189,6 +197,7 @@ var vectorErrors = map[string]Status{
 	"precision":         StatusPolicyPrecision,
 	"unknown_algorithm": StatusPolicyUnknownAlgorithm,
 	"bad_layers":        StatusPolicyBadLayers,
+	"bad_zone":          StatusPolicyBadZone,
 	"syntax":            StatusPolicySyntax,
 }
 
@@ -218,7 +227,7 @@ func (r *replay) grammar(said *vectorLine, line []byte) {
 // construct is a line of construct.jsonl: a policy, with its error or with how it resolves.
 func (r *replay) construct(said *vectorLine, line []byte) {
 	policy := policyText(r.t, said.Policy)
-	limiter, err := New(policy, MaxKeys(vectorKeys))
+	limiter, err := New(policy, said.options()...)
 	if said.Error == "" {
 		r.stated(err == nil && resolvedSo(limiter, said), line, err)
 		return
@@ -280,6 +289,13 @@ func policyText(t *testing.T, policy json.RawMessage) string {
 			limit = fmt.Sprint(value)
 		case "period_ns", "interval_ns", "window_ns":
 			period = fmt.Sprintf("/%vns", value)
+		case "period":
+			period = fmt.Sprintf("/%v", value)
+		case "day":
+			if text, isText := value.(string); isText {
+				value = fmt.Sprintf("%q", text) // it stays text
+			}
+			options += fmt.Sprintf(" day=%v", value)
 		default:
 			if plain := strings.TrimSuffix(name, "_ns"); plain != name {
 				options += fmt.Sprintf(" %s=%vns", plain, value)

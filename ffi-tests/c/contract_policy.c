@@ -86,6 +86,7 @@ static const struct {
     { "GCRA 1/s", RATECELL_EPOLICY_UNKNOWN_ALGORITHM, "unknown_algorithm at column 1: " },
     { "fixed_window 1/s start=noon", RATECELL_EPOLICY_UNKNOWN_ALGORITHM, "unknown_algorithm at column 24: " },
     { "1/s&2/s&3/s&4/s&5/s&6/s&7/s&8/s&9/s", RATECELL_EPOLICY_BAD_LAYERS, "bad_layers: " },
+    { "calendar_window 5/day tz=Europe/Atlantis", RATECELL_EPOLICY_BAD_ZONE, "bad_zone at column 26: " },
 };
 
 static void a_right_policy_has_one_shortest_form(void) {

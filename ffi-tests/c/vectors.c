@@ -18,11 +18,13 @@ static int is_one_of(const char *name, const char *first, const char *second, co
 
 /* One layer as text: `algorithm LIMIT/PERIODns option=value ...`. */
 static void append_layer(char *text, size_t size, json_object *layer) {
-    const char *algorithm = "", *limit = "", *period = "";
+    const char *algorithm = "", *limit = "", *period = "", *unit = "";
     char options[256] = "";
     size_t used = strlen(text);
     json_object_object_foreach(layer, name, value) {
-        const char *said = json_object_get_string(value);
+        /* A day that is written as text stays text. */
+        int is_quoted = strcmp(name, "day") == 0 && json_object_is_type(value, json_type_string);
+        const char *said = is_quoted ? json_object_to_json_string(value) : json_object_get_string(value);
         size_t length = strlen(name), at = strlen(options);
         int is_time = length > 3 && strcmp(name + length - 3, "_ns") == 0;
         if (strcmp(name, "algorithm") == 0) {
@@ -31,13 +33,16 @@ static void append_layer(char *text, size_t size, json_object *layer) {
             limit = said;
         } else if (is_one_of(name, "period_ns", "interval_ns", "window_ns")) {
             period = said;
+            unit = "ns";
+        } else if (strcmp(name, "period") == 0) {
+            period = said;
         } else {
             snprintf(options + at, sizeof options - at, " %.*s=%s%s", (int)(is_time ? length - 3 : length),
                      name, said, is_time ? "ns" : "");
         }
     }
     snprintf(text + used, size - used, "%s%s %s%s%s%s%s", used > 0 ? " & " : "", algorithm, limit,
-             *period == '\0' ? "" : "/", period, *period == '\0' ? "" : "ns", options);
+             *period == '\0' ? "" : "/", period, unit, options);
 }
 
 static void append_policy(char *text, size_t size, json_object *policy) {
@@ -51,10 +56,26 @@ static void append_policy(char *text, size_t size, json_object *policy) {
     }
 }
 
+/* The seconds since 1970 of an epoch such as 2026-01-05T00:00:00Z; 0 of none. */
+static int64_t seconds_of(json_object *epoch) {
+    int year, month, day;
+    if (epoch == NULL) {
+        return 0;
+    }
+    if (sscanf(json_object_get_string(epoch), "%d-%d-%dT00:00:00Z", &year, &month, &day) != 3) {
+        die("not an epoch");
+    }
+    /* Years from March on: the day that comes in leap years is their last. */
+    int64_t y = month > 2 ? year : year - 1;
+    int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    return (365 * y + y / 4 - y / 100 + y / 400 + of_year - 719468) * 86400;
+}
+
 static int32_t make(json_object *object, ratecell_limiter **limiter) {
     char policy[2048] = "";
     ratecell_config config = RATECELL_CONFIG_INIT;
     config.max_keys = MAX_KEYS;
+    config.epoch_s = seconds_of(field(object, "epoch"));
     append_policy(policy, sizeof policy, field(object, "policy"));
     return ratecell_limiter_new(policy, &config, limiter);
 }
@@ -84,6 +105,7 @@ static int32_t status_of(const char *error) {
         { "precision", RATECELL_EPOLICY_PRECISION },
         { "unknown_algorithm", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
         { "bad_layers", RATECELL_EPOLICY_BAD_LAYERS },
+        { "bad_zone", RATECELL_EPOLICY_BAD_ZONE },
         { "syntax", RATECELL_EPOLICY_SYNTAX },
     };
     for (size_t i = 0; i < CHECK_COUNT(errors); i++) {
@@ -200,7 +222,8 @@ static void each_line(json_object *value, const char *line) {
     if (replay.line == 1) {
         const char *kind = json_object_get_string(field(value, "kind"));
         is_grammar = kind != NULL && strcmp(kind, "grammar") == 0;
-        if (json_object_get_uint64(field(value, "ratecell_vectors")) != (is_grammar ? 3 : 1)) {
+        uint64_t version = json_object_get_uint64(field(value, "ratecell_vectors"));
+        if (is_grammar ? version != 3 : version != 1 && version != 2) {
             die("not a file of vectors of its version");
         }
     } else if (is_grammar) {

@@ -5,7 +5,7 @@ use core::fmt;
 use std::ffi::CString;
 
 /// Each algorithm and each of its modes, and layers of them.
-const LISTED: [&str; 16] = [
+const LISTED: [&str; 17] = [
     "3/s",
     "10/s burst=50",
     "token_bucket 5/10s capacity=10 mode=interval",
@@ -17,6 +17,7 @@ const LISTED: [&str; 16] = [
     "sliding_log 5/1h",
     "fixed_window 6/1m offset=17s",
     "fixed_window 5000/1h start=first",
+    "calendar_window 5/month tz=Europe/Berlin at=02:30 day=31 heal=1h",
     "7/1d burst=1 heal=1h",
     "10/s burst=20 & sliding_window 30/1m & fixed_window 40/1d",
     "sliding_log 3/s & 2/s",

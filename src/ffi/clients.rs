@@ -188,7 +188,8 @@ pub unsafe extern "C" fn ratecell_clients_new(
         let config = unsafe { ratecell_clients_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
         let (out, clients) = unsafe {
-            explained(config.why, config.why_len, || Ok((pointer::output(clients)?, config.clients()?)))
+            let construct = || Ok((pointer::output(clients)?, config.clients()?));
+            explained(config.why, config.why_len, construct, |_| None)
         }?;
         out.write(Box::into_raw(Box::new(ratecell_clients { clients })));
         Ok(())

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char};
 use core::mem::offset_of;
 use core::time::Duration;
+use std::time::UNIX_EPOCH;
 
 use super::flags::RATECELL_ZEROED;
 use super::pointer;
@@ -35,7 +36,7 @@ pub struct ratecell_config {
     /// RATECELL_ECONFIG.
     pub flags: u64,
     /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
-    /// text. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
+    /// text, or a warning that a region was made with other rules of the time zones in its policy. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
     /// itself cannot be read.
     pub why: *mut c_char,
     /// The bytes at why.
@@ -55,6 +56,11 @@ pub struct ratecell_config {
     pub store: *const c_char,
     /// The name of the limit at the store, 1 to 64 of A-Z a-z 0-9 _ . : -; NULL without a store.
     pub store_name: *const c_char,
+    /// For ratecell_limiter_new: the zero of the limiter's times, in seconds since 1970, and below 0 before it; 0 is the Monday
+    /// 00:00 UTC before it is made. It is for callers who give every request its time, such as that of a record in a log:
+    /// a calendar_window is counted from it, and aligned windows are aligned to it. For any other call it is 0; otherwise
+    /// RATECELL_ECONFIG.
+    pub epoch_s: i64,
 }
 
 impl Default for ratecell_config {
@@ -72,6 +78,7 @@ impl Default for ratecell_config {
             machines: 0,
             store: core::ptr::null(),
             store_name: core::ptr::null(),
+            epoch_s: 0,
         }
     }
 }
@@ -140,6 +147,17 @@ impl ratecell_config {
         }
         if let when_full @ (WhenFull::Share | WhenFull::Deny | WhenFull::Allow) = self.when_full()? {
             builder = builder.when_full(when_full);
+        }
+        if self.epoch_s != 0 {
+            let distance = Duration::from_secs(self.epoch_s.unsigned_abs());
+            let epoch = if self.epoch_s < 0 {
+                UNIX_EPOCH.checked_sub(distance)
+            } else {
+                UNIX_EPOCH.checked_add(distance)
+            };
+            let why =
+                || format!("epoch_s {}: expected an instant that the system's times hold", self.epoch_s);
+            builder = builder.epoch(epoch.ok_or_else(|| Refusal::config(why()))?);
         }
         self.share(builder)
     }

@@ -30,9 +30,12 @@ pub(super) unsafe fn make(
         let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: the caller's word.
         let (out, made) = unsafe {
-            explained(config.why, config.why_len, || {
-                Ok((pointer::output(limiter)?, construct(&config.with_flags(flags)?)?))
-            })
+            explained(
+                config.why,
+                config.why_len,
+                || Ok((pointer::output(limiter)?, construct(&config.with_flags(flags)?)?)),
+                |(_, made)| made.warning(),
+            )
         }?;
         out.write(Box::into_raw(Box::new(ratecell_limiter { limiter: made })));
         Ok(())
@@ -125,8 +128,8 @@ pub unsafe extern "C" fn ratecell_limiter_now(limiter: *const ratecell_limiter, 
     }))
 }
 
-/// Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, to which aligned windows
-/// are aligned.
+/// Return the zero of a limiter's own clock: the Monday 00:00 UTC before it was made, or the config's epoch_s, to which
+/// aligned windows are aligned; 0 for one before 1970.
 ///
 /// Returns 0 and writes *unix_ns, nanoseconds since 1970.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, unix_ns), RATECELL_EPANIC.

@@ -76,6 +76,9 @@ fn parse(text: &CStr) -> Result<Policy, PolicyRefusal> {
 /// sliding_window       strict=false: two weighted windows; true: the estimate never above LIMIT
 /// sliding_log          no options: every unit is kept
 /// fixed_window         start=aligned, to the epoch, or first: opened by a request; offset=0s, below PERIOD
+/// calendar_window      tz=ZONE, which is needed: a name such as Europe/Berlin, UTC or +05:30; at=00:00: the time at which
+///                      windows begin; week=monday; day=1, of months, quarters and years. Its PERIOD is day, week,
+///                      month, quarter or year
 /// all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
 ///                      horizon=DURATION: how long after the epoch the state must serve; nine years by default
 /// ```

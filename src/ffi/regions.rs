@@ -69,9 +69,8 @@ pub unsafe extern "C" fn ratecell_region_size(
         let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
         bytes = unsafe {
-            explained(config.why, config.why_len, || {
-                Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?)
-            })
+            let construct = || Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?);
+            explained(config.why, config.why_len, construct, |_| None)
         }?;
         Ok(())
     });
@@ -187,7 +186,7 @@ pub unsafe extern "C" fn ratecell_limiter_with_policy(
     // SAFETY: as the header's preamble has it.
     unsafe {
         make(config, 0, other, |config| {
-            if config.max_keys != 0 || config.when_full != 0 {
+            if config.max_keys != 0 || config.when_full != 0 || config.epoch_s != 0 {
                 return Err(RATECELL_ECONFIG.into());
             }
             Ok(pointer::input(limiter)?.limiter.with_policy(policy::read(policy)?)?)

@@ -49,7 +49,8 @@ pub enum ratecell_status {
     RATECELL_EPOLICY_ZERO_CAPACITY = -13,
     /// A parameter that the policy's algorithm needs is absent.
     RATECELL_EPOLICY_MISSING_PARAMETER = -14,
-    /// The offset of a fixed window is not below the window.
+    /// The offset of a fixed window is not below the window; or the at, week or day of a calendar_window does not exist, or is
+    /// of another period.
     RATECELL_EPOLICY_BAD_OFFSET = -15,
     /// A number of the policy is out of range, or its state does not fit one word for its horizon.
     RATECELL_EPOLICY_RANGE = -16,
@@ -59,6 +60,8 @@ pub enum ratecell_status {
     RATECELL_EPOLICY_UNKNOWN_ALGORITHM = -18,
     /// The policy has more than eight layers.
     RATECELL_EPOLICY_BAD_LAYERS = -19,
+    /// No time zone has the name in the policy.
+    RATECELL_EPOLICY_BAD_ZONE = -23,
 
     /// The system did not give the memory of the table.
     RATECELL_ENOMEM = -20,
@@ -104,7 +107,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 39] = [
+const TEXTS: [(ratecell_status, &CStr); 40] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -148,6 +151,7 @@ const TEXTS: [(ratecell_status, &CStr); 39] = [
         c"RATECELL_EPOLICY_UNKNOWN_ALGORITHM: no algorithm has the name in the policy",
     ),
     (RATECELL_EPOLICY_BAD_LAYERS, c"RATECELL_EPOLICY_BAD_LAYERS: the policy has more than 8 layers"),
+    (RATECELL_EPOLICY_BAD_ZONE, c"RATECELL_EPOLICY_BAD_ZONE: no time zone has the name in the policy"),
     (RATECELL_ENOMEM, c"RATECELL_ENOMEM: no memory for the table"),
     (RATECELL_ENORANDOM, c"RATECELL_ENORANDOM: no random bytes for the key hash"),
     (RATECELL_EPROCESSOR, c"RATECELL_EPROCESSOR: the processor cannot exchange 16 bytes at once"),
@@ -195,6 +199,7 @@ impl From<PolicyErrorKind> for ratecell_status {
             PolicyErrorKind::Precision => RATECELL_EPOLICY_PRECISION,
             PolicyErrorKind::UnknownAlgorithm => RATECELL_EPOLICY_UNKNOWN_ALGORITHM,
             PolicyErrorKind::BadLayers => RATECELL_EPOLICY_BAD_LAYERS,
+            PolicyErrorKind::BadZone => RATECELL_EPOLICY_BAD_ZONE,
             // The enum may grow; a test sees that no kind comes to this.
             _ => RATECELL_ECONFIG,
         }
@@ -206,7 +211,7 @@ impl From<BuildError> for ratecell_status {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
             BuildError::NoPolicy => RATECELL_EINVAL,
-            BuildError::NotShared { .. } => RATECELL_ECONFIG,
+            BuildError::NotShared { .. } | BuildError::Epoch => RATECELL_ECONFIG,
             BuildError::Shared { .. } => RATECELL_ESTORE,
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,

@@ -52,7 +52,7 @@ pub(super) fn guarded(construct: impl FnOnce() -> Result<(), ratecell_status>) -
     status::code(catch_unwind(AssertUnwindSafe(construct)).unwrap_or(Err(RATECELL_EPANIC)))
 }
 
-/// Runs `construct`, and writes into `why` what it says of a refusal, or an empty text.
+/// Runs `construct`, and writes into `why` what it says of a refusal; or what `warning` says of success, or an empty text.
 ///
 /// # Safety
 /// If `why` is neither NULL nor misaligned, it points to `why_len` bytes that are the call's alone.
@@ -60,11 +60,13 @@ pub(super) unsafe fn explained<T>(
     why: *mut c_char,
     why_len: usize,
     construct: impl FnOnce() -> Result<T, Refusal>,
+    warning: impl FnOnce(&T) -> Option<&'static str>,
 ) -> Result<T, ratecell_status> {
     // SAFETY: the caller's word.
     let why = unsafe { pointer::outputs(why.cast::<u8>(), why_len) }?;
     let made = construct();
-    text::write_start(made.as_ref().map_or_else(|refusal| &*refusal.why, |_| ""), why);
+    let said = made.as_ref().map_or_else(|refusal| &*refusal.why, |made| warning(made).unwrap_or(""));
+    text::write_start(said, why);
     made.map_err(|refusal| refusal.status)
 }
 

@@ -173,6 +173,7 @@ struct Joined {
 
 /// Attaches to the store, and makes its record if there is none.
 fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
+    builder.refuse_epoch()?;
     if let Some(when_full) = builder.when_full.filter(|when_full| *when_full != WhenFull::Evict) {
         let reason = format!(
             "when_full is {when_full:?}: expected Evict where machines share units, for a lease that is evicted forgives none"
@@ -223,6 +224,7 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
         layers: layers.collect::<Result<_, BuildError>>()?,
         policy: joined.policy.clone(),
         clock: Clock::new(),
+        has_other_zone_rules: false,
         secret: joined.member.secret.clone(),
         remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
         #[cfg(feature = "async")]

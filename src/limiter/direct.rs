@@ -122,11 +122,21 @@ impl DirectLimiter {
     /// A limiter of `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
+        let clock = Clock::new();
+        // Where the windows of a calendar do not fit from this week on, which takes a horizon of 135 years, the clock begins
+        // where the policy does.
+        let (policy, clock) = match policy.at_epoch(clock.epoch_s()) {
+            Ok(policy) => (policy, clock),
+            Err(_) => {
+                let clock = Clock::since(policy.epoch());
+                (policy, clock)
+            }
+        };
         let layers = policy.layers().iter().map(|layer| match layer.plan() {
             Plan::Word(kernel) => States::Words(kernel, OneWord::default()),
             Plan::Log(log) => States::Logs(log, OneLog::default()),
         });
-        Self { layers: layers.collect(), policy, clock: Clock::new() }
+        Self { layers: layers.collect(), policy, clock }
     }
 
     /// Decides one unit now.

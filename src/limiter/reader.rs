@@ -61,7 +61,7 @@ impl Region {
         let path = path.as_ref();
         let region = || {
             let (memory, header) = region::file::read(path)?;
-            let policy = Limiter::following().fitted(&header)?;
+            let policy = Limiter::following().fitted(&header)?.at_epoch(header.clock.epoch_s())?;
             let layers = tables(&policy, &memory, &header)?;
             let max_keys = keys_in(header.directory.buckets());
             Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers })

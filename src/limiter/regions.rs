@@ -134,6 +134,7 @@ impl LimiterBuilder {
 
     /// [`open`](Self::open), without an agent.
     pub(super) fn open_file(self, path: &Path) -> Result<Limiter, BuildError> {
+        self.refuse_epoch()?;
         let terms = match &self.policy {
             Some(policy) => Some(self.wide(policy)?.1),
             None => None,
@@ -149,6 +150,7 @@ impl LimiterBuilder {
 
     /// An error where a store was given: its machine has a file, or memory of its own.
     fn refuse_store(&self) -> Result<(), BuildError> {
+        self.refuse_epoch()?;
         #[cfg(feature = "store")]
         if self.store.is_some() {
             let reason =
@@ -223,6 +225,7 @@ impl LimiterBuilder {
 impl LimiterBuilder {
     /// The limiter of a policy in a region that it fits.
     fn limiter(&self, policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
+        let policy = policy.at_epoch(header.clock.epoch_s())?;
         let layers = tables(&policy, memory, &header)?.into_iter();
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
         let board = match header.board {
@@ -234,6 +237,7 @@ impl LimiterBuilder {
             policy,
             layers,
             clock: header.clock,
+            has_other_zone_rules: header.has_other_zone_rules(),
             secret: header.secret,
             remote: board.map(|board| Box::new(Remote::new(board, on_miss, on_failure))),
             #[cfg(feature = "async")]
@@ -263,7 +267,7 @@ impl Limiter {
             let held = of_policy(held.len(), &self.policy);
             return Err(RegionError::Differs { field: RegionField::Layers, held, asked }.into());
         }
-        let policy = fit(&policy, &held, &self.policy)?;
+        let policy = fit(&policy, &held, &self.policy)?.at_epoch(self.clock.epoch_s())?;
         let tables = self.layers.iter().filter_map(|layer| match layer {
             LayerTable::Words(_, table) => Some(table.clone()),
             LayerTable::Logs(..) => None,
@@ -274,6 +278,7 @@ impl Limiter {
             policy,
             layers,
             clock: self.clock,
+            has_other_zone_rules: self.has_other_zone_rules,
             secret: self.secret.clone(),
             remote: None,
             #[cfg(feature = "async")]
@@ -309,7 +314,7 @@ pub(super) fn of_file(path: &Path, error: BuildError) -> BuildError {
 pub(super) fn kernels(policy: &Policy, leased: bool) -> Result<Vec<Kernel>, RegionError> {
     let plans = policy.layers().iter().map(|layer| match layer.plan() {
         Plan::Word(kernel) if leased => {
-            let lease = with_kernel!(kernel, algorithm => algorithm.lease());
+            let lease = with_kernel!(&kernel, algorithm => algorithm.lease());
             lease.map(Kernel::Lease).ok_or(RegionError::NoWord)
         }
         Plan::Word(kernel) => Ok(kernel),

@@ -52,6 +52,8 @@ pub(crate) struct Header {
     pub(crate) packings: Vec<WordLayout>,
     /// The text of its maker's policy.
     pub(crate) policy: String,
+    /// Of its calendars, by the maker's rules of their zones; 0 without a calendar.
+    pub(crate) zone_rules: u64,
     /// Where the board is, and the name of its store; `None` without a store.
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
@@ -128,7 +130,7 @@ impl Header {
     pub(super) fn write(&self, memory: &Memory) -> Option<()> {
         let directory = self.directory.words();
         packings::write(memory, self.directory.packings_at, &self.packings)?;
-        policy::write(memory, self.directory.policy_at, &self.policy)?;
+        policy::write(memory, self.directory.policy_at, &self.policy, self.zone_rules)?;
         if let Some((at, name)) = &self.board {
             Name::in_memory(memory, *at)?.write(name)?;
         }
@@ -159,9 +161,10 @@ impl Header {
             when_full: head.when_full,
             packings: packings::read(memory, directory.packings_at, directory.layers())?,
             policy: policy::read(memory, directory.policy_at)?,
+            zone_rules: policy::zone_rules(memory, directory.policy_at)?,
             board: directory.board_at.map(|at| board(memory, at)).transpose()?,
             secret: Secret::of_words(head.secret),
-            clock: Clock::carried_over(head.epoch_wall),
+            clock: Clock::carried_over(head.epoch_wall.into()),
             directory,
         };
         Ok((header, words))
@@ -176,7 +179,7 @@ impl Header {
         let [monotonic, started] = words[SIGHTS + copy * SIGHT_WORDS..][..SIGHT_WORDS] else {
             return Err(RegionError::Corrupt);
         };
-        let clock = Clock::of(self.clock.epoch_wall(), offset);
+        let clock = Clock::of(self.clock.epoch_wall().into(), offset);
         let boot = Boot { id: [id, more_id], namespace };
         let held = Sight { boot, monotonic, monotonic_zero: clock.monotonic_zero(), started };
         let here = Sight::here();

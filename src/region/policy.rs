@@ -3,7 +3,9 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 0 to 7 | g: how often the policy was changed |
-//! | 8 to 127 | zeros |
+//! | 8 to 79 | zeros |
+//! | 80 to 87 | a digest of the boundaries of its calendars, by the maker's rules of their zones; 0 without a calendar |
+//! | 88 to 127 | zeros |
 //! | 128 on | four records of 2,048 bytes; that of g is the one numbered g modulo 4 |
 //!
 //! | bytes of a record | what |
@@ -21,6 +23,7 @@ use crate::memory::Memory;
 
 /// The bytes before the records.
 const HEAD: usize = 128;
+const ZONE_RULES: usize = 80;
 const RECORD: usize = 2_048;
 const RECORDS: usize = 4;
 pub(super) const BYTES: usize = HEAD + RECORDS * RECORD;
@@ -41,8 +44,8 @@ fn sealed(record: &Record) -> u64 {
     checksum(&words)
 }
 
-/// Writes a policy into a section of zeros.
-pub(super) fn write(memory: &Memory, at: usize, text: &str) -> Option<()> {
+/// Writes a policy, and the digest of its calendars, into a section of zeros.
+pub(super) fn write(memory: &Memory, at: usize, text: &str, zone_rules: u64) -> Option<()> {
     let mut record: Record = [0; RECORD_WORDS];
     if text.len() > MAX_TEXT {
         return None;
@@ -54,7 +57,14 @@ pub(super) fn write(memory: &Memory, at: usize, text: &str) -> Option<()> {
         *word = u64::from_ne_bytes(padded);
     }
     record[CHECKSUM] = sealed(&record);
+    store(memory, at + ZONE_RULES, &[zone_rules])?;
     store(memory, at + HEAD, &record)
+}
+
+/// The digest of the calendars of the policy, by its maker's rules of their zones; 0 without a calendar.
+pub(super) fn zone_rules(memory: &Memory, at: usize) -> Result<u64, RegionError> {
+    let [digest] = load(memory, at + ZONE_RULES).ok_or(RegionError::Corrupt)?;
+    Ok(digest)
 }
 
 /// The text of the policy that holds.
@@ -88,7 +98,7 @@ mod tests {
     fn a_text_that_is_not_to_be_printed_is_not_read() {
         let read_back = |text: &str| {
             let memory = Memory::private(BYTES).expect("memory");
-            write(&memory, 0, text).expect("room");
+            write(&memory, 0, text, 0).expect("room");
             read(&memory, 0)
         };
         assert_eq!(read_back("3/h burst=9").as_deref(), Ok("3/h burst=9"));

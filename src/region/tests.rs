@@ -9,7 +9,11 @@ use ratecell_core::with_kernel;
 const SECRET: [u64; 2] = [3, 4];
 
 pub(super) fn terms(store: Option<(&str, [u64; 2])>) -> Terms {
-    let policy: Policy = "10/s".parse().expect("a policy");
+    terms_of("10/s", store)
+}
+
+fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
+    let policy: Policy = policy.parse().expect("a policy");
     let wide = policy.repacked(|_| LayoutChoice::Wide).expect("a policy");
     let packings = wide.layers().iter().map(|layer| match layer.plan() {
         Plan::Word(kernel) => with_kernel!(&kernel, algorithm => algorithm.packing()),
@@ -91,6 +95,25 @@ fn a_region_of_another_store_is_refused() {
         (&with, ("api", [3, 5]), "the region's store: api, with another secret; expected the secret of api"),
     ] {
         assert_eq!(refused(header, Some(store)).as_deref(), Some(sentence));
+    }
+}
+
+#[test]
+fn other_rules_of_a_zone_are_seen() {
+    for (policy, has_calendar) in [
+        ("10/s", false),
+        ("calendar_window 9/day tz=UTC", true),
+        ("5/s & calendar_window 9/week tz=+01:00", true),
+    ] {
+        let (memory, header) = made(terms_of(policy, None));
+        assert_eq!((header.zone_rules != 0, found(&memory).zone_rules), (has_calendar, header.zone_rules));
+        assert!(!found(&memory).has_other_zone_rules(), "{policy}");
+        let at = header.directory.policy_at + 80;
+        let other = if has_calendar { header.zone_rules ^ 1 } else { 0 };
+        store(&memory, at, &[other]).expect("room");
+        assert_eq!(found(&memory).has_other_zone_rules(), has_calendar, "{policy}");
+        store(&memory, at, &[0]).expect("room");
+        assert!(!found(&memory).has_other_zone_rules(), "{policy}");
     }
 }
 

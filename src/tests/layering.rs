@@ -19,6 +19,7 @@ const HOUSES: [House; 2] = [
             "request",
             "error",
             "decision",
+            "zone",
             "algorithm",
             "policy",
             "structured",

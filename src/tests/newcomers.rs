@@ -7,8 +7,8 @@ use super::kernels::kernel;
 use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::{Request, with_kernel};
 
-/// Small enough that floors, edges and full words are all near. Instants are in microseconds.
-const POLICIES: [&str; 9] = [
+/// Small enough that floors, edges and full words are all near. An instant is a tenth of each period.
+const POLICIES: [&str; 11] = [
     "5/10us",
     "leaky_queue 3/10us queue=4",
     "sliding_window 5/10us",
@@ -16,25 +16,28 @@ const POLICIES: [&str; 9] = [
     "fixed_window 5/10us",
     "fixed_window 5/10us offset=3us",
     "fixed_window 5/10us start=first",
+    "calendar_window 5/day tz=UTC",
+    "calendar_window 5/day tz=-05:00 at=01:30",
     "token_bucket 2/10us capacity=5 mode=interval",
     "token_bucket 2/10us capacity=5 mode=interval_first",
 ];
 const HEALS: [&str; 2] = ["", " heal=1s"];
-const LATEST_US: u64 = 80;
+const LATEST: u64 = 80;
 
 type Asked = Vec<(u64, u32)>;
 
 fn asked() -> impl Strategy<Value = Asked> {
-    vec((0..LATEST_US, 1..=5_u32), 0..6)
+    vec((0..LATEST, 1..=5_u32), 0..6)
 }
 
-fn at(us: u64) -> u64 {
-    us * 1_000
+/// The nanoseconds of an instant.
+fn tick_of(policy: &str) -> u64 {
+    if policy.starts_with("calendar") { 8_640_000_000_000 } else { 1_000 }
 }
 
 /// The word of a cell that was asked so.
-fn word<A: Algorithm>(algorithm: &A, asked: &Asked) -> u64 {
-    asked.iter().fold(0, |word, (us, cost)| algorithm.advance(word, at(*us), *cost))
+fn word<A: Algorithm>(algorithm: &A, asked: &Asked, tick: u64) -> u64 {
+    asked.iter().fold(0, |word, (at, cost)| algorithm.advance(word, at * tick, *cost))
 }
 
 fn assert_no_better<A: Algorithm>(
@@ -43,6 +46,7 @@ fn assert_no_better<A: Algorithm>(
     floor: u64,
     now: u64,
     cost: u32,
+    tick: u64,
     judged_at_now: bool,
 ) -> Result<(), TestCaseError> {
     let Some(after) = algorithm.newcomer(own, floor, now, &Request::default().cost(cost)).1 else {
@@ -58,7 +62,7 @@ fn assert_no_better<A: Algorithm>(
     let shared = algorithm.step(own, now.max(floor), cost).charged;
     for other in [alone, shared].into_iter().flatten() {
         prop_assert!(algorithm.fresh_at(after) >= algorithm.fresh_at(other));
-        for later in (0..LATEST_US).map(|us| judged + at(us)) {
+        for later in (0..LATEST).map(|at| judged + at * tick) {
             let remaining = |word| algorithm.report(word, later, 0).remaining();
             prop_assert!(
                 remaining(after) <= remaining(other),
@@ -84,19 +88,20 @@ proptest! {
         own in asked(),
         erased in asked(),
         which in 0..3,
-        us in 0..LATEST_US,
+        at in 0..LATEST,
         cost in 1..=5_u32,
     ) {
         let kernel = kernel(&format!("{policy}{heal}"));
+        let tick = tick_of(policy);
         let judged_at_now = matches!(kernel, Kernel::Gcra(_));
         with_kernel!(kernel, algorithm => {
-            let own = word(&algorithm, &own);
+            let own = word(&algorithm, &own, tick);
             let floor = match which {
                 0 => 0,
                 1 => algorithm.fresh_at(own),
-                _ => algorithm.fresh_at(word(&algorithm, &erased)),
+                _ => algorithm.fresh_at(word(&algorithm, &erased, tick)),
             };
-            assert_no_better(&algorithm, own, floor, at(us), cost, judged_at_now)?;
+            assert_no_better(&algorithm, own, floor, at * tick, cost, tick, judged_at_now)?;
         });
     }
 }

@@ -1,7 +1,8 @@
 //! `Limiter`: the calls that decide.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ratecell::{Outcome, Policy, Request};
 
@@ -104,7 +105,7 @@ fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
 #[pymethods]
 impl Limiter {
     #[new]
-    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, _beside=None))]
+    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, _beside=None))]
     #[expect(clippy::too_many_arguments, reason = "a limiter has that many options")]
     fn new(
         py: Python<'_>,
@@ -115,6 +116,7 @@ impl Limiter {
         on_miss: Option<&Bound<'_, PyAny>>,
         wait_ns: Option<&Bound<'_, PyAny>>,
         on_failure: Option<&Bound<'_, PyAny>>,
+        epoch_s: Option<i64>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let policy = parse(py, policy.0)?;
@@ -135,6 +137,16 @@ impl Limiter {
         }
         if let Some(on_failure) = arguments::on_failure(on_failure)? {
             builder = builder.on_failure(on_failure);
+        }
+        if let Some(seconds) = epoch_s {
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            let epoch = if seconds < 0 {
+                UNIX_EPOCH.checked_sub(distance)
+            } else {
+                UNIX_EPOCH.checked_add(distance)
+            };
+            let wrong = || PyValueError::new_err(format!("epoch_s is {seconds}: expected an instant that the system's times hold"));
+            builder = builder.epoch(epoch.ok_or_else(wrong)?);
         }
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ class Replay:
             judge = fields_construct if kind == "fields_construct" else self.fields
         elif kind in ("grammar", "waiting"):
             judge = grammar if kind == "grammar" else self.trace
-        if header["ratecell_vectors"] != (version := 1 if judge == self.line else 3):
-            raise ValueError(f"{path}: expected vectors of version {version}")
+        if header["ratecell_vectors"] not in (versions := (1, 2) if judge == self.line else (3,)):
+            raise ValueError(f"{path}: expected vectors of version {versions}")
         for number, line in lines:
             value = json.loads(line)
             got = judge(value)
@@ -73,7 +74,7 @@ class Replay:
         if "section" not in value:
             return construct(value)
         self.end_section()
-        self.limiter = Limiter(policy_text(value["policy"]), max_keys=MAX_KEYS)
+        self.limiter = Limiter(policy_text(value["policy"]), max_keys=MAX_KEYS, epoch_s=epoch_of(value))
         if "resolved" in value and (got := resolved(self.limiter, value["resolved"])):
             raise ValueError(f"section {value['section']} does not resolve as stated: {got}")
         return None
@@ -187,7 +188,7 @@ def construct(line: dict[str, Any]) -> str:
     text = policy_text(line["policy"])
     error = "syntax" if text == "" else line.get("error")
     try:
-        limiter = Limiter(text, max_keys=MAX_KEYS)
+        limiter = Limiter(text, max_keys=MAX_KEYS, epoch_s=epoch_of(line))
     except PolicyError as refused:
         return "" if refused.code == error else str(refused)
     return f"a limiter of {text!r}" if error else resolved(limiter, line["resolved"])
@@ -219,6 +220,14 @@ def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
     return ""
 
 
+def epoch_of(value: dict[str, Any]) -> int | None:
+    """The seconds since 1970 of the epoch that a line states."""
+    if "epoch" not in value:
+        return None
+    epoch = datetime.fromisoformat(value["epoch"].replace("Z", "+00:00"))
+    return (epoch - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(seconds=1)
+
+
 def policy_text(policy: dict[str, Any]) -> str:
     return " & ".join(layer_text(layer) for layer in layers(policy))
 
@@ -241,6 +250,10 @@ def layer_text(layer: dict[str, Any]) -> str:
             limit = said
         elif name in PERIODS:
             period = f"/{said}ns"
+        elif name == "period":
+            period = f"/{said}"
+        elif name == "day" and isinstance(value, str):
+            options.append(f'day="{said}"')  # it stays text
         elif name != "algorithm":
             options.append(f"{name[:-3]}={said}ns" if name.endswith("_ns") else f"{name}={said}")
     return " ".join([layer.get("algorithm", ""), limit + period, *options])

@@ -29,8 +29,8 @@ struct Failures {
 impl Replays for Failures {
     type Decides = Keys;
 
-    fn decides(&mut self, policy: Policy) -> Result<Keys> {
-        Keys::new(policy)
+    fn decides(&mut self, policy: Policy, epoch: Option<i64>) -> Result<Keys> {
+        Keys::new(policy, epoch)
     }
 
     fn judge(&self, kind: &str) -> Option<Judge> {

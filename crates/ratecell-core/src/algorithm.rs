@@ -21,7 +21,9 @@ pub(crate) mod token_bucket;
 pub(crate) mod sliding_window;
 pub(crate) mod fixed_window;
 pub(crate) mod sliding_log;
+pub(crate) mod calendar_window;
 
+pub use calendar_window::CalendarWindow;
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
 pub use lease::{Answered, GRACE_NS, Lease, MAX_LEASE};
@@ -58,7 +60,7 @@ impl Step {
 /// the high bits; a healed word is the one exception. *Newcomers*: see [`above`](Self::above).
 ///
 /// A word's number says nothing of what it holds: of two words the greater may be fresh sooner.
-pub trait Algorithm: Copy {
+pub trait Algorithm: Clone {
     /// Decides `cost` at `now` on `word`: all of it or nothing, whatever the delay.
     fn step(&self, word: u64, now: u64, cost: u32) -> Step;
 
@@ -231,6 +233,11 @@ pub struct Resolved {
     pub count_bits: Option<u32>,
     /// For those that start with a request: the grain of the start, in nanoseconds.
     pub quantum_ns: Option<u64>,
+    /// For windows of a calendar: the number of boundaries after the epoch that are served.
+    pub boundaries: Option<u64>,
+    /// For windows of a calendar: FNV-1a, of 64 bits, over these boundaries as little-endian u64 seconds since the epoch.
+    /// Where two differ, the rules of the zone do.
+    pub boundary_digest: Option<u64>,
 }
 
 /// The emission interval: one unit takes `num / den` nanoseconds.
@@ -245,8 +252,8 @@ pub struct Emission {
     pub exact: bool,
 }
 
-/// Checks parameters and makes them ready to decide.
-type Resolve = fn(&Params, LayoutChoice) -> Result<(Plan, Resolved), PolicyError>;
+/// Checks parameters and makes them ready to decide, from an epoch in seconds since 1970.
+type Resolve = fn(&Params, LayoutChoice, i64) -> Result<(Plan, Resolved), PolicyError>;
 
 /// How an algorithm is called and which options it takes: its line in the registry.
 #[derive(Debug)]
@@ -259,7 +266,7 @@ pub(crate) struct Spec {
 }
 
 /// The registry.
-pub(crate) static SPECS: [&Spec; 7] = [
+pub(crate) static SPECS: [&Spec; 8] = [
     &gcra::GCRA,
     &token_bucket::TOKEN_BUCKET,
     &gcra::LEAKY_METER,
@@ -267,10 +274,11 @@ pub(crate) static SPECS: [&Spec; 7] = [
     &sliding_window::SLIDING_WINDOW,
     &sliding_log::SLIDING_LOG,
     &fixed_window::FIXED_WINDOW,
+    &calendar_window::CALENDAR_WINDOW,
 ];
 
 /// An accepted policy layer, ready to decide: by a word a key, or by a log a key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Plan {
     /// By one word a key.
     Word(Kernel),
@@ -281,7 +289,7 @@ pub enum Plan {
 macro_rules! kernels {
     ($($(#[$doc:meta])* $name:ident($path:ty)),+ $(,)?) => {
         /// A word-sized algorithm, with its parameters.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         pub enum Kernel {
             $($(#[$doc])* $name($path)),+
         }
@@ -312,6 +320,8 @@ kernels! {
     BucketInterval(token_bucket::BucketInterval),
     /// The token bucket that is refilled at intervals from the request that found it full.
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
+    /// The windows of a calendar.
+    CalendarWindow(calendar_window::CalendarWindow),
     /// Units of any of these that were taken at a store.
     Lease(lease::Lease),
 }

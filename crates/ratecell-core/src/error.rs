@@ -17,7 +17,8 @@ pub enum PolicyErrorKind {
     ZeroCapacity,
     /// A required parameter of the algorithm is absent.
     MissingParameter,
-    /// The offset of a fixed window is not below the window.
+    /// The offset of a fixed window is not below the window; or of a calendar the time, weekday or day does not exist, or
+    /// is of another period.
     BadOffset,
     /// A number is outside its range, or the state does not fit one 64-bit word for the horizon.
     Range,
@@ -27,11 +28,13 @@ pub enum PolicyErrorKind {
     UnknownAlgorithm,
     /// No layer, more than eight, or a layer of layers.
     BadLayers,
+    /// No time zone has this name.
+    BadZone,
 }
 
 impl PolicyErrorKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Syntax,
         Self::ZeroLimit,
         Self::ZeroPeriod,
@@ -42,6 +45,7 @@ impl PolicyErrorKind {
         Self::Precision,
         Self::UnknownAlgorithm,
         Self::BadLayers,
+        Self::BadZone,
     ];
 
     /// The stable name, as in the published vectors: `"zero_limit"`, `"range"`, …
@@ -58,6 +62,7 @@ impl PolicyErrorKind {
             Self::Precision => "precision",
             Self::UnknownAlgorithm => "unknown_algorithm",
             Self::BadLayers => "bad_layers",
+            Self::BadZone => "bad_zone",
         }
     }
 }
@@ -90,6 +95,11 @@ impl PolicyError {
     pub fn at(mut self, offset: usize) -> Self {
         self.column.get_or_insert(offset + 1);
         self
+    }
+
+    /// The same error where there is no text.
+    pub(crate) fn without_place(self) -> Self {
+        Self { column: None, ..self }
     }
 
     /// The kind of the error.

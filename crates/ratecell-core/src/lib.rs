@@ -6,7 +6,7 @@
 //! in a concurrent table, and re-exports the items that its users need. Another store can decide by the same code.
 //!
 //! ```text
-//! request · error · decision → algorithm → policy → structured → client_key · waiting · fields
+//! request · error · decision · zone → algorithm → policy → structured → client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -20,6 +20,7 @@ extern crate std;
 mod request;
 mod error;
 mod decision;
+mod zone;
 pub mod algorithm;
 mod policy;
 mod structured;
@@ -34,11 +35,12 @@ pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
 pub use policy::{Layer, Policy, PolicyBuilder};
 pub use request::{Key, Request};
+pub use zone::{Period, Weekday};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {
     pub use crate::policy::{
-        FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
+        CalendarWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
     };
 }
 

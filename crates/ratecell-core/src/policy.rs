@@ -11,16 +11,22 @@ use core::time::Duration;
 
 use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::{Mode, Params, Start};
+use crate::algorithm::words;
 use crate::algorithm::{
-    Plan, Resolved, SPECS, Spec, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
+    Plan, Resolved, SPECS, Spec, calendar_window, fixed_window, gcra, sliding_log, sliding_window,
+    token_bucket,
 };
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use crate::zone::{Period, Weekday};
 
 mod divide;
 mod parse;
 mod print;
 
 const MAX_LAYERS: usize = 8;
+
+/// The epoch of a policy that no limiter has given its own: 2026-01-05, a Monday.
+const DEFAULT_EPOCH: i64 = 1_767_571_200;
 
 /// The rule of a limiter: one algorithm with its parameters, or up to eight of them, which must all allow a request.
 ///
@@ -44,6 +50,7 @@ const MAX_LAYERS: usize = 8;
 /// | `sliding_window` | `strict=true` |
 /// | `sliding_log` | |
 /// | `fixed_window` | `start=aligned` (default) or `first`, `offset=DURATION` |
+/// | `calendar_window` | `tz=ZONE` (required), `at=HH:MM`, `week=monday` to `sunday`, `day=1` to `31` |
 /// | all | `heal=DURATION`, `horizon=DURATION` |
 ///
 /// ```
@@ -77,10 +84,13 @@ pub struct Policy {
 }
 
 /// One algorithm with its parameters, as they were given and as they decide.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layer {
     form: &'static Spec,
     params: Params,
+    packing: LayoutChoice,
+    /// The epoch that windows of a calendar are counted from, in seconds since 1970.
+    epoch: i64,
     plan: Plan,
     resolved: Resolved,
 }
@@ -101,22 +111,35 @@ impl Hash for Layer {
 
 impl Layer {
     fn new(form: &'static Spec, params: Params) -> Result<Self, PolicyError> {
-        Self::packed(form, params, LayoutChoice::Tight)
+        Self::packed(form, params, LayoutChoice::Tight, DEFAULT_EPOCH)
     }
 
-    fn packed(form: &'static Spec, params: Params, pack: LayoutChoice) -> Result<Self, PolicyError> {
-        let (plan, resolved) = (form.resolve)(&params, pack)?;
-        Ok(Self { form, params, plan, resolved })
+    fn packed(
+        form: &'static Spec,
+        params: Params,
+        packing: LayoutChoice,
+        epoch: i64,
+    ) -> Result<Self, PolicyError> {
+        let (plan, resolved) = (form.resolve)(&params, packing, epoch)?;
+        Ok(Self { form, params, packing, epoch, plan, resolved })
     }
 
-    /// The same layer with its words packed as `pack`.
-    fn repacked(&self, pack: LayoutChoice) -> Result<Self, PolicyError> {
-        Self::packed(self.form, self.params, pack)
+    /// The same layer with its words packed as `packing`.
+    fn repacked(&self, packing: LayoutChoice) -> Result<Self, PolicyError> {
+        Self::packed(self.form, self.params, packing, self.epoch)
+    }
+
+    /// The same layer by that epoch, which matters only where there is a calendar.
+    fn at_epoch(&self, epoch: i64) -> Result<Self, PolicyError> {
+        if self.params.span.is_none() || epoch == self.epoch {
+            return Ok(Self { epoch, ..self.clone() });
+        }
+        Self::packed(self.form, self.params, self.packing, epoch)
     }
 
     /// The algorithm, ready to decide.
     pub fn plan(&self) -> Plan {
-        self.plan
+        self.plan.clone()
     }
 
     /// Units in each period, and the period in nanoseconds.
@@ -171,6 +194,29 @@ impl Policy {
         PolicyBuilder::new(&sliding_log::SLIDING_LOG, limit, window, Params::default())
     }
 
+    /// `limit` units in each `period` of the calendar in the time zone `tz`: a name of the time zone database, such as
+    /// `Europe/Berlin`, `UTC`, or a fixed offset such as `+05:30`.
+    ///
+    /// # Errors
+    /// [`BadZone`](Kind::BadZone) if there is no such zone.
+    ///
+    /// ```
+    /// use ratecell::{Period, Policy};
+    ///
+    /// let policy = Policy::calendar_window(1_000, Period::Month, "Europe/Berlin")?.day(15).build()?;
+    /// assert_eq!(policy.to_string(), "calendar_window 1000/month tz=Europe/Berlin day=15");
+    /// # Ok::<(), ratecell::PolicyError>(())
+    /// ```
+    pub fn calendar_window(
+        limit: u32,
+        period: Period,
+        tz: &str,
+    ) -> Result<PolicyBuilder<CalendarWindow>, PolicyError> {
+        let params = Params { tz: Some(words::zone_named(tz)?), span: Some(period), ..Params::default() };
+        let longest = Duration::from_secs(period.days() * 86_400);
+        Ok(PolicyBuilder::new(&calendar_window::CALENDAR_WINDOW, limit, longest, params))
+    }
+
     /// `limit` units in each window.
     pub fn fixed_window(limit: u32, window: Duration) -> PolicyBuilder<FixedWindow> {
         PolicyBuilder::new(&fixed_window::FIXED_WINDOW, limit, window, Params::default())
@@ -183,8 +229,8 @@ impl Policy {
     pub fn all(policies: impl IntoIterator<Item = Policy>) -> Result<Policy, PolicyError> {
         let mut layers = Vec::new();
         for policy in policies {
-            match *policy.layers {
-                [layer] => layers.push(layer),
+            match &*policy.layers {
+                [layer] => layers.push(layer.clone()),
                 _ => {
                     return Err(PolicyError::new(
                         Kind::BadLayers,
@@ -229,6 +275,29 @@ impl Policy {
         Ok(Self { layers: layers.collect::<Result<_, _>>()? })
     }
 
+    /// The same policy for a limiter whose epoch is so many seconds after 1970, or before it: windows of a calendar are
+    /// counted from there. A policy is made with the epoch 2026-01-05; a limiter gives it its own.
+    ///
+    /// # Errors
+    /// [`Range`](Kind::Range): from that epoch the windows do not fit a word, or the years end.
+    pub fn at_epoch(&self, unix_s: i64) -> Result<Self, PolicyError> {
+        let layers = self.layers.iter().map(|layer| layer.at_epoch(unix_s));
+        Ok(Self { layers: layers.collect::<Result<_, _>>()? })
+    }
+
+    /// The epoch that windows of a calendar are counted from, in seconds since 1970.
+    #[must_use]
+    pub fn epoch(&self) -> i64 {
+        self.layers.first().map_or(DEFAULT_EPOCH, |layer| layer.epoch)
+    }
+
+    /// The [`boundary_digest`](Resolved::boundary_digest) of all layers with a calendar together; `None` without one.
+    #[must_use]
+    pub fn boundary_digest(&self) -> Option<u64> {
+        let digests = self.layers.iter().filter_map(|layer| layer.resolved.boundary_digest);
+        digests.reduce(|all, digest| all.rotate_left(1) ^ digest)
+    }
+
     /// The layers, in order: at least one.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
@@ -256,6 +325,8 @@ algorithms! {
     SlidingLog,
     /// Marks a [`PolicyBuilder`] of a fixed window.
     FixedWindow,
+    /// Marks a [`PolicyBuilder`] of windows of a calendar.
+    CalendarWindow,
 }
 
 /// A policy of one layer under construction. `A` decides which options it has.
@@ -344,6 +415,29 @@ impl PolicyBuilder<FixedWindow> {
     /// Moves the aligned windows: they start at `offset` + k windows. The offset must be below the window. Default: 0.
     pub fn offset(mut self, offset: Duration) -> Self {
         self.params.offset_ns = Some(nanoseconds(offset));
+        self
+    }
+}
+
+impl PolicyBuilder<CalendarWindow> {
+    /// The civil time at which windows begin. Default: midnight. A time that the zone's clocks skip is the first instant
+    /// after it; of one that they show twice it is the first.
+    pub fn at(mut self, hour: u8, minute: u8) -> Self {
+        let minutes = u16::from(hour) * 60 + u16::from(minute);
+        self.params.at = Some(if minute < 60 { minutes } else { u16::MAX });
+        self
+    }
+
+    /// The first day of a week; for weeks only. Default: Monday.
+    pub fn week(mut self, day: Weekday) -> Self {
+        self.params.week = Some(day);
+        self
+    }
+
+    /// The day of the month, or of the first month of the quarter or year, on which windows begin, from 1 to 31; for months,
+    /// quarters and years only. In a month without it, it is the last day. Default: 1.
+    pub fn day(mut self, day: u8) -> Self {
+        self.params.day = Some(day);
         self
     }
 }

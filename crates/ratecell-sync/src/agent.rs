@@ -167,6 +167,11 @@ impl Agent {
         machines: Option<u32>,
         seed: u64,
     ) -> Result<Self, StoreError> {
+        // Instants of the store count from its epoch.
+        let epoch = i64::try_from(record.epoch_ns / 1_000_000_000).unwrap_or(i64::MAX);
+        let policy = &policy.at_epoch(epoch).map_err(|error| {
+            StoreError::new(StoreErrorKind::Mismatch, format!("\"{policy}\" from the store's epoch: {error}"))
+        })?;
         let layers = layers(policy)?;
         let local = machines.map(|machines| Local::new(policy, machines)).transpose()?;
         let least =

@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use jiff::Timestamp;
 use ratecell_core::{Decision, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::policy::Stated;
 use crate::rows::{self, Judge};
 
-/// The version of files of decisions, the value of `ratecell_vectors` in the first line.
-const DECISIONS: u64 = 1;
+/// The versions of files of decisions, the value of `ratecell_vectors` in the first line. The second has epochs, and rows
+/// that begin with what they are.
+const DECISIONS: [u64; 2] = [1, 2];
 
 /// The version of files that each kind has its own columns in.
 const KINDS: u64 = 3;
@@ -39,9 +42,10 @@ pub(crate) enum Kind {
 pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;
+    let is_decisions = DECISIONS.contains(&version);
     Ok(match version {
-        DECISIONS if columns == COLUMNS => Kind::Decisions,
-        DECISIONS => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
+        _ if is_decisions && columns == COLUMNS => Kind::Decisions,
+        _ if is_decisions => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
         KINDS => match rows::judge(&kind).or_else(|| others(&kind)) {
             Some(judge) => Kind::Rows(judge),
             None => Kind::Unknown(kind, version),
@@ -66,16 +70,17 @@ fn parse<'a, T: Deserialize<'a>>(line: &'a [u8], wrong: &str) -> Result<T> {
 /// A line after the first.
 #[derive(Debug)]
 pub(crate) enum Line<'a> {
-    Section { name: String, policy: Map<String, Value>, resolved: Option<Value> },
+    Section { name: String, stated: Stated, resolved: Option<Value> },
     Row(Row<'a>),
-    Refused { policy: Map<String, Value>, error: String },
-    Accepted { policy: Map<String, Value>, resolved: Value },
+    Refused { stated: Stated, error: String },
+    Accepted { stated: Stated, resolved: Value },
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Object {
     section: Option<String>,
+    epoch: Option<String>,
     policy: Map<String, Value>,
     resolved: Option<Value>,
     error: Option<String>,
@@ -84,6 +89,9 @@ struct Object {
 /// A request and its decision: an array in the order of the columns. The last one may be left out.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Row<'a> {
+    /// Of a request that names its zone, which is written before the columns.
+    #[serde(skip)]
+    pub(crate) zone: Option<String>,
     pub(crate) now_ns: u64,
     #[serde(borrow)]
     pub(crate) key: Cow<'a, str>,
@@ -99,14 +107,15 @@ pub(crate) struct Row<'a> {
 impl<'a> Line<'a> {
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self> {
         if line.starts_with(b"[") {
-            return parse(line, "not a row, expected the columns of the first line").map(Self::Row);
+            return Row::parse(line).map(Self::Row);
         }
-        let Object { section, policy, resolved, error } =
+        let Object { section, epoch, policy, resolved, error } =
             parse(line, "expected a row, a section or a construct row")?;
+        let stated = Stated { policy, epoch: epoch.as_deref().map(unix_seconds).transpose()? };
         Ok(match (section, resolved, error) {
-            (Some(name), resolved, None) => Self::Section { name, policy, resolved },
-            (None, None, Some(error)) => Self::Refused { policy, error },
-            (None, Some(resolved), None) => Self::Accepted { policy, resolved },
+            (Some(name), resolved, None) => Self::Section { name, stated, resolved },
+            (None, None, Some(error)) => Self::Refused { stated, error },
+            (None, Some(resolved), None) => Self::Accepted { stated, resolved },
             _ => bail!("expected a section, or a policy with either its error or its resolved form"),
         })
     }
@@ -122,7 +131,27 @@ pub(crate) struct Answer {
     delay_ns: u64,
 }
 
-impl Row<'_> {
+/// An instant of the form `2026-01-05T00:00:00Z`.
+fn unix_seconds(instant: &str) -> Result<i64> {
+    let instant: Timestamp = instant.parse().with_context(|| format!("epoch `{instant}`"))?;
+    Ok(instant.as_second())
+}
+
+impl<'a> Row<'a> {
+    /// A row of the columns, or of `"in"`, a zone and the columns.
+    fn parse(line: &'a [u8]) -> Result<Self> {
+        let wrong = "not a row, expected the columns of the first line";
+        let Some(behind) = line.strip_prefix(b"[\"") else { return parse(line, wrong) };
+        let Some(behind) = behind.strip_prefix(b"in\",") else {
+            bail!("not a row, expected a plain request or one that begins with \"in\"");
+        };
+        let comma = behind.iter().position(|byte| *byte == b',').context(wrong)?;
+        let (zone, columns) = behind.split_at(comma);
+        let zone = parse(zone, "not a zone, expected its name")?;
+        let columns = [b"[", &columns[1..]].concat();
+        let row: Row<'_> = parse(&columns, wrong)?;
+        Ok(Row { zone: Some(zone), key: Cow::Owned(row.key.into_owned()), ..row })
+    }
     pub(crate) fn answer(&self) -> Answer {
         let Self { code, remaining, retry_ns, reset_ns, delay_ns, .. } = *self;
         Answer { code, remaining, retry_ns, reset_ns, delay_ns }

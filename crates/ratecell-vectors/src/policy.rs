@@ -6,8 +6,24 @@ use serde_json::{Map, Value};
 const LIMIT_NAMES: [&str; 3] = ["limit", "refill", "leak"];
 const PERIOD_NAMES: [&str; 3] = ["period_ns", "interval_ns", "window_ns"];
 
-/// The policy, or the library's reason against it.
-pub(crate) fn policy(json: &Map<String, Value>) -> Result<Policy, PolicyError> {
+/// A policy, and the epoch of the limiter that it is for, in seconds since 1970.
+#[derive(Debug)]
+pub(crate) struct Stated {
+    pub(crate) policy: Map<String, Value>,
+    pub(crate) epoch: Option<i64>,
+}
+
+/// The policy for a limiter of the epoch that is stated, or the library's reason against it.
+pub(crate) fn policy(stated: &Stated) -> Result<Policy, PolicyError> {
+    let policy = timeless(&stated.policy)?;
+    match stated.epoch {
+        Some(epoch) => policy.at_epoch(epoch),
+        None => Ok(policy),
+    }
+}
+
+/// The policy for a limiter of any epoch, or the library's reason against it.
+pub(crate) fn timeless(json: &Map<String, Value>) -> Result<Policy, PolicyError> {
     if json.get("algorithm").and_then(Value::as_str) != Some("multi") {
         return text(json).parse();
     }
@@ -17,7 +33,7 @@ pub(crate) fn policy(json: &Map<String, Value>) -> Result<Policy, PolicyError> {
     };
     // The text has no words for no layers, nor for layers of layers.
     if layers.is_empty() || layers.iter().any(|layer| layer.contains_key("layers")) {
-        return Policy::all(layers.into_iter().map(policy).collect::<Result<Vec<_>, _>>()?);
+        return Policy::all(layers.into_iter().map(timeless).collect::<Result<Vec<_>, _>>()?);
     }
     layers.into_iter().map(text).collect::<Vec<_>>().join(" & ").parse()
 }
@@ -29,13 +45,17 @@ fn text(layer: &Map<String, Value>) -> String {
     let mut period = String::new();
     let mut options = String::new();
     for (name, value) in layer {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        // A number that is written as text stays one.
+        let text = value.as_str().filter(|_| name != "day");
+        let value = text.map_or_else(|| value.to_string(), str::to_owned);
         if name == "algorithm" {
             algorithm = value;
         } else if LIMIT_NAMES.contains(&name.as_str()) {
             limit = value;
         } else if PERIOD_NAMES.contains(&name.as_str()) {
             period = format!("/{value}ns");
+        } else if name == "period" {
+            period = format!("/{value}");
         } else if let Some(duration) = name.strip_suffix("_ns") {
             options += &format!(" {duration}={value}ns");
         } else {
@@ -50,7 +70,7 @@ mod tests {
     use super::*;
 
     fn parse(json: &str) -> Result<String, &'static str> {
-        let policy = policy(&serde_json::from_str(json).unwrap());
+        let policy = timeless(&serde_json::from_str(json).unwrap());
         policy.map(|policy| policy.to_string()).map_err(|error| error.kind().code())
     }
 
@@ -60,6 +80,12 @@ mod tests {
         assert_eq!(parse(json).unwrap(), "fixed_window 5/m start=aligned offset=1500ns heal=7ns");
         let json = r#"{"algorithm":"token_bucket","mode":"interval","refill":2,"interval_ns":1000,"capacity":4294967295,"horizon_ns":9}"#;
         assert_eq!(parse(json).unwrap(), "token_bucket 2/us capacity=4294967295 mode=interval horizon=9ns");
+    }
+
+    #[test]
+    fn a_calendar_is_text() {
+        let json = r#"{"algorithm":"calendar_window","limit":5,"period":"month","tz":"Etc/GMT+12","at":"06:00","day":31}"#;
+        assert_eq!(parse(json).unwrap(), "calendar_window 5/month tz=Etc/GMT+12 at=06:00 day=31");
     }
 
     #[test]

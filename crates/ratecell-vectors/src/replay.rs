@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use ratecell_core::{Decision, Policy, PolicyError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::format::{Answer, Kind, Line, Row, kind, row};
-use crate::policy::policy;
+use crate::policy::{Stated, policy};
 use crate::resolved::differences;
 use crate::rows::{Judge, Judged};
 
@@ -13,6 +13,12 @@ use crate::rows::{Judge, Judged};
 pub trait Decides {
     /// Decides `cost` units of `key` at `now_ns`, and charges them if they are allowed.
     fn decide(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision;
+
+    /// The same of a request that names its time zone; `None` if there is no such zone.
+    fn decide_in(&mut self, zone: &str, key: &str, cost: u32, now_ns: u64) -> Option<Decision> {
+        let _ = (zone, key, cost, now_ns);
+        None
+    }
 
     /// How many keys did not find room: any is a failure of the section.
     fn keys_without_room(&self) -> u64 {
@@ -25,12 +31,13 @@ pub trait Replays {
     /// What decides.
     type Decides: Decides;
 
-    /// Something that has seen no request, for the requests of one section.
+    /// Something that has seen no request, for the requests of one section. Its epoch is so many seconds after 1970, or
+    /// any.
     ///
     /// # Errors
     ///
     /// It cannot be made, which ends the replay.
-    fn decides(&mut self, policy: Policy) -> Result<Self::Decides>;
+    fn decides(&mut self, policy: Policy, epoch: Option<i64>) -> Result<Self::Decides>;
 
     /// What judges a kind of files that this crate does not know.
     fn judge(&self, kind: &str) -> Option<Judge> {
@@ -118,19 +125,19 @@ impl<R: Replays> Replay<'_, R> {
     fn line(&mut self, line: Line<'_>, text: &str) -> Result<()> {
         match line {
             Line::Row(row) => self.row(&row, text),
-            Line::Section { name, policy, resolved } => self.section(name, &policy, resolved.as_ref()),
-            Line::Refused { policy: json, error } => {
-                let got = outcome(&policy(&json));
+            Line::Section { name, stated, resolved } => self.section(name, &stated, resolved.as_ref()),
+            Line::Refused { stated, error } => {
+                let got = outcome(&policy(&stated));
                 let expected = format!("error {error}");
                 let wrong = (got != expected).then(|| format!("expected {expected}, got {got}"));
-                self.construct(&json, wrong)
+                self.construct(stated, wrong)
             }
-            Line::Accepted { policy: json, resolved } => {
-                let wrong = match policy(&json) {
+            Line::Accepted { stated, resolved } => {
+                let wrong = match policy(&stated) {
                     Ok(policy) => differences(&resolved, &policy),
                     refused => Some(format!("expected a policy, got {}", outcome(&refused))),
                 };
-                self.construct(&json, wrong)
+                self.construct(stated, wrong)
             }
         }
     }
@@ -142,7 +149,11 @@ impl<R: Replays> Replay<'_, R> {
         self.tally.rows += 1;
         let expected = row.answer();
         let decides = section.decides.as_mut();
-        let got = decides.map(|decides| Answer::from(decides.decide(&row.key, row.cost, row.now_ns)));
+        let got = decides.and_then(|decides| match &row.zone {
+            Some(zone) => decides.decide_in(zone, &row.key, row.cost, row.now_ns),
+            None => Some(decides.decide(&row.key, row.cost, row.now_ns)),
+        });
+        let got = got.map(Answer::from);
         if got == Some(expected) {
             self.tally.passed += 1;
             return Ok(());
@@ -152,10 +163,10 @@ impl<R: Replays> Replay<'_, R> {
         self.fail(self.line, &what)
     }
 
-    fn section(&mut self, name: String, json: &Map<String, Value>, resolved: Option<&Value>) -> Result<()> {
+    fn section(&mut self, name: String, stated: &Stated, resolved: Option<&Value>) -> Result<()> {
         self.end_section()?;
         self.tally.sections += 1;
-        let made = policy(json);
+        let made = policy(stated);
         let wrong = match &made {
             Ok(policy) => resolved.and_then(|resolved| differences(resolved, policy)),
             Err(_) => Some(format!("expected a policy, got {}", outcome(&made))),
@@ -163,7 +174,7 @@ impl<R: Replays> Replay<'_, R> {
         if let Some(wrong) = wrong {
             self.fail(self.line, &format!("section {name}: {wrong}"))?;
         }
-        let decides = made.ok().map(|policy| self.caller.decides(policy)).transpose()?;
+        let decides = made.ok().map(|policy| self.caller.decides(policy, stated.epoch)).transpose()?;
         self.section = Some(Section { name, line: self.line, decides });
         Ok(())
     }
@@ -180,8 +191,8 @@ impl<R: Replays> Replay<'_, R> {
         }
     }
 
-    fn construct(&mut self, json: &Map<String, Value>, wrong: Option<String>) -> Result<()> {
-        self.counted(wrong.map(|wrong| format!("policy {}: {wrong}", Value::Object(json.clone()))))
+    fn construct(&mut self, stated: Stated, wrong: Option<String>) -> Result<()> {
+        self.counted(wrong.map(|wrong| format!("policy {}: {wrong}", Value::Object(stated.policy))))
     }
 
     fn judged(&mut self, row: &[u8], judged: Judged) -> Result<()> {

@@ -59,6 +59,10 @@ fn layer(resolved: &Resolved) -> Map<String, Value> {
     if let Some(ns) = resolved.quantum_ns {
         set("quantum_ns", json!(ns));
     }
+    if let (Some(boundaries), Some(digest)) = (resolved.boundaries, resolved.boundary_digest) {
+        set("boundaries", json!(boundaries));
+        set("boundary_digest", json!(digest));
+    }
     set("capacity", json!(resolved.capacity));
     set("cell_bits", json!(resolved.cell_bits));
     set("max_now_ns", json!(resolved.max_now_ns));

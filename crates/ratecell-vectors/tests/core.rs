@@ -73,7 +73,7 @@ struct Failures(Vec<String>);
 impl Replays for Failures {
     type Decides = Layers;
 
-    fn decides(&mut self, policy: Policy) -> Result<Layers> {
+    fn decides(&mut self, policy: Policy, _: Option<i64>) -> Result<Layers> {
         Ok(Layers::new(&policy))
     }
 
@@ -113,9 +113,11 @@ fn decisions_as_published() {
         ("basic.jsonl", 1290),
         ("boundary.jsonl", 16809),
         ("bursts.jsonl", 9496),
+        ("calendar.jsonl", 29286),
+        ("calendar_construct.jsonl", 160),
         ("construct.jsonl", 66),
         ("float.jsonl", 3294),
-        ("grammar.jsonl", 261),
+        ("grammar.jsonl", 287),
         ("huge.jsonl", 1240),
         ("idle.jsonl", 714),
         ("random.jsonl", 88000),

@@ -52,6 +52,7 @@ cells! {
     sliding_window: "sliding_window 3/s",
     fixed_window: "fixed_window 3/s",
     fixed_window_first: "fixed_window 3/s start=first",
+    calendar_window: "calendar_window 3/day tz=UTC",
     bucket_interval: "token_bucket 1/s capacity=3 mode=interval",
     bucket_interval_first: "token_bucket 1/s capacity=3 mode=interval_first",
 }

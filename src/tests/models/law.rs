@@ -7,9 +7,9 @@ use super::calendar::Calendar;
 use ratecell_core::algorithm::{Algorithm, FixedWindow, FixedWindowFirst, Gcra, Kernel, SlidingWindow};
 
 /// What a word may be of.
-pub(super) trait Word: Algorithm + Debug + Send + Sync + 'static {}
+pub(super) trait Word: Algorithm + Copy + Debug + Send + Sync + 'static {}
 
-impl<A: Algorithm + Debug + Send + Sync + 'static> Word for A {}
+impl<A: Algorithm + Copy + Debug + Send + Sync + 'static> Word for A {}
 
 /// A policy, and what the models need to know of it.
 ///

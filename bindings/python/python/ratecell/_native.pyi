@@ -300,6 +300,7 @@ class Limiter:
         on_miss: Literal["wait", "deny"] | None = None,
         wait_ns: int | None = None,
         on_failure: Literal["closed", "open"] | None = None,
+        epoch_s: int | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
     def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:

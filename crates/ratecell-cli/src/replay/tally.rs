@@ -100,6 +100,10 @@ impl Tally {
         if policies.len() > MOST_POLICIES {
             bail!("{} policies: expected at most {MOST_POLICIES}", policies.len());
         }
+        // Its limiters are made before the first record says what they count from.
+        if let Some(policy) = policies.iter().find(|policy| policy.boundary_digest().is_some()) {
+            bail!("`{policy}`: expected no calendar_window, which a replay cannot place in the log's time");
+        }
         let ordered = if assumptions.is_at_once() { assumptions.other() } else { assumptions };
         let tries_together = ordered.window_ns.is_some() && ordered.spread == Spread::Even;
         let tally = |policy: Policy| -> Result<PolicyTally> {

@@ -1,5 +1,7 @@
 //! The keys of one section of the vectors: a limiter.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use anyhow::Result;
 use ratecell::{Decision, Limiter, Policy};
 use ratecell_vectors::Decides;
@@ -14,8 +16,14 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(policy: Policy) -> Result<Self> {
-        Ok(Self { limiter: Limiter::builder(policy).max_keys(MAX_KEYS).build()?, last_now_ns: 0 })
+    /// Of a limiter whose epoch is so many seconds after 1970, or any.
+    pub(crate) fn new(policy: Policy, epoch: Option<i64>) -> Result<Self> {
+        let mut builder = Limiter::builder(policy).max_keys(MAX_KEYS);
+        if let Some(seconds) = epoch {
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            builder = builder.epoch(if seconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance });
+        }
+        Ok(Self { limiter: builder.build()?, last_now_ns: 0 })
     }
 }
 

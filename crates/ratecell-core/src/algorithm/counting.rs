@@ -53,6 +53,8 @@ impl Counter {
             emission: None,
             count_bits,
             quantum_ns,
+            boundaries: None,
+            boundary_digest: None,
         }
     }
 
@@ -76,7 +78,7 @@ impl Counter {
 }
 
 /// An algorithm that counts, by what it does with time: all of an [`Algorithm`] follows from that.
-pub(super) trait Counting: Copy {
+pub(super) trait Counting: Clone {
     fn counter(&self) -> &Counter;
 
     /// The earliest time that a request at `instant` leaves in a word.

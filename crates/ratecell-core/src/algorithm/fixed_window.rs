@@ -18,7 +18,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
     name: "fixed_window",
     quota: quota::WINDOW,
     options: &[Key::Start, Key::Offset],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
         let horizon = params.horizon()?;

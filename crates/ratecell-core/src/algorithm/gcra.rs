@@ -22,7 +22,7 @@ pub(crate) static GCRA: Spec = Spec {
     name: "gcra",
     quota: quota::RATE,
     options: &[Key::Burst],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let limit = params.limit("limit")?;
         let period = params.period("period")?;
         let burst = params.units_or(params.burst, limit, "burst")?;
@@ -34,7 +34,7 @@ pub(crate) static LEAKY_METER: Spec = Spec {
     name: "leaky_meter",
     quota: quota::RATE,
     options: &[Key::Capacity],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let leak = params.limit("leak")?;
         let period = params.period("period")?;
         let capacity = params.capacity()?;
@@ -46,7 +46,7 @@ pub(crate) static LEAKY_QUEUE: Spec = Spec {
     name: "leaky_queue",
     quota: quota::RATE,
     options: &[Key::Queue, Key::Burst],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let leak = params.limit("leak")?;
         let period = params.period("period")?;
         let burst = params.units_or(params.burst, 1, "burst")?;
@@ -131,6 +131,8 @@ impl Gcra {
             emission: Some(emission),
             count_bits: None,
             quantum_ns: None,
+            boundaries: None,
+            boundary_digest: None,
         };
         Ok((Plan::Word(Kernel::Gcra(gcra)), resolved))
     }

@@ -1,6 +1,7 @@
 //! The parameters of a policy layer, as they were said, and the checks that algorithms share.
 
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use crate::zone::{Period, Tz, Weekday};
 use alloc::format;
 
 /// How long after its epoch a word serves by default: 9 Julian years.
@@ -18,6 +19,10 @@ pub(crate) enum Key {
     Strict,
     Start,
     Offset,
+    Tz,
+    At,
+    Week,
+    Day,
     Heal,
     Horizon,
 }
@@ -27,7 +32,7 @@ pub(crate) const COMMON_OPTIONS: [Key; 2] = [Key::Heal, Key::Horizon];
 
 impl Key {
     /// The options of all algorithms.
-    pub(crate) const ALL: [Key; 9] = [
+    pub(crate) const ALL: [Key; 13] = [
         Key::Burst,
         Key::Capacity,
         Key::Queue,
@@ -35,6 +40,10 @@ impl Key {
         Key::Strict,
         Key::Start,
         Key::Offset,
+        Key::Tz,
+        Key::At,
+        Key::Week,
+        Key::Day,
         Key::Heal,
         Key::Horizon,
     ];
@@ -48,6 +57,10 @@ impl Key {
             Key::Strict => "strict",
             Key::Start => "start",
             Key::Offset => "offset",
+            Key::Tz => "tz",
+            Key::At => "at",
+            Key::Week => "week",
+            Key::Day => "day",
             Key::Heal => "heal",
             Key::Horizon => "horizon",
         }
@@ -98,7 +111,10 @@ impl Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Params {
     pub limit: u64,
+    /// Of a calendar: the longest of its span, where no clock is changed.
     pub period_ns: u64,
+    /// Of a calendar.
+    pub span: Option<Period>,
     pub burst: Option<u64>,
     pub capacity: Option<u64>,
     pub queue: Option<u64>,
@@ -106,6 +122,11 @@ pub(crate) struct Params {
     pub strict: Option<bool>,
     pub start: Option<Start>,
     pub offset_ns: Option<u64>,
+    pub tz: Option<Tz>,
+    /// Minutes of the day.
+    pub at: Option<u16>,
+    pub week: Option<Weekday>,
+    pub day: Option<u8>,
     pub heal_ns: Option<u64>,
     pub horizon_ns: Option<u64>,
 }
@@ -118,6 +139,10 @@ pub(crate) enum Field<'a> {
     Flag(&'a mut Option<bool>),
     Mode(&'a mut Option<Mode>),
     Start(&'a mut Option<Start>),
+    Tz(&'a mut Option<Tz>),
+    Time(&'a mut Option<u16>),
+    Weekday(&'a mut Option<Weekday>),
+    Day(&'a mut Option<u8>),
 }
 
 fn units(value: u64, zero: Kind, name: &str) -> Result<u32, PolicyError> {
@@ -141,6 +166,10 @@ impl Params {
             Key::Strict => Field::Flag(&mut self.strict),
             Key::Start => Field::Start(&mut self.start),
             Key::Offset => Field::DurationNs(&mut self.offset_ns),
+            Key::Tz => Field::Tz(&mut self.tz),
+            Key::At => Field::Time(&mut self.at),
+            Key::Week => Field::Weekday(&mut self.week),
+            Key::Day => Field::Day(&mut self.day),
             Key::Heal => Field::DurationNs(&mut self.heal_ns),
             Key::Horizon => Field::DurationNs(&mut self.horizon_ns),
         }

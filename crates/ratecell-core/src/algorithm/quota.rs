@@ -8,6 +8,7 @@ use core::fmt;
 use super::params::{MAX_PERIOD_NS, Params};
 use super::words::{Decimal, Duration, Word, Words, number_meant, whole_units};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use crate::zone::Period;
 
 /// The form of an algorithm's quota.
 #[derive(Debug)]
@@ -37,6 +38,14 @@ pub(crate) const RATE: Quota =
 
 /// A whole number of units in each window.
 pub(crate) const WINDOW: Quota = Quota { is_rate: |_| false, ..RATE };
+
+/// A whole number of units in each day, week, month, quarter or year.
+pub(crate) const CALENDAR: Quota = Quota {
+    expected: "LIMIT/PERIOD, such as 1000/day or 5000/month",
+    read: read_calendar,
+    print: print_calendar,
+    is_rate: |_| false,
+};
 
 impl Quota {
     /// Refuses a decimal where the parameters, of which all are read, want a whole number.
@@ -68,18 +77,12 @@ fn print(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(period.unit)
 }
 
+fn print_calendar(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}/{}", params.limit, params.span.map_or("", Period::name))
+}
+
 fn read<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, PolicyError> {
-    let first = words.next_before_slash();
-    if first.is_empty() || first.text == "per" || first.is_option() {
-        let before = if first.is_empty() { "/" } else { first.text };
-        return Err(first.refused(format!("nothing before `{before}`: expected {}", RATE.expected)));
-    }
-    let limit = without_r(first);
-    if let Some(instead) = joined(limit.text, words) {
-        return Err(limit.refused(format!("`{}`: write {instead}", limit.text)));
-    }
-    let amount = Decimal::read(limit, "limit")?;
-    let separator = separator(words, limit)?;
+    let (limit, amount, separator) = amount(words, RATE.expected)?;
     let next = words.peek();
     if next.is_empty() || next.is_option() {
         let message = format!("nothing after `{separator}`: expected a period, such as s, 5m or day");
@@ -88,6 +91,60 @@ fn read<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, Po
     let period_ns = Duration::next(words).ns("period", true)?;
     (params.limit, params.period_ns) = in_whole_numbers(limit, amount, period_ns)?;
     Ok(Places { limit, period: next.offset, decimal: amount.has_point() })
+}
+
+fn read_calendar<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, PolicyError> {
+    let names = || Period::NAMES.map(|(name, _)| name).join(", ");
+    let (limit, amount, separator) = amount_of_calendar(words)?;
+    let next = words.peek();
+    if next.is_empty() || next.is_option() {
+        let message = format!("nothing after `{separator}`: expected {}", names());
+        return Err(next.error(Kind::MissingParameter, message));
+    }
+    let word = words.next();
+    let named = Period::NAMES.iter().find(|(name, _)| *name == word.text);
+    let Some((_, span)) = named else {
+        let message = format!("no calendar period `{}`: expected {}", word.text, names());
+        return Err(word.error(Kind::UnknownAlgorithm, message));
+    };
+    let (num, den) = amount.ratio();
+    let whole = u64::try_from(num).ok().filter(|_| den == 1);
+    params.limit =
+        whole.ok_or_else(|| limit.refused(format!("limit is `{}`: expected a whole number", limit.text)))?;
+    params.span = Some(*span);
+    params.period_ns = span.days() * 86_400_000_000_000;
+    Ok(Places { limit, period: next.offset, decimal: amount.has_point() })
+}
+
+/// The limit and the separator of a calendar's quota, whose period may be missing.
+fn amount_of_calendar<'a>(words: &mut Words<'a>) -> Result<(Word<'a>, Decimal, &'static str), PolicyError> {
+    let mut behind = words.clone();
+    let limit = behind.next_before_slash();
+    let next = behind.peek();
+    if !limit.is_empty() && !limit.is_option() && (next.is_empty() || next.is_option()) {
+        let message = format!("nothing after `{}`: expected {}", limit.text, CALENDAR.expected);
+        return Err(next.error(Kind::MissingParameter, message));
+    }
+    amount(words, CALENDAR.expected)
+}
+
+/// The limit, and what stands between it and the period.
+fn amount<'a>(
+    words: &mut Words<'a>,
+    expected: &str,
+) -> Result<(Word<'a>, Decimal, &'static str), PolicyError> {
+    let first = words.next_before_slash();
+    if first.is_empty() || first.text == "per" || first.is_option() {
+        let before = if first.is_empty() { "/" } else { first.text };
+        return Err(first.refused(format!("nothing before `{before}`: expected {expected}")));
+    }
+    let limit = without_r(first);
+    if let Some(instead) = joined(limit.text, words) {
+        return Err(limit.refused(format!("`{}`: write {instead}", limit.text)));
+    }
+    let amount = Decimal::read(limit, "limit")?;
+    let separator = separator(words, limit, expected)?;
+    Ok((limit, amount, separator))
 }
 
 /// The number of `10r`, as nginx has it.
@@ -124,7 +181,7 @@ fn letter(word: &str) -> Option<char> {
 }
 
 /// Reads what stands between a limit and its period.
-fn separator(words: &mut Words<'_>, limit: Word<'_>) -> Result<&'static str, PolicyError> {
+fn separator(words: &mut Words<'_>, limit: Word<'_>, expected: &str) -> Result<&'static str, PolicyError> {
     let mut word = words.next_before_slash();
     if word.text == "r" {
         word = words.next_before_slash();
@@ -132,7 +189,7 @@ fn separator(words: &mut Words<'_>, limit: Word<'_>) -> Result<&'static str, Pol
     match (word.text, words.slash()) {
         ("", true) => Ok("/"),
         ("per", false) => Ok("per"),
-        ("", false) => Err(limit.refused(format!("`{}`: expected {}", limit.text, RATE.expected))),
+        ("", false) => Err(limit.refused(format!("`{}`: expected {expected}", limit.text))),
         ("per", true) => Err(word.refused("`per` and `/`: expected one of them".to_owned())),
         (text, slash) => {
             let instead = match slash {
@@ -142,7 +199,7 @@ fn separator(words: &mut Words<'_>, limit: Word<'_>) -> Result<&'static str, Pol
             };
             Err(word.refused(match instead {
                 Some(instead) => format!("`{text}`: write {instead}"),
-                None => format!("`{text}` after `{}`: expected {}", limit.text, RATE.expected),
+                None => format!("`{text}` after `{}`: expected {expected}", limit.text),
             }))
         }
     }

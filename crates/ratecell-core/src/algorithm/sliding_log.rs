@@ -15,7 +15,7 @@ pub(crate) static SLIDING_LOG: Spec = Spec {
     name: "sliding_log",
     quota: quota::WINDOW,
     options: &[],
-    resolve: |params: &Params, _: LayoutChoice| {
+    resolve: |params: &Params, _: LayoutChoice, _| {
         let limit = params.limit("limit")?;
         if limit > MAX_LIMIT {
             let message = format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}");
@@ -30,6 +30,8 @@ pub(crate) static SLIDING_LOG: Spec = Spec {
             emission: None,
             count_bits: None,
             quantum_ns: None,
+            boundaries: None,
+            boundary_digest: None,
         };
         Ok((Plan::Log(SlidingLog { window, limit, heal: params.heal_ns }), resolved))
     },

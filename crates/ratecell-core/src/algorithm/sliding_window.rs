@@ -17,7 +17,7 @@ pub(crate) static SLIDING_WINDOW: Spec = Spec {
     name: "sliding_window",
     quota: quota::WINDOW,
     options: &[Key::Strict],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
         let last_beside = |count_bits: u32| {
@@ -44,6 +44,8 @@ pub(crate) static SLIDING_WINDOW: Spec = Spec {
             emission: None,
             count_bits: Some(count_bits),
             quantum_ns: None,
+            boundaries: None,
+            boundary_digest: None,
         };
         Ok((Plan::Word(Kernel::SlidingWindow(kernel)), resolved))
     },

@@ -21,7 +21,7 @@ pub(crate) static TOKEN_BUCKET: Spec = Spec {
     name: "token_bucket",
     quota: Quota { is_rate: |params| params.mode.unwrap_or_default() == Mode::Continuous, ..quota::RATE },
     options: &[Key::Capacity, Key::Mode],
-    resolve: |params, pack| {
+    resolve: |params, pack, _| {
         let refill = params.limit("refill")?;
         let interval = params.period("interval")?;
         let capacity = params.capacity()?;

@@ -5,10 +5,12 @@ use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::string::String;
 
 mod advice;
+mod civil;
 mod duration;
 mod number;
 
 pub(crate) use advice::number as number_meant;
+pub(crate) use civil::{day, time, weekday, zone, zone_named};
 pub(crate) use duration::Duration;
 #[cfg(test)]
 pub(crate) use duration::UNITS;

@@ -19,7 +19,7 @@ pub fn next_ns(policy: &Policy, decision: &Decision) -> Option<u64> {
     }
     let Plan::Word(kernel) = layer.plan() else { return None };
     let after_next = match kernel {
-        Kernel::FixedWindow(_) | Kernel::FixedWindowFirst(_) => 0,
+        Kernel::FixedWindow(_) | Kernel::FixedWindowFirst(_) | Kernel::CalendarWindow(_) => 0,
         Kernel::BucketInterval(_) | Kernel::BucketIntervalFirst(_) => {
             let (refill, interval_ns) = layer.rate();
             (used.div_ceil(refill) - 1).saturating_mul(interval_ns)

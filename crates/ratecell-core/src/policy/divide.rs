@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::{Layer, Policy};
+use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::Params;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -36,7 +37,8 @@ impl Layer {
     fn divided(&self, machines: u64) -> Result<Self, PolicyError> {
         let Params { limit, period_ns, burst, capacity, queue, .. } = self.params;
         let part = |units: u64| (units / machines).max(1);
-        let is_window = matches!(self.form.name, "fixed_window" | "sliding_window" | "sliding_log");
+        let is_window =
+            matches!(self.form.name, "fixed_window" | "sliding_window" | "sliding_log" | "calendar_window");
         let params = if is_window {
             Params { limit: part(limit), ..self.params }
         } else {
@@ -57,7 +59,7 @@ impl Layer {
                 ..self.params
             }
         };
-        Self::new(self.form, params)
+        Self::packed(self.form, params, LayoutChoice::Tight, self.epoch)
     }
 }
 
@@ -76,6 +78,7 @@ mod tests {
             ("leaky_queue 5/s queue=9 burst=2", "leaky_queue 5/4s queue=2 burst=1"),
             ("token_bucket 10/1s capacity=20 mode=interval", "token_bucket 10/4s capacity=5 mode=interval"),
             ("fixed_window 10/1s offset=300ms", "fixed_window 2/1s offset=300ms"),
+            ("calendar_window 1000/month tz=UTC day=31", "calendar_window 250/month tz=UTC day=31"),
             ("sliding_window 3/1s strict=true", "sliding_window 1/1s strict=true"),
         ] {
             let policy: Policy = whole.parse().expect(whole);

@@ -1,8 +1,8 @@
 //! Policies from text.
 
 use super::{Layer, Policy, form};
-use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, LIMIT, Mode, PERIOD, Params, Start};
-use crate::algorithm::words::{Duration, SEPARATORS, Word, Words, whole};
+use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, Key, LIMIT, Mode, PERIOD, Params, Start};
+use crate::algorithm::words::{Duration, SEPARATORS, Word, Words, day, time, weekday, whole, zone};
 use crate::algorithm::{SPECS, Spec, gcra};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
@@ -89,6 +89,9 @@ fn option(word: Word<'_>, form: &Spec, params: &mut Params) -> Result<(), Policy
         return Err(word.refused(message));
     };
     let value = Word { text: value, offset: word.offset + name.len() + 1 };
+    if word.is_list() && matches!(key, Key::Tz | Key::At | Key::Week | Key::Day) {
+        return Err(value.refused(format!("{name} is `{}`: {SEPARATORS}", value.text)));
+    }
     let unsaid = match params.field(*key) {
         Field::Units(field) => field.replace(whole(value, name)?).is_none(),
         Field::DurationNs(field) => field.replace(Duration::of(value).ns(name, false)?).is_none(),
@@ -99,6 +102,10 @@ fn option(word: Word<'_>, form: &Spec, params: &mut Params) -> Result<(), Policy
         Field::Start(field) => {
             field.replace(one_of(value, name, &Start::NAMES, Kind::UnknownAlgorithm)?).is_none()
         }
+        Field::Tz(field) => field.replace(zone(value)?).is_none(),
+        Field::Time(field) => field.replace(time(value)?).is_none(),
+        Field::Weekday(field) => field.replace(weekday(value)?).is_none(),
+        Field::Day(field) => field.replace(day(value)?).is_none(),
     };
     if unsaid { Ok(()) } else { Err(word.refused(format!("{name} is given twice"))) }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use crate::algorithm::Spec;
 use crate::algorithm::params::{COMMON_OPTIONS, FLAGS, Field, Mode, Params, Start};
 use crate::algorithm::words::whole_units;
+use crate::zone::{HoursMinutes, Weekday};
 
 pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Spec, params: &Params) -> fmt::Result {
     if form.name != "gcra" {
@@ -22,11 +23,19 @@ pub(super) fn layer(f: &mut fmt::Formatter<'_>, form: &Spec, params: &Params) ->
             Field::Flag(Some(flag)) => write!(f, " {name}={}", name_of(flag, &FLAGS))?,
             Field::Mode(Some(mode)) => write!(f, " {name}={}", name_of(mode, &Mode::NAMES))?,
             Field::Start(Some(start)) => write!(f, " {name}={}", name_of(start, &Start::NAMES))?,
+            Field::Tz(Some(tz)) => write!(f, " {name}={tz}")?,
+            Field::Time(Some(minutes)) => write!(f, " {name}={}", HoursMinutes(*minutes))?,
+            Field::Weekday(Some(day)) => write!(f, " {name}={}", name_of(day, &Weekday::NAMES))?,
+            Field::Day(Some(day)) => write!(f, " {name}={day}")?,
             Field::Units(None)
             | Field::DurationNs(None)
             | Field::Flag(None)
             | Field::Mode(None)
-            | Field::Start(None) => {}
+            | Field::Start(None)
+            | Field::Tz(None)
+            | Field::Time(None)
+            | Field::Weekday(None)
+            | Field::Day(None) => {}
         }
     }
     Ok(())

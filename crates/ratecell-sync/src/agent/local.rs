@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ratecell_core::algorithm::{Algorithm, GRACE_NS, Lease, Lend};
+use ratecell_core::algorithm::{Algorithm, GRACE_NS, Kernel, Lease, Lend};
 use ratecell_core::{Policy, with_kernel};
 
 use super::known::Missed;
@@ -30,7 +30,15 @@ impl Local {
             let text = format!("\"{policy}\" cannot be divided among {machines} machines: {error}");
             StoreError::new(StoreErrorKind::Mismatch, text)
         })?;
-        Ok(Self { layers: layers(&part)?, whole: layers(policy)?, words: HashMap::new() })
+        let layers_of_part = layers(&part)?;
+        if layers_of_part.iter().any(|layer| matches!(layer.kernel, Kernel::CalendarWindow(_))) {
+            // Its instants are those of the machine's clock, which counts from a Monday of its own.
+            let text = format!(
+                "\"{policy}\" cannot be decided without the store: expected no calendar_window with on_failure local"
+            );
+            return Err(StoreError::new(StoreErrorKind::Mismatch, text));
+        }
+        Ok(Self { layers: layers_of_part, whole: layers(policy)?, words: HashMap::new() })
     }
 
     /// What was decided of the key is forgotten.
@@ -62,9 +70,9 @@ impl Local {
         };
         *words = charged.clone();
         let leases = self.layers.iter().zip(&self.whole).zip(charged).map(|((part, whole), word)| {
-            let lasts_ns = with_kernel!(part.kernel, algorithm => algorithm.lasts_ns(word, units, now));
+            let lasts_ns = with_kernel!(&part.kernel, algorithm => algorithm.lasts_ns(word, units, now));
             let alone_ns = |layer: &Layer| {
-                with_kernel!(layer.kernel, algorithm => {
+                with_kernel!(&layer.kernel, algorithm => {
                     let alone = algorithm.step(0, now, cost).charged.unwrap_or(0);
                     algorithm.lasts_ns(alone, units, now)
                 })

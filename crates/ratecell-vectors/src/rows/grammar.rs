@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Judged, read};
-use crate::policy::policy;
+use crate::policy::timeless;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, untagged)]
@@ -32,7 +32,7 @@ pub(super) fn text(row: &Value) -> Result<Judged> {
         return Ok(Judged::compared(&expected, &got));
     }
     let Row::Accepted { canonical, policy: json, .. } = &row else { return Ok(Judged::Right) };
-    let meant = policy(json);
+    let meant = timeless(json);
     if meant != text.parse() || meant != canonical.parse() {
         let meant = meant.map_or_else(|error| error.to_string(), |policy| policy.to_string());
         return Ok(Judged::Wrong(format!("expected {meant}, got {got}")));

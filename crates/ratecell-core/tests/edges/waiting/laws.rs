@@ -27,7 +27,7 @@ struct Words {
 impl Words {
     fn check(&mut self, key: usize, now: u64, cost: u32) -> Decision {
         let word = self.words[key];
-        let step = with_kernel!(self.kernel, algorithm => algorithm.step(word, now, cost));
+        let step = with_kernel!(&self.kernel, algorithm => algorithm.step(word, now, cost));
         self.words[key] = step.charged.unwrap_or(word);
         step.decision
     }
@@ -57,7 +57,7 @@ impl Words {
 
     /// When the last of these would go, if each is charged in turn as early as it can be, and nobody else is.
     fn goes_at(&self, key: usize, now: u64, costs: &[u32]) -> u64 {
-        let mut world = Words { kernel: self.kernel, words: self.words };
+        let mut world = Words { kernel: self.kernel.clone(), words: self.words };
         let (mut at, mut goes) = (now, now);
         for cost in costs {
             let mut decision = world.check(key, at, *cost);

@@ -1,0 +1,171 @@
+//! Windows of the civil calendar in a time zone: days, weeks, months, quarters or years.
+//!
+//! | word | bits |
+//! | --- | --- |
+//! | the end of the window in force, in whole seconds since the epoch | the rest |
+//! | count | `bits(limit)` |
+//!
+//! A window is opened only where the one in force has ended, and only as a whole window of the calendar: the one that holds
+//! the instant, if it begins at that end or later. So the words of one calendar can be read by another one, or by newer
+//! rules of the same zone: nothing that was counted is forgotten before its window ends.
+
+use alloc::format;
+use alloc::sync::Arc;
+
+use super::counting::{Count, Counter, Counting};
+use super::lease::Drain;
+use super::packing::WordLayout;
+use super::params::{Key, Params};
+use super::{Kernel, Plan, Spec, quota};
+use crate::error::{PolicyError, PolicyErrorKind as Kind};
+use crate::zone::{Calendar, Period, Tz};
+
+mod row;
+
+use row::Row;
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+pub(crate) static CALENDAR_WINDOW: Spec = Spec {
+    name: "calendar_window",
+    quota: quota::CALENDAR,
+    options: &[Key::Tz, Key::At, Key::Week, Key::Day],
+    resolve: |params, pack, epoch| {
+        let limit = params.limit("limit")?;
+        let (calendar, tz) = (calendar(params)?, zone(params)?);
+        let horizon = params.horizon()?;
+        let row = row(&calendar, tz, epoch, horizon)?;
+        // Every window that is served has an end that is known.
+        let served = row.last().saturating_mul(NS_PER_SECOND).saturating_sub(1);
+        let last_beside = |bits: u32| if row.last() <= (Count { bits }).top() { served } else { 0 };
+        let count = Count { bits: pack.count_bits(limit, u32::BITS, params, last_beside)? };
+        let max_now = last_beside(count.bits);
+        params.reaches_horizon(max_now, "the window's end beside a count of this limit")?;
+        let counter = Counter { capacity: limit, count, max_now, heal: params.heal_ns };
+        let mut resolved = counter.resolved(Some(count.bits), None);
+        resolved.boundaries = u64::try_from(row.len()).ok();
+        resolved.boundary_digest = Some(row.digest);
+        let kernel = CalendarWindow { counter, period: calendar.period, row: Arc::new(row) };
+        Ok((Plan::Word(Kernel::CalendarWindow(kernel)), resolved))
+    },
+};
+
+fn calendar(params: &Params) -> Result<Calendar, PolicyError> {
+    let Some(period) = params.span else {
+        return Err(PolicyError::new(Kind::MissingParameter, "the period is missing: expected LIMIT/PERIOD"));
+    };
+    let name = period.name();
+    let bad = |key: Key, message| Err(PolicyError::new(Kind::BadOffset, message).about(key.name()));
+    if params.week.is_some() && period != Period::Week {
+        return bad(Key::Week, format!("week is the first day of a week: expected none for a {name}"));
+    }
+    if params.day.is_some() && !period.has_day() {
+        return bad(Key::Day, format!("day is a day of a month: expected none for a {name}"));
+    }
+    let at = params.at.unwrap_or(0);
+    if at >= 24 * 60 {
+        return bad(Key::At, "at is past the end of the day: expected 00:00 to 23:59".into());
+    }
+    let day = params.day.unwrap_or(1);
+    if !(1..=31).contains(&day) {
+        return bad(Key::Day, format!("day is {day}: expected 1 to 31"));
+    }
+    Ok(Calendar { period, at, week: params.week.unwrap_or_default(), day })
+}
+
+fn zone(params: &Params) -> Result<Tz, PolicyError> {
+    let Some(tz) = params.tz else {
+        let message = "tz is missing: expected tz=ZONE, such as tz=Europe/Berlin, tz=UTC or tz=+05:30";
+        return Err(PolicyError::new(Kind::MissingParameter, message));
+    };
+    Ok(tz)
+}
+
+/// The boundaries of a zone's calendar from the epoch, in seconds since 1970, to the first after the horizon.
+fn row(calendar: &Calendar, tz: Tz, epoch: i64, horizon_ns: u64) -> Result<Row, PolicyError> {
+    let Some(rules) = tz.rules() else {
+        let message =
+            format!("tz is {tz}: expected a zone's name, as no request of this version names its own");
+        return Err(PolicyError::new(Kind::BadZone, message).about(Key::Tz.name()));
+    };
+    let until = i64::try_from(horizon_ns / NS_PER_SECOND).ok().and_then(|served| epoch.checked_add(served));
+    let boundaries = until.and_then(|until| calendar.boundaries(&rules, epoch, until));
+    // Each is after the epoch.
+    let since =
+        |boundaries: alloc::vec::Vec<i64>| boundaries.into_iter().map(|at| at.abs_diff(epoch)).collect();
+    boundaries.map(since).map(Row::new).ok_or_else(|| {
+        let message = "the horizon is past the year 9997: expected a shorter horizon or an earlier epoch";
+        PolicyError::new(Kind::Range, message).about(Key::Horizon.name())
+    })
+}
+
+/// Windows between the boundaries of a calendar.
+#[derive(Clone, Debug)]
+pub struct CalendarWindow {
+    counter: Counter,
+    period: Period,
+    row: Arc<Row>,
+}
+
+/// What is known of an instant in whole seconds.
+fn ns(second: u64) -> u128 {
+    u128::from(second) * u128::from(NS_PER_SECOND)
+}
+
+/// All times are the ends of windows.
+impl Counting for CalendarWindow {
+    #[inline]
+    fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    #[inline]
+    fn time_at(&self, instant: u64) -> u64 {
+        self.row.around(instant / NS_PER_SECOND).1
+    }
+
+    #[inline]
+    fn passed(&self, end: u64, used: u64, now: u64) -> (u64, u64) {
+        let second = now / NS_PER_SECOND;
+        // Before its end the window is in force, whatever window of the calendar holds the instant.
+        if second < end {
+            return (end, used);
+        }
+        let (start, next) = self.row.around(second);
+        if start >= end { (next, 0) } else { (end, used) }
+    }
+
+    #[inline]
+    fn free_at(&self, end: u64, units: u64) -> u128 {
+        ns(if units > 0 { self.row.at_or_after(end) } else { self.row.ground(end) })
+    }
+
+    fn written_from(&self, end: u64) -> u128 {
+        ns(self.row.start(end))
+    }
+
+    fn packed(&self) -> WordLayout {
+        let unit = self.period.days() * 86_400 * NS_PER_SECOND;
+        WordLayout { word: *b"calendar", unit, grain: 0, count_bits: self.counter.count.bits }
+    }
+
+    /// No: units of a window of other rules may count in it, and only a step knows.
+    fn starts_anew(&self) -> bool {
+        false
+    }
+
+    fn drain(&self) -> (Drain, bool) {
+        (Drain::AtOnce, false)
+    }
+
+    fn burst_ns(&self) -> u64 {
+        self.row.longest.saturating_mul(NS_PER_SECOND)
+    }
+
+    fn lasts_until(&self, end: u64, _: u64, _: u64) -> u128 {
+        self.free_at(end, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests;
