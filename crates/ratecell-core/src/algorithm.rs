@@ -8,6 +8,7 @@ use crate::decision::{Decision, Outcome};
 use crate::error::PolicyError;
 use crate::request::Request;
 
+mod change;
 mod counting;
 mod divide;
 mod lease;
@@ -18,16 +19,22 @@ mod span;
 pub(crate) mod words;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
+mod reserve;
+mod two_windows;
 pub(crate) mod sliding_window;
 pub(crate) mod fixed_window;
 pub(crate) mod sliding_log;
+pub(crate) mod in_flight;
 
+pub use change::Change;
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
+pub use in_flight::{InFlight, Renewed};
 pub use lease::{Answered, GRACE_NS, Lease, MAX_LEASE};
 pub use packing::{LayoutChoice, WordLayout};
 use params::Params;
 use quota::Quota;
+pub use reserve::{Held, Reserve};
 pub use sliding_log::{Entries, Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
 pub use span::{Lend, Span, Want};
@@ -259,7 +266,7 @@ pub(crate) struct Spec {
 }
 
 /// The registry.
-pub(crate) static SPECS: [&Spec; 7] = [
+pub(crate) static SPECS: [&Spec; 8] = [
     &gcra::GCRA,
     &token_bucket::TOKEN_BUCKET,
     &gcra::LEAKY_METER,
@@ -267,10 +274,11 @@ pub(crate) static SPECS: [&Spec; 7] = [
     &sliding_window::SLIDING_WINDOW,
     &sliding_log::SLIDING_LOG,
     &fixed_window::FIXED_WINDOW,
+    &in_flight::IN_FLIGHT,
 ];
 
 /// An accepted policy layer, ready to decide: by a word a key, or by a log a key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// By one word a key.
     Word(Kernel),
@@ -278,10 +286,23 @@ pub enum Plan {
     Log(SlidingLog),
 }
 
+impl Plan {
+    /// Whether what is kept of a key by `earlier` can become what is kept by this, where a policy is changed over live
+    /// keys.
+    #[must_use]
+    pub fn may_follow(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Word(kernel), Self::Word(earlier)) => kernel.packing().may_follow(&earlier.packing()),
+            (Self::Log(log), Self::Log(earlier)) => log.window() == earlier.window(),
+            _ => false,
+        }
+    }
+}
+
 macro_rules! kernels {
     ($($(#[$doc:meta])* $name:ident($path:ty)),+ $(,)?) => {
         /// A word-sized algorithm, with its parameters.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kernel {
             $($(#[$doc])* $name($path)),+
         }
@@ -312,6 +333,16 @@ kernels! {
     BucketInterval(token_bucket::BucketInterval),
     /// The token bucket that is refilled at intervals from the request that found it full.
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
+    /// Requests in flight.
+    InFlight(in_flight::InFlight),
     /// Units of any of these that were taken at a store.
     Lease(lease::Lease),
+}
+
+impl Kernel {
+    /// What the bits of its words mean.
+    #[must_use]
+    pub fn packing(&self) -> WordLayout {
+        with_kernel!(self, kernel => kernel.packing())
+    }
 }

@@ -32,7 +32,7 @@ pub use algorithm::words::{WholeUnits, whole_units};
 pub use algorithm::{Emission, Resolved};
 pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
-pub use policy::{Layer, Policy, PolicyBuilder};
+pub use policy::{ChangeError, Generation, Layer, Policy, PolicyBuilder};
 pub use request::{Key, Request};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.

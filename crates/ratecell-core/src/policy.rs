@@ -17,8 +17,11 @@ use crate::algorithm::{
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
 mod divide;
+mod generation;
 mod parse;
 mod print;
+
+pub use generation::{ChangeError, Generation};
 
 const MAX_LAYERS: usize = 8;
 

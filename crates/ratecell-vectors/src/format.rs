@@ -1,20 +1,19 @@
 //! The lines of a file of vectors.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
-use ratecell_core::{Decision, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::answer::Answer;
 use crate::rows::{self, Judge};
 
 /// The version of files of decisions, the value of `ratecell_vectors` in the first line.
 const DECISIONS: u64 = 1;
 
-/// The version of files that each kind has its own columns in.
-const KINDS: u64 = 3;
+/// The versions of files that each kind has its own columns in.
+const KINDS: std::ops::RangeInclusive<u64> = 2..=3;
 
 const COLUMNS: [&str; 8] = ["now_ns", "key", "cost", "code", "remaining", "retry_ns", "reset_ns", "delay_ns"];
 
@@ -42,7 +41,7 @@ pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> R
     Ok(match version {
         DECISIONS if columns == COLUMNS => Kind::Decisions,
         DECISIONS => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
-        KINDS => match rows::judge(&kind).or_else(|| others(&kind)) {
+        version if KINDS.contains(&version) => match rows::judge(&kind).or_else(|| others(&kind)) {
             Some(judge) => Kind::Rows(judge),
             None => Kind::Unknown(kind, version),
         },
@@ -112,48 +111,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a row states of its decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    code: u8,
-    remaining: u64,
-    retry_ns: Option<u64>,
-    reset_ns: u64,
-    delay_ns: u64,
-}
-
 impl Row<'_> {
     pub(crate) fn answer(&self) -> Answer {
         let Self { code, remaining, retry_ns, reset_ns, delay_ns, .. } = *self;
         Answer { code, remaining, retry_ns, reset_ns, delay_ns }
-    }
-}
-
-impl From<Decision> for Answer {
-    fn from(decision: Decision) -> Self {
-        Self {
-            code: match decision.outcome() {
-                Outcome::Denied => 0,
-                Outcome::Allowed => 1,
-                Outcome::Never => 2,
-                // The last of them: a newer one has no code.
-                _ => 3,
-            },
-            remaining: decision.remaining(),
-            retry_ns: Some(decision.retry_after_ns()).filter(|ns| *ns != Decision::NEVER),
-            reset_ns: decision.reset_after_ns(),
-            delay_ns: decision.delay_ns(),
-        }
-    }
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, remaining, retry_ns, reset_ns, delay_ns } = self;
-        let retry = retry_ns.map_or_else(|| "null".to_owned(), |ns| ns.to_string());
-        write!(
-            f,
-            "code {code} remaining {remaining} retry_ns {retry} reset_ns {reset_ns} delay_ns {delay_ns}"
-        )
     }
 }

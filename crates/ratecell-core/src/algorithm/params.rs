@@ -18,6 +18,7 @@ pub(crate) enum Key {
     Strict,
     Start,
     Offset,
+    Hold,
     Heal,
     Horizon,
 }
@@ -27,7 +28,7 @@ pub(crate) const COMMON_OPTIONS: [Key; 2] = [Key::Heal, Key::Horizon];
 
 impl Key {
     /// The options of all algorithms.
-    pub(crate) const ALL: [Key; 9] = [
+    pub(crate) const ALL: [Key; 10] = [
         Key::Burst,
         Key::Capacity,
         Key::Queue,
@@ -35,6 +36,7 @@ impl Key {
         Key::Strict,
         Key::Start,
         Key::Offset,
+        Key::Hold,
         Key::Heal,
         Key::Horizon,
     ];
@@ -48,6 +50,7 @@ impl Key {
             Key::Strict => "strict",
             Key::Start => "start",
             Key::Offset => "offset",
+            Key::Hold => "hold",
             Key::Heal => "heal",
             Key::Horizon => "horizon",
         }
@@ -106,6 +109,7 @@ pub(crate) struct Params {
     pub strict: Option<bool>,
     pub start: Option<Start>,
     pub offset_ns: Option<u64>,
+    pub hold_ns: Option<u64>,
     pub heal_ns: Option<u64>,
     pub horizon_ns: Option<u64>,
 }
@@ -126,6 +130,17 @@ fn units(value: u64, zero: Kind, name: &str) -> Result<u32, PolicyError> {
     units.ok_or_else(|| PolicyError::new(kind, format!("{name} is {value}: expected 1 to {}", u32::MAX)))
 }
 
+fn period(ns: u64, name: &str) -> Result<u64, PolicyError> {
+    match ns {
+        0 => Err(PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns"))),
+        ns if ns > MAX_PERIOD_NS => Err(PolicyError::new(
+            Kind::Range,
+            format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"),
+        )),
+        ns => Ok(ns),
+    }
+}
+
 /// The name by which an error of the limit is placed, whatever the algorithm calls it.
 pub(crate) const LIMIT: &str = "limit";
 /// The same of the period.
@@ -141,6 +156,7 @@ impl Params {
             Key::Strict => Field::Flag(&mut self.strict),
             Key::Start => Field::Start(&mut self.start),
             Key::Offset => Field::DurationNs(&mut self.offset_ns),
+            Key::Hold => Field::DurationNs(&mut self.hold_ns),
             Key::Heal => Field::DurationNs(&mut self.heal_ns),
             Key::Horizon => Field::DurationNs(&mut self.horizon_ns),
         }
@@ -153,14 +169,16 @@ impl Params {
 
     /// The period in nanoseconds, under the name the algorithm has for it.
     pub(crate) fn period(&self, name: &str) -> Result<u64, PolicyError> {
-        let error = match self.period_ns {
-            0 => PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns")),
-            ns if ns > MAX_PERIOD_NS => {
-                PolicyError::new(Kind::Range, format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"))
-            }
-            ns => return Ok(ns),
-        };
-        Err(error.about(PERIOD))
+        period(self.period_ns, name).map_err(|error| error.about(PERIOD))
+    }
+
+    /// How long a permit is held, which the algorithms that have permits require.
+    pub(crate) fn hold(&self) -> Result<u64, PolicyError> {
+        let name = Key::Hold.name();
+        match self.hold_ns {
+            Some(ns) => period(ns, name).map_err(|error| error.about(name)),
+            None => Err(PolicyError::new(Kind::MissingParameter, "hold is missing: expected hold=DURATION")),
+        }
     }
 
     /// An optional total of units, such as a burst.
