@@ -106,6 +106,9 @@ fn play(text: &str, calls: &[(u64, Call)], knows_total: bool) -> Vec<(u64, u64)>
 }
 
 proptest! {
+    // What is given back twice shows in few histories.
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
     /// A bucket that is refilled from its first request on is refilled from that on even if it has been given back, so it is
     /// not compared.
     #[test]

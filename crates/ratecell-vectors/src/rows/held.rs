@@ -78,6 +78,28 @@ pub(super) fn calls() -> Judge {
     })
 }
 
+/// A policy, with what it resolves to or why it is refused.
+pub(super) fn construct(row: &Value) -> Result<Judged> {
+    #[derive(Deserialize)]
+    struct Construct {
+        policy: Map<String, Value>,
+        resolved: Option<Value>,
+        error: Option<String>,
+    }
+    let Construct { policy: json, resolved, error } =
+        read(row, "a policy, and its resolved form or its error")?;
+    Ok(match (policy(&json), resolved) {
+        (Ok(policy), Some(resolved)) => match differences(&resolved, &policy) {
+            Some(wrong) => Judged::Wrong(wrong),
+            None => Judged::Right,
+        },
+        (got, _) => {
+            let got = got.err().map(|error| error.kind().code());
+            Judged::compared(&format!("{:?}", error.as_deref()), &format!("{got:?}"))
+        }
+    })
+}
+
 impl Live {
     fn request(&mut self, columns: &[Value]) -> Result<Judged> {
         let (request, stated) = columns.split_at_checked(3).context("expected a request")?;
