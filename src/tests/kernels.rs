@@ -5,13 +5,14 @@ use ratecell_core::algorithm::{Kernel, Plan};
 
 /// One policy of each word-sized algorithm, with a capacity of 50.
 #[cfg(not(ratecell_model))]
-pub(crate) const FIFTY_EACH: [&str; 6] = [
+pub(crate) const FIFTY_EACH: [&str; 7] = [
     "50/s",
     "sliding_window 50/s",
     "fixed_window 50/s",
     "fixed_window 50/s start=first",
     "token_bucket 50/s capacity=50 mode=interval",
     "token_bucket 50/s capacity=50 mode=interval_first",
+    "in_flight 50 hold=1s",
 ];
 
 /// The kernel of a policy of one layer.

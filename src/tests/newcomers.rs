@@ -8,7 +8,7 @@ use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::{Request, with_kernel};
 
 /// Small enough that floors, edges and full words are all near. Instants are in microseconds.
-const POLICIES: [&str; 9] = [
+const POLICIES: [&str; 10] = [
     "5/10us",
     "leaky_queue 3/10us queue=4",
     "sliding_window 5/10us",
@@ -18,6 +18,7 @@ const POLICIES: [&str; 9] = [
     "fixed_window 5/10us start=first",
     "token_bucket 2/10us capacity=5 mode=interval",
     "token_bucket 2/10us capacity=5 mode=interval_first",
+    "in_flight 5 hold=10us",
 ];
 const HEALS: [&str; 2] = ["", " heal=1s"];
 const LATEST_US: u64 = 80;

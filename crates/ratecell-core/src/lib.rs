@@ -38,7 +38,7 @@ pub use request::{Key, Request};
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {
     pub use crate::policy::{
-        FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
+        FixedWindow, Gcra, InFlight, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
     };
 }
 

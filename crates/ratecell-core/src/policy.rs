@@ -12,7 +12,7 @@ use core::time::Duration;
 use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::{Mode, Params, Start};
 use crate::algorithm::{
-    Plan, Resolved, SPECS, Spec, fixed_window, gcra, sliding_log, sliding_window, token_bucket,
+    Plan, Resolved, SPECS, Spec, fixed_window, gcra, in_flight, sliding_log, sliding_window, token_bucket,
 };
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -47,6 +47,7 @@ const MAX_LAYERS: usize = 8;
 /// | `sliding_window` | `strict=true` |
 /// | `sliding_log` | |
 /// | `fixed_window` | `start=aligned` (default) or `first`, `offset=DURATION` |
+/// | `in_flight LIMIT` | `hold=DURATION`; without a period |
 /// | all | `heal=DURATION`, `horizon=DURATION` |
 ///
 /// ```
@@ -179,6 +180,13 @@ impl Policy {
         PolicyBuilder::new(&fixed_window::FIXED_WINDOW, limit, window, Params::default())
     }
 
+    /// At most `limit` units in flight at once. What is not released comes back by itself after more than `hold`, and at most
+    /// twice that.
+    pub fn in_flight(limit: u32, hold: Duration) -> PolicyBuilder<InFlight> {
+        let params = Params { hold_ns: Some(nanoseconds(hold)), ..Params::default() };
+        PolicyBuilder::new(&in_flight::IN_FLIGHT, limit, Duration::ZERO, params)
+    }
+
     /// All of `policies` at once: a request is charged to every one of them, or to none.
     ///
     /// # Errors
@@ -259,6 +267,8 @@ algorithms! {
     SlidingLog,
     /// Marks a [`PolicyBuilder`] of a fixed window.
     FixedWindow,
+    /// Marks a [`PolicyBuilder`] of a limit of requests in flight.
+    InFlight,
 }
 
 /// A policy of one layer under construction. `A` decides which options it has.
