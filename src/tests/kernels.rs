@@ -13,6 +13,7 @@ pub(crate) const FIFTY_EACH: [&str; 7] = [
     "calendar_window 50/day tz=UTC",
     "token_bucket 50/s capacity=50 mode=interval",
     "token_bucket 50/s capacity=50 mode=interval_first",
+    "in_flight 50 hold=1s",
 ];
 
 /// The kernel of a policy of one layer.

@@ -8,7 +8,7 @@ use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::{Request, with_kernel};
 
 /// Small enough that floors, edges and full words are all near. An instant is a tenth of each period.
-const POLICIES: [&str; 11] = [
+const POLICIES: [&str; 12] = [
     "5/10us",
     "leaky_queue 3/10us queue=4",
     "sliding_window 5/10us",
@@ -20,6 +20,7 @@ const POLICIES: [&str; 11] = [
     "calendar_window 5/day tz=-05:00 at=01:30",
     "token_bucket 2/10us capacity=5 mode=interval",
     "token_bucket 2/10us capacity=5 mode=interval_first",
+    "in_flight 5 hold=10us",
 ];
 const HEALS: [&str; 2] = ["", " heal=1s"];
 const LATEST: u64 = 80;

@@ -8,6 +8,7 @@ use crate::decision::{Decision, Outcome};
 use crate::error::PolicyError;
 use crate::request::Request;
 
+mod change;
 mod counting;
 mod divide;
 mod lease;
@@ -18,18 +19,24 @@ mod span;
 pub(crate) mod words;
 pub(crate) mod gcra;
 pub(crate) mod token_bucket;
+mod reserve;
+mod two_windows;
 pub(crate) mod sliding_window;
 pub(crate) mod fixed_window;
 pub(crate) mod sliding_log;
 pub(crate) mod calendar_window;
+pub(crate) mod in_flight;
 
 pub use calendar_window::CalendarWindow;
+pub use change::Change;
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
+pub use in_flight::{InFlight, Renewed};
 pub use lease::{Answered, GRACE_NS, Lease, MAX_LEASE};
 pub use packing::{LayoutChoice, WordLayout};
 use params::Params;
 use quota::Quota;
+pub use reserve::{Held, Reserve};
 pub use sliding_log::{Entries, Log, SlidingLog};
 pub use sliding_window::SlidingWindow;
 pub use span::{Lend, Span, Want};
@@ -266,7 +273,7 @@ pub(crate) struct Spec {
 }
 
 /// The registry.
-pub(crate) static SPECS: [&Spec; 8] = [
+pub(crate) static SPECS: [&Spec; 9] = [
     &gcra::GCRA,
     &token_bucket::TOKEN_BUCKET,
     &gcra::LEAKY_METER,
@@ -275,10 +282,11 @@ pub(crate) static SPECS: [&Spec; 8] = [
     &sliding_log::SLIDING_LOG,
     &fixed_window::FIXED_WINDOW,
     &calendar_window::CALENDAR_WINDOW,
+    &in_flight::IN_FLIGHT,
 ];
 
 /// An accepted policy layer, ready to decide: by a word a key, or by a log a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// By one word a key.
     Word(Kernel),
@@ -286,10 +294,23 @@ pub enum Plan {
     Log(SlidingLog),
 }
 
+impl Plan {
+    /// Whether what is kept of a key by `earlier` can become what is kept by this, where a policy is changed over live
+    /// keys.
+    #[must_use]
+    pub fn may_follow(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Word(kernel), Self::Word(earlier)) => kernel.packing().may_follow(&earlier.packing()),
+            (Self::Log(log), Self::Log(earlier)) => log.window() == earlier.window(),
+            _ => false,
+        }
+    }
+}
+
 macro_rules! kernels {
     ($($(#[$doc:meta])* $name:ident($path:ty)),+ $(,)?) => {
         /// A word-sized algorithm, with its parameters.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Kernel {
             $($(#[$doc])* $name($path)),+
         }
@@ -322,6 +343,16 @@ kernels! {
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
     /// The windows of a calendar.
     CalendarWindow(calendar_window::CalendarWindow),
+    /// Requests in flight.
+    InFlight(in_flight::InFlight),
     /// Units of any of these that were taken at a store.
     Lease(lease::Lease),
+}
+
+impl Kernel {
+    /// What the bits of its words mean.
+    #[must_use]
+    pub fn packing(&self) -> WordLayout {
+        with_kernel!(self, kernel => kernel.packing())
+    }
 }

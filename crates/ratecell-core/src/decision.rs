@@ -101,6 +101,13 @@ impl Decision {
         u64::try_from(wait).unwrap_or(Self::LONGEST).min(Self::LONGEST)
     }
 
+    /// Makes it an allowance, whatever it was.
+    #[inline]
+    pub(crate) fn allow(&mut self) {
+        self.outcome = Outcome::Allowed;
+        self.retry_after_ns = 0;
+    }
+
     /// Makes it a denial for `wait_ns` nanoseconds, cut to [`LONGEST`](Self::LONGEST).
     #[inline]
     pub(crate) fn deny(&mut self, wait_ns: u64) {

@@ -33,14 +33,15 @@ pub use algorithm::words::{WholeUnits, whole_units};
 pub use algorithm::{Emission, Resolved};
 pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
-pub use policy::{Layer, Policy, PolicyBuilder};
+pub use policy::{ChangeError, Generation, Layer, Policy, PolicyBuilder};
 pub use request::{Key, Request};
 pub use zone::{Period, Weekday};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {
     pub use crate::policy::{
-        CalendarWindow, FixedWindow, Gcra, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow, TokenBucket,
+        CalendarWindow, FixedWindow, Gcra, InFlight, LeakyMeter, LeakyQueue, SlidingLog, SlidingWindow,
+        TokenBucket,
     };
 }
 

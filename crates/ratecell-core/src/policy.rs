@@ -13,15 +13,18 @@ use crate::algorithm::LayoutChoice;
 use crate::algorithm::params::{Mode, Params, Start};
 use crate::algorithm::words;
 use crate::algorithm::{
-    Plan, Resolved, SPECS, Spec, calendar_window, fixed_window, gcra, sliding_log, sliding_window,
+    Plan, Resolved, SPECS, Spec, calendar_window, fixed_window, gcra, in_flight, sliding_log, sliding_window,
     token_bucket,
 };
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use crate::zone::{Period, Weekday};
 
 mod divide;
+mod generation;
 mod parse;
 mod print;
+
+pub use generation::{ChangeError, Generation};
 
 const MAX_LAYERS: usize = 8;
 
@@ -51,6 +54,7 @@ const DEFAULT_EPOCH: i64 = 1_767_571_200;
 /// | `sliding_log` | |
 /// | `fixed_window` | `start=aligned` (default) or `first`, `offset=DURATION` |
 /// | `calendar_window` | `tz=ZONE` (required), `at=HH:MM`, `week=monday` to `sunday`, `day=1` to `31` |
+/// | `in_flight LIMIT` | `hold=DURATION`; without a period |
 /// | all | `heal=DURATION`, `horizon=DURATION` |
 ///
 /// ```
@@ -222,6 +226,13 @@ impl Policy {
         PolicyBuilder::new(&fixed_window::FIXED_WINDOW, limit, window, Params::default())
     }
 
+    /// At most `limit` units in flight at once. What is not released comes back by itself after more than `hold`, and at most
+    /// twice that.
+    pub fn in_flight(limit: u32, hold: Duration) -> PolicyBuilder<InFlight> {
+        let params = Params { hold_ns: Some(nanoseconds(hold)), ..Params::default() };
+        PolicyBuilder::new(&in_flight::IN_FLIGHT, limit, Duration::ZERO, params)
+    }
+
     /// All of `policies` at once: a request is charged to every one of them, or to none.
     ///
     /// # Errors
@@ -327,6 +338,8 @@ algorithms! {
     FixedWindow,
     /// Marks a [`PolicyBuilder`] of windows of a calendar.
     CalendarWindow,
+    /// Marks a [`PolicyBuilder`] of a limit of requests in flight.
+    InFlight,
 }
 
 /// A policy of one layer under construction. `A` decides which options it has.

@@ -1,23 +1,21 @@
 //! The lines of a file of vectors.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jiff::Timestamp;
-use ratecell_core::{Decision, Outcome};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::policy::Stated;
+use crate::answer::Answer;
+use crate::policy::{Stated, unix_seconds};
 use crate::rows::{self, Judge};
 
 /// The versions of files of decisions, the value of `ratecell_vectors` in the first line. The second has epochs, and rows
 /// that begin with what they are.
 const DECISIONS: [u64; 2] = [1, 2];
 
-/// The version of files that each kind has its own columns in.
-const KINDS: u64 = 3;
+/// The versions of files that each kind has its own columns in.
+const KINDS: std::ops::RangeInclusive<u64> = 2..=3;
 
 const COLUMNS: [&str; 8] = ["now_ns", "key", "cost", "code", "remaining", "retry_ns", "reset_ns", "delay_ns"];
 
@@ -44,9 +42,15 @@ pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> R
     let Header { ratecell_vectors: version, kind, columns } = header;
     let is_decisions = DECISIONS.contains(&version);
     Ok(match version {
+        version
+            if KINDS.contains(&version)
+                && let Some(judge) = rows::judge(&kind) =>
+        {
+            Kind::Rows(judge)
+        }
         _ if is_decisions && columns == COLUMNS => Kind::Decisions,
         _ if is_decisions => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
-        KINDS => match rows::judge(&kind).or_else(|| others(&kind)) {
+        version if KINDS.contains(&version) => match others(&kind) {
             Some(judge) => Kind::Rows(judge),
             None => Kind::Unknown(kind, version),
         },
@@ -121,22 +125,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a row states of its decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    code: u8,
-    remaining: u64,
-    retry_ns: Option<u64>,
-    reset_ns: u64,
-    delay_ns: u64,
-}
-
-/// An instant of the form `2026-01-05T00:00:00Z`.
-fn unix_seconds(instant: &str) -> Result<i64> {
-    let instant: Timestamp = instant.parse().with_context(|| format!("epoch `{instant}`"))?;
-    Ok(instant.as_second())
-}
-
 impl<'a> Row<'a> {
     /// A row of the columns, or of `"in"`, a zone and the columns.
     fn parse(line: &'a [u8]) -> Result<Self> {
@@ -152,37 +140,9 @@ impl<'a> Row<'a> {
         let row: Row<'_> = parse(&columns, wrong)?;
         Ok(Row { zone: Some(zone), key: Cow::Owned(row.key.into_owned()), ..row })
     }
+
     pub(crate) fn answer(&self) -> Answer {
         let Self { code, remaining, retry_ns, reset_ns, delay_ns, .. } = *self;
         Answer { code, remaining, retry_ns, reset_ns, delay_ns }
-    }
-}
-
-impl From<Decision> for Answer {
-    fn from(decision: Decision) -> Self {
-        Self {
-            code: match decision.outcome() {
-                Outcome::Denied => 0,
-                Outcome::Allowed => 1,
-                Outcome::Never => 2,
-                // The last of them: a newer one has no code.
-                _ => 3,
-            },
-            remaining: decision.remaining(),
-            retry_ns: Some(decision.retry_after_ns()).filter(|ns| *ns != Decision::NEVER),
-            reset_ns: decision.reset_after_ns(),
-            delay_ns: decision.delay_ns(),
-        }
-    }
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, remaining, retry_ns, reset_ns, delay_ns } = self;
-        let retry = retry_ns.map_or_else(|| "null".to_owned(), |ns| ns.to_string());
-        write!(
-            f,
-            "code {code} remaining {remaining} retry_ns {retry} reset_ns {reset_ns} delay_ns {delay_ns}"
-        )
     }
 }

@@ -5,14 +5,16 @@
 //! waiting, which `ratecell-core` answers; and of the kinds that the caller has a [`Judge`] for.
 //!
 //! ```text
-//! policy → resolved → rows → format → replay
+//! answer · policy → resolved → book → rows → format → replay
 //! ```
 //!
 //! Each module imports only from those to its left.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod policy;
 mod resolved;
+mod book;
 mod rows;
 mod format;
 mod replay;

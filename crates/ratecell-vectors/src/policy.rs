@@ -1,5 +1,7 @@
 //! From a policy in the vectors' JSON to a policy of the library, through its text.
 
+use anyhow::{Context, Result};
+use jiff::Timestamp;
 use ratecell_core::{Policy, PolicyError};
 use serde_json::{Map, Value};
 
@@ -11,6 +13,12 @@ const PERIOD_NAMES: [&str; 3] = ["period_ns", "interval_ns", "window_ns"];
 pub(crate) struct Stated {
     pub(crate) policy: Map<String, Value>,
     pub(crate) epoch: Option<i64>,
+}
+
+/// An instant of the form `2026-01-05T00:00:00Z`, in seconds since 1970.
+pub(crate) fn unix_seconds(instant: &str) -> Result<i64> {
+    let instant: Timestamp = instant.parse().with_context(|| format!("epoch `{instant}`"))?;
+    Ok(instant.as_second())
 }
 
 /// The policy for a limiter of the epoch that is stated, or the library's reason against it.

@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use ratecell_core::{Decision, Policy, PolicyError};
 use serde_json::Value;
 
-use crate::format::{Answer, Kind, Line, Row, kind, row};
+use crate::answer::Answer;
+use crate::format::{Kind, Line, Row, kind, row};
 use crate::policy::{Stated, policy};
 use crate::resolved::differences;
 use crate::rows::{Judge, Judged};

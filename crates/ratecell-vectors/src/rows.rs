@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 mod client_keys;
 mod fields;
 mod grammar;
+mod held;
 mod waiting;
 
 /// What came of a line.
@@ -41,6 +42,8 @@ pub(crate) fn judge(kind: &str) -> Option<Judge> {
         "client_keys_construct" => Box::new(client_keys::construct),
         "fields" | "fields_several" => fields::responses(),
         "fields_construct" => Box::new(fields::construct),
+        "concurrency_construct" => Box::new(held::construct),
+        "reserve" | "reserve_unknown" | "concurrency" | "change" | "change_refused" => held::calls(),
         "waiting" => waiting::traces(),
         _ => return None,
     })

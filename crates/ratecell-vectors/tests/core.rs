@@ -150,6 +150,19 @@ fn waiting_as_published() {
     assert_published(&[("edges/waiting.jsonl", 7828)]);
 }
 
+/// Reservations, permits and changes of the policy, call by call.
+#[test]
+fn what_is_held_as_published() {
+    assert_published(&[
+        ("held/change.jsonl", 14016),
+        ("held/change_refused.jsonl", 140),
+        ("held/concurrency.jsonl", 10283),
+        ("held/concurrency_construct.jsonl", 7),
+        ("held/reserve.jsonl", 30010),
+        ("held/reserve_unknown.jsonl", 6889),
+    ]);
+}
+
 /// A file with one of its figures changed fails in one row, which is named, and in no other.
 #[test]
 fn a_changed_figure_fails() {
@@ -187,6 +200,18 @@ fn a_changed_figure_fails() {
             r#"["answer",0,1,1,0,0,[["finish",1,"go",null]],null]"#,
             r#"["answer",0,1,1,0,0,[],null]"#,
         ),
+        (
+            "held/concurrency.jsonl",
+            r#"["release",3,10099999999999,1,1,0,0,1]"#,
+            r#"["release",3,10099999999999,1,1,0,0,0]"#,
+        ),
+        (
+            "held/concurrency.jsonl",
+            r#"["renew",3,10059999999999,1,0,0,10000000001]"#,
+            r#"["renew",3,10059999999999,0,0,1,10000000001]"#,
+        ),
+        ("held/change_refused.jsonl", r#"{"error":"different_table"}"#, r#"{"error":"range"}"#),
+        ("held/concurrency_construct.jsonl", r#""error":"zero_limit""#, r#""error":"range""#),
     ] {
         let text = read(name);
         let spoiled = text.replacen(figure, changed, 1);
@@ -223,6 +248,8 @@ fn what_is_no_row_is_an_error() {
         ("waiting", r#"["answer",0,1,0,null,0,[],null]"#, "no event: "),
         ("waiting", r#"["timer",0.0,[],null]"#, "expected an instant: "),
         ("waiting", "nonsense", "not a row, expected JSON: "),
+        ("reserve", "7", "expected a section with its policy: "),
+        ("concurrency_construct", "[1]", "expected a policy, and its resolved form or its error: "),
     ] {
         let text = format!("{{\"ratecell_vectors\":3,\"kind\":\"{kind}\",\"columns\":[]}}\n\n{line}\n");
         let error = replay("file", text.as_bytes(), &mut Failures::default()).expect_err(line);

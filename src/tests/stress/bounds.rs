@@ -19,13 +19,15 @@ pub(crate) enum Bound {
     /// The capacity in each period, which begins so many nanoseconds after its multiple.
     Windows(u64),
     WindowsFromFirst,
+    /// The capacity in each two neighbouring windows.
+    Pairs,
     /// The capacity in each window, where the one before counts by the part of it that is less than a period ago.
     Sliding {
         rounded_up: bool,
     },
 }
 
-pub(crate) const KINDS: [(&str, Bound); 9] = [
+pub(crate) const KINDS: [(&str, Bound); 10] = [
     ("4/10us burst=6", Bound::Rate(4)),
     ("leaky_queue 4/10us queue=4 burst=2", Bound::Rate(4)),
     ("token_bucket 4/10us capacity=6 mode=interval", Bound::Refills(4)),
@@ -33,6 +35,7 @@ pub(crate) const KINDS: [(&str, Bound); 9] = [
     ("fixed_window 6/10us", Bound::Windows(0)),
     ("fixed_window 6/10us offset=3us", Bound::Windows(3_000)),
     ("fixed_window 6/10us start=first", Bound::WindowsFromFirst),
+    ("in_flight 6 hold=10us", Bound::Pairs),
     ("sliding_window 6/10us", Bound::Sliding { rounded_up: false }),
     ("sliding_window 6/10us strict=true", Bound::Sliding { rounded_up: true }),
 ];
@@ -97,6 +100,7 @@ impl Bound {
             Self::RefillsFromFirst(refill) => CAPACITY + refill * (span / PERIOD + u64::from(begun)),
             Self::Windows(offset) => CAPACITY * (window(greatest, offset) - window(least, offset) + 1),
             Self::WindowsFromFirst => CAPACITY * (span / PERIOD + 1 + u64::from(begun)),
+            Self::Pairs => CAPACITY * (window(greatest, 0) - window(least, 0) + 1).div_ceil(2),
             Self::Sliding { .. } => CAPACITY * (window(greatest, 0) - window(least, 0) + 1),
         }
     }

@@ -100,7 +100,7 @@ fn row(calendar: &Calendar, tz: Tz, epoch: i64, horizon_ns: u64) -> Result<Row, 
 }
 
 /// Windows between the boundaries of a calendar.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalendarWindow {
     counter: Counter,
     period: Period,

@@ -8,14 +8,14 @@
 
 use super::lease::{Drain, Lease};
 use super::packing::WordLayout;
-use super::{Algorithm, Lend, Resolved, Span, Step, WORD_LIMIT};
+use super::{Algorithm, Change, Held, Lend, Reserve, Resolved, Span, Step, WORD_LIMIT};
 use crate::decision::Decision;
 
 /// A period that starts with a request has at least this many quanta.
 pub(super) const MIN_QUANTA: u64 = 1000;
 
 /// How a word is split: a time above, a count below.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) bits: u32,
 }
@@ -36,7 +36,7 @@ impl Count {
 }
 
 /// What there is to know of a counting policy beside its times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter {
     pub(super) capacity: u32,
     pub(super) count: Count,
@@ -106,6 +106,19 @@ pub(super) trait Counting: Clone {
         Decision::until(self.free_at(0, u64::from(self.counter().capacity)), 0)
     }
 
+    /// What a time and a count are under `next`, by a change at the instant `at`. A window is the same window.
+    fn under(&self, next: &Self, time: u64, used: u64, at: u64) -> (u128, u64) {
+        let _ = (next, at);
+        (u128::from(time), used)
+    }
+
+    /// How many of `units` of a charge that is `held` can be given back at `now`, of the `used` ones of `time`.
+    fn given_back(&self, time: u64, used: u64, now: u64, held: &Held, charge: Charge) -> u64 {
+        // The state is then that of what was used alone: a window in which all units are alike.
+        let _ = now;
+        if time == held.made { u64::from(charge.units).min(used) } else { 0 }
+    }
+
     /// How the units of a lease pass, and whether they are lent one by one.
     fn drain(&self) -> (Drain, bool);
 
@@ -169,6 +182,51 @@ impl<C: Counting> Algorithm for C {
 
     fn packing(&self) -> WordLayout {
         self.packed()
+    }
+}
+
+/// What of a charge is to be given back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Charge {
+    pub(super) cost: u32,
+    pub(super) units: u32,
+    /// What has been given back to the key since, where it is known.
+    pub(super) since: Option<u64>,
+}
+
+impl<C: Counting> Reserve for C {
+    fn held(&self, _: u64, after: u64, _: u64, cost: u32, given: u64) -> Held {
+        let (made, used) = self.counter().count.unpack(after);
+        Held { made, start: used.saturating_sub(u64::from(cost)), end: used, given }
+    }
+
+    fn give_back(
+        &self,
+        word: u64,
+        now: u64,
+        held: &Held,
+        cost: u32,
+        units: u32,
+        total: Option<u64>,
+    ) -> (u64, u64) {
+        let count = self.counter().count;
+        let (time, used) = count.unpack(word);
+        if self.is_healed(word, now) {
+            return (word, 0);
+        }
+        let back = self.given_back(time, used, now, held, Charge { cost, units, since: held.since(total) });
+        let back = back.min(used);
+        (count.pack(time, used - back), back)
+    }
+}
+
+impl<C: Counting> Change for C {
+    fn changed(&self, next: &Self, word: u64, at: u64, _: u32) -> u64 {
+        let (time, used) = self.counter().count.unpack(word);
+        let (time, used) = self.under(next, time, used, at);
+        let count = next.counter().count;
+        // Or the last time that fits.
+        count.pack(u64::try_from(time).unwrap_or(u64::MAX).min(count.top()), used)
     }
 }
 

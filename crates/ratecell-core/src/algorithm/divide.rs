@@ -4,7 +4,7 @@
 ///
 /// Source: Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994,
 /// figure 4.1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divider {
     /// `floor(2^64 * (2^l - d) / d) + 1` for `l = ceil(log2 d)`.
     multiplier: u64,

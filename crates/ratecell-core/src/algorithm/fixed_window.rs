@@ -5,6 +5,7 @@
 //! | index of the window, or its start in quanta | the rest |
 //! | count | `bits(limit)` |
 
+use super::change::ceil;
 use super::counting::{Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::lease::Drain;
@@ -52,7 +53,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
                 let count = Count { bits: pack.count_bits_of_start(limit)? };
                 let span = u128::from(horizon) + u128::from(window);
                 let quanta = match pack {
-                    LayoutChoice::Tight | LayoutChoice::Wide => {
+                    LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
                         span.div_ceil(u128::from(count.top())).next_power_of_two()
                     }
                     LayoutChoice::As(packing) => u128::from(packing.grain),
@@ -80,7 +81,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
 };
 
 /// Aligned: every window starts at a multiple of its length, or that much later by the offset.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWindow {
     counter: Counter,
     window: u64,
@@ -144,7 +145,7 @@ impl Counting for FixedWindow {
 }
 
 /// Opened by a request. The start is rounded up to a quantum, so a window is never shorter than asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWindowFirst {
     counter: Counter,
     window: u64,
@@ -191,6 +192,10 @@ impl Counting for FixedWindowFirst {
 
     fn starts_anew(&self) -> bool {
         false
+    }
+
+    fn under(&self, next: &Self, start: u64, used: u64, _: u64) -> (u128, u64) {
+        (ceil(u128::from(start) * u128::from(self.quantum), next.quantum), used)
     }
 
     /// One by one: the window opens when a unit is charged, and so as near as can be to its use.

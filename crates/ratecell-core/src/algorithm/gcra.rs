@@ -10,11 +10,16 @@
 use alloc::format;
 use core::num::NonZeroU32;
 
+use super::change::ceil;
 use super::divide::Divider;
 use super::lease::{Drain, Lease};
 use super::packing::{self, LayoutChoice, WordLayout};
 use super::params::{Key, Params};
-use super::{Algorithm, Emission, Kernel, Lend, Plan, Resolved, Span, Spec, Step, WORD_LIMIT, quota};
+use super::reserve::ahead;
+use super::{
+    Algorithm, Change, Emission, Held, Kernel, Lend, Plan, Reserve, Resolved, Span, Spec, Step, WORD_LIMIT,
+    quota,
+};
 use crate::decision::Decision;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 
@@ -66,7 +71,7 @@ pub(crate) static LEAKY_QUEUE: Spec = Spec {
 const MIN_ROUNDED_NUM: u128 = 1000;
 
 /// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gcra {
     num: u64,
     den: u64,
@@ -95,20 +100,27 @@ impl Gcra {
         capacity: u32,
         undelayed: u32,
     ) -> Result<(Plan, Resolved), PolicyError> {
+        let most = pack.reach(capacity);
         let emission = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide => emission(period, limit, capacity, params.horizon()?)?,
+            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
+                emission(period, limit, most, params.horizon()?)?
+            }
             LayoutChoice::As(packing) => emission_in(packing.unit, period, limit)?,
         };
         // den_max in `emission` leaves room for the horizon and the burst; ticks that were there may not.
-        let Some(tau) = u64::from(capacity).checked_mul(emission.num) else {
+        let Some(furthest) = u64::from(most).checked_mul(emission.num) else {
             return Err(PolicyError::new(Kind::Range, "the burst does not fit a 64-bit word"));
         };
+        // Within the most.
+        let tau = u64::from(capacity) * emission.num;
         let reach = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide => params.heal_ns.map_or(0, |_| tau),
+            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
+                params.heal_ns.map_or(0, |_| furthest)
+            }
             LayoutChoice::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
         };
         let by_den = Divider::new(emission.den);
-        let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(tau));
+        let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(furthest));
         params.reaches_horizon(max_now, "the clock and the burst")?;
         let gcra = Self {
             num: emission.num,
@@ -318,6 +330,56 @@ impl Algorithm for Gcra {
         // To the brim, not beyond: max_now leaves room for tau.
         let charged = base.saturating_add(u64::from(cost).saturating_mul(self.num)).min(t + self.tau);
         if charged > base { charged } else { word }
+    }
+}
+
+impl Reserve for Gcra {
+    fn held(&self, before: u64, _: u64, now: u64, cost: u32, given: u64) -> Held {
+        let made = now.saturating_mul(self.den);
+        let start = if self.is_healed(before, now) { made } else { before.max(made) };
+        Held { made, start, end: start.saturating_add(u64::from(cost).saturating_mul(self.num)), given }
+    }
+
+    fn give_back(
+        &self,
+        word: u64,
+        now: u64,
+        held: &Held,
+        cost: u32,
+        units: u32,
+        total: Option<u64>,
+    ) -> (u64, u64) {
+        let Held { made, start, end, .. } = *held;
+        let length = end.saturating_sub(start);
+        let Some(unit) = length.checked_div(u64::from(cost)) else { return (word, 0) };
+        if self.is_healed(word, now) {
+            return (word, 0);
+        }
+        let t = now.saturating_mul(self.den);
+        let ahead = if self.undelayed == self.tau {
+            let [word, t, made, start, length] = [word, t, made, start, length].map(u128::from);
+            ahead(word, t, made, start, length, held.since(total))
+        } else if word == end {
+            // The requests behind a place in the queue have been promised theirs: only the last place is given back.
+            u128::from(end.saturating_sub(t))
+        } else {
+            0
+        };
+        // No more than the word, which reaches at least as far as what is ahead.
+        let back = u128::from(unit.saturating_mul(u64::from(units))).min(ahead) as u64;
+        (word.saturating_sub(back), back)
+    }
+}
+
+impl Change for Gcra {
+    fn changed(&self, next: &Self, word: u64, at: u64, reach: u32) -> u64 {
+        let reach = u64::from(reach).saturating_mul(self.num);
+        // A word further ahead was written by a clock that was set back since: that much of it stays time.
+        let made = at.saturating_mul(self.den).max(word.saturating_sub(reach));
+        let used = u128::from(word.saturating_sub(made));
+        let made = ceil(u128::from(made) * u128::from(next.den), self.den);
+        let used = ceil(used * u128::from(next.num), self.num);
+        (made + used).min(u128::from(WORD_LIMIT - 1)) as u64
     }
 }
 

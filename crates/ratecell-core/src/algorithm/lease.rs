@@ -39,7 +39,7 @@ pub const MAX_LEASE: u64 = (1 << LEFT_BITS) - 1;
 pub const GRACE_NS: u64 = 10_000_000;
 
 /// How the units of a lease pass unused.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drain {
     /// All at the deadline: those of a window.
     AtOnce,
@@ -50,7 +50,7 @@ pub(super) enum Drain {
 }
 
 /// What decides on the words of leases of one policy layer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub(super) capacity: u64,
     pub(super) drain: Drain,

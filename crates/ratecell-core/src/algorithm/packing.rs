@@ -28,6 +28,23 @@ impl WordLayout {
         self.word == other.word && (self.unit == other.unit || self.is_gcra())
     }
 
+    /// Whether a word of one can become a word of the other, where a policy is changed over live keys: they are of one kind,
+    /// and count what can be counted on in the other's time.
+    pub fn may_follow(&self, other: &Self) -> bool {
+        let same_time = match &self.word {
+            b"gcra    " | b"bucket  " | b"bucket1s" => true,
+            b"fixed   " => (self.unit, self.grain) == (other.unit, other.grain),
+            _ => self.unit == other.unit,
+        };
+        self.word == other.word && same_time
+    }
+
+    /// Whether the time in a word of one is the time in a word of the other, whatever the rates.
+    pub fn keeps_times_of(&self, other: &Self) -> bool {
+        let has_axis = matches!(&self.word, b"gcra    " | b"bucket  " | b"bucket1s");
+        !has_axis && self.may_follow(other) && self.grain == other.grain
+    }
+
     /// Whether the words are those of the GCRA family.
     pub fn is_gcra(&self) -> bool {
         self.word == GCRA
@@ -41,11 +58,22 @@ pub enum LayoutChoice {
     Tight,
     /// With counts as wide as the horizon allows, so that the limit can be raised over the same words.
     Wide,
+    /// With no bit more for a count than this many units need, if they are more than the limit: words of earlier policies
+    /// hold so many.
+    Reaching(u32),
     /// As words that are there already.
     As(WordLayout),
 }
 
 impl LayoutChoice {
+    /// The most units that a word holds, where the policy's own are at most `capacity`.
+    pub(super) fn reach(self, capacity: u32) -> u32 {
+        match self {
+            Self::Reaching(units) => units.max(capacity),
+            Self::Tight | Self::Wide | Self::As(_) => capacity,
+        }
+    }
+
     /// The bits of a count to `limit`, no more than `most`; `max_now` tells the last instant beside so many.
     pub(super) fn count_bits(
         self,
@@ -54,9 +82,9 @@ impl LayoutChoice {
         params: &Params,
         max_now: impl Fn(u32) -> u64,
     ) -> Result<u32, PolicyError> {
-        let least = u32::BITS - limit.leading_zeros();
+        let least = u32::BITS - self.reach(limit).leading_zeros();
         match self {
-            Self::Tight => Ok(least),
+            Self::Tight | Self::Reaching(_) => Ok(least),
             Self::Wide => {
                 let horizon = params.horizon()?;
                 let wider = (least..=most).take_while(|bits| max_now(*bits) >= horizon);
@@ -69,7 +97,7 @@ impl LayoutChoice {
     /// The bits of a count where its width decides the grain of a start: no more than needed.
     pub(super) fn count_bits_of_start(self, limit: u32) -> Result<u32, PolicyError> {
         match self {
-            Self::Tight | Self::Wide => Ok(u32::BITS - limit.leading_zeros()),
+            Self::Tight | Self::Wide | Self::Reaching(_) => Ok(u32::BITS - self.reach(limit).leading_zeros()),
             Self::As(packing) => held(limit, u32::BITS, packing.count_bits),
         }
     }

@@ -23,6 +23,7 @@ pub(crate) enum Key {
     At,
     Week,
     Day,
+    Hold,
     Heal,
     Horizon,
 }
@@ -32,7 +33,7 @@ pub(crate) const COMMON_OPTIONS: [Key; 2] = [Key::Heal, Key::Horizon];
 
 impl Key {
     /// The options of all algorithms.
-    pub(crate) const ALL: [Key; 13] = [
+    pub(crate) const ALL: [Key; 14] = [
         Key::Burst,
         Key::Capacity,
         Key::Queue,
@@ -44,6 +45,7 @@ impl Key {
         Key::At,
         Key::Week,
         Key::Day,
+        Key::Hold,
         Key::Heal,
         Key::Horizon,
     ];
@@ -61,6 +63,7 @@ impl Key {
             Key::At => "at",
             Key::Week => "week",
             Key::Day => "day",
+            Key::Hold => "hold",
             Key::Heal => "heal",
             Key::Horizon => "horizon",
         }
@@ -127,6 +130,7 @@ pub(crate) struct Params {
     pub at: Option<u16>,
     pub week: Option<Weekday>,
     pub day: Option<u8>,
+    pub hold_ns: Option<u64>,
     pub heal_ns: Option<u64>,
     pub horizon_ns: Option<u64>,
 }
@@ -151,6 +155,17 @@ fn units(value: u64, zero: Kind, name: &str) -> Result<u32, PolicyError> {
     units.ok_or_else(|| PolicyError::new(kind, format!("{name} is {value}: expected 1 to {}", u32::MAX)))
 }
 
+fn period(ns: u64, name: &str) -> Result<u64, PolicyError> {
+    match ns {
+        0 => Err(PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns"))),
+        ns if ns > MAX_PERIOD_NS => Err(PolicyError::new(
+            Kind::Range,
+            format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"),
+        )),
+        ns => Ok(ns),
+    }
+}
+
 /// The name by which an error of the limit is placed, whatever the algorithm calls it.
 pub(crate) const LIMIT: &str = "limit";
 /// The same of the period.
@@ -170,6 +185,7 @@ impl Params {
             Key::At => Field::Time(&mut self.at),
             Key::Week => Field::Weekday(&mut self.week),
             Key::Day => Field::Day(&mut self.day),
+            Key::Hold => Field::DurationNs(&mut self.hold_ns),
             Key::Heal => Field::DurationNs(&mut self.heal_ns),
             Key::Horizon => Field::DurationNs(&mut self.horizon_ns),
         }
@@ -182,14 +198,16 @@ impl Params {
 
     /// The period in nanoseconds, under the name the algorithm has for it.
     pub(crate) fn period(&self, name: &str) -> Result<u64, PolicyError> {
-        let error = match self.period_ns {
-            0 => PolicyError::new(Kind::ZeroPeriod, format!("{name} is 0: expected at least 1ns")),
-            ns if ns > MAX_PERIOD_NS => {
-                PolicyError::new(Kind::Range, format!("{name} is {ns}ns: expected at most {MAX_PERIOD_NS}ns"))
-            }
-            ns => return Ok(ns),
-        };
-        Err(error.about(PERIOD))
+        period(self.period_ns, name).map_err(|error| error.about(PERIOD))
+    }
+
+    /// How long a permit is held, which the algorithms that have permits require.
+    pub(crate) fn hold(&self) -> Result<u64, PolicyError> {
+        let name = Key::Hold.name();
+        match self.hold_ns {
+            Some(ns) => period(ns, name).map_err(|error| error.about(name)),
+            None => Err(PolicyError::new(Kind::MissingParameter, "hold is missing: expected hold=DURATION")),
+        }
     }
 
     /// An optional total of units, such as a burst.

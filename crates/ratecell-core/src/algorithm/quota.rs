@@ -47,6 +47,10 @@ pub(crate) const CALENDAR: Quota = Quota {
     is_rate: |_| false,
 };
 
+/// A number of units at once, in no time: `10`.
+pub(crate) const UNITS: Quota =
+    Quota { expected: "LIMIT, such as 10", read: read_units, print: print_units, is_rate: |_| false };
+
 impl Quota {
     /// Refuses a decimal where the parameters, of which all are read, want a whole number.
     pub(crate) fn check_decimal(&self, places: &Places<'_>, params: &Params) -> Result<(), PolicyError> {
@@ -66,6 +70,27 @@ impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (self.0.print)(self.1, f)
     }
+}
+
+fn print_units(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}", params.limit)
+}
+
+fn read_units<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'a>, PolicyError> {
+    let limit = words.next_before_slash();
+    if limit.is_empty() || limit.is_option() {
+        let message = format!("limit is missing: expected {}", UNITS.expected);
+        return Err(limit.error(Kind::MissingParameter, message));
+    }
+    if words.slash() {
+        let message =
+            format!("`/` after `{}`: expected no period, as it limits what is in flight at once", limit.text);
+        return Err(limit.refused(message));
+    }
+    let amount = Decimal::read(limit, "limit")?;
+    // Without a period a decimal is refused.
+    (params.limit, _) = in_whole_numbers(limit, amount, 0)?;
+    Ok(Places { limit, period: limit.offset, decimal: amount.has_point() })
 }
 
 fn print(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {

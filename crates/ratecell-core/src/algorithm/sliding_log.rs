@@ -15,7 +15,7 @@ pub(crate) static SLIDING_LOG: Spec = Spec {
     name: "sliding_log",
     quota: quota::WINDOW,
     options: &[],
-    resolve: |params: &Params, _: LayoutChoice, _| {
+    resolve: |params: &Params, pack: LayoutChoice, _| {
         let limit = params.limit("limit")?;
         if limit > MAX_LIMIT {
             let message = format!("limit is {limit}: a log keeps every unit, expected at most {MAX_LIMIT}");
@@ -26,7 +26,7 @@ pub(crate) static SLIDING_LOG: Spec = Spec {
         let resolved = Resolved {
             capacity: u64::from(limit),
             max_now_ns: u64::MAX,
-            cell_bits: 64 * u64::from(limit) + 64,
+            cell_bits: 64 * u64::from(pack.reach(limit)) + 64,
             emission: None,
             count_bits: None,
             quantum_ns: None,
@@ -52,7 +52,7 @@ pub struct Entries {
 }
 
 /// Decides on a key's [`Log`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingLog {
     window: u64,
     limit: u32,
@@ -60,6 +60,11 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
+    /// The window's nanoseconds.
+    pub(super) fn window(&self) -> u64 {
+        self.window
+    }
+
     /// The log's own clock, which never goes back nor before `floor`, and how many entries have left by
     /// it.
     #[inline]
@@ -140,6 +145,20 @@ impl SlidingLog {
         if oldest.is_some_and(|oldest| log.get(oldest) == Some(clock)) && log.newest() == Some(clock) {
             log.retreat(count as usize);
         }
+    }
+
+    /// Gives back `units` of a charge that went in at `clock`, as far as they are still there, and returns how many. A log
+    /// that reads as fresh gives nothing.
+    pub fn give_back(&self, log: &mut Log, now: u64, clock: u64, units: u32) -> u32 {
+        if log.newest().is_none_or(|newest| self.believed(newest, now) != newest) {
+            return 0;
+        }
+        let from = log.count_oldest(|entry| entry < clock);
+        let to = log.count_oldest(|entry| entry <= clock);
+        // At most the units.
+        let back = (to - from).min(units as usize);
+        log.remove(from, back);
+        back as u32
     }
 
     /// Units that the log still holds at `now`.

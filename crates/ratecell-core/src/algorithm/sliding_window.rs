@@ -1,16 +1,10 @@
 //! The sliding window counter: two aligned windows, the older one weighted by what is left of it.
-//!
-//! | word | bits |
-//! | --- | --- |
-//! | index of the newer window | the rest |
-//! | count of the older window | `bits(limit)` |
-//! | count of the newer window | `bits(limit)` |
 
-use super::divide::Divider;
 use super::lease::{Drain, Lease};
 use super::packing::WordLayout;
 use super::params::Key;
-use super::{Algorithm, Kernel, Lend, Plan, Resolved, Span, Spec, Step, WORD_LIMIT, quota};
+use super::two_windows::{TwoWindows, View};
+use super::{Algorithm, Held, Kernel, Lend, Plan, Reserve, Span, Spec, Step, quota};
 use crate::decision::Decision;
 
 pub(crate) static SLIDING_WINDOW: Spec = Spec {
@@ -20,89 +14,30 @@ pub(crate) static SLIDING_WINDOW: Spec = Spec {
     resolve: |params, pack, _| {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
-        let last_beside = |count_bits: u32| {
-            // Two counts of 32 bits leave no index: then this is below any horizon.
-            let indices = WORD_LIMIT.checked_shr(2 * count_bits).unwrap_or(0);
-            indices.checked_mul(window).map_or(u64::MAX, |end| end.saturating_sub(1))
-        };
-        let count_bits = pack.count_bits(limit, 31, params, last_beside)?;
-        let max_now = last_beside(count_bits);
-        params.reaches_horizon(max_now, "the window's index beside two counts of this limit")?;
-        let kernel = SlidingWindow {
-            window,
-            limit,
-            count_bits,
-            strict: params.strict.unwrap_or(false),
-            max_now,
-            heal: params.heal_ns,
-            by_window: Divider::new(window),
-        };
-        let resolved = Resolved {
-            capacity: u64::from(limit),
-            max_now_ns: max_now,
-            cell_bits: 64,
-            emission: None,
-            count_bits: Some(count_bits),
-            quantum_ns: None,
-            boundaries: None,
-            boundary_digest: None,
-        };
+        let (windows, resolved) = TwoWindows::resolve(params, pack, limit, window)?;
+        let kernel = SlidingWindow { windows, strict: params.strict.unwrap_or(false) };
         Ok((Plan::Word(Kernel::SlidingWindow(kernel)), resolved))
     },
 };
 
 /// The sliding window counter, with its parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindow {
-    window: u64,
-    limit: u32,
-    /// At most 31: [`SLIDING_WINDOW`] refuses a limit that leaves no index.
-    count_bits: u32,
+    windows: TwoWindows,
     strict: bool,
-    max_now: u64,
-    heal: Option<u64>,
-    by_window: Divider,
-}
-
-/// A word, unpacked and rolled forward to an instant.
-#[derive(Clone, Copy, Debug)]
-struct View {
-    index: u64,
-    previous: u64,
-    current: u64,
-    /// How much of the newer window has passed; 0 for a clock behind it.
-    elapsed: u64,
 }
 
 impl SlidingWindow {
-    fn unpack(&self, word: u64) -> (u64, u64, u64) {
-        let mask = (1u64 << self.count_bits) - 1;
-        (word >> (2 * self.count_bits), (word >> self.count_bits) & mask, word & mask)
-    }
-
-    fn pack(&self, index: u64, previous: u64, current: u64) -> u64 {
-        (index << (2 * self.count_bits)) | (previous << self.count_bits) | current
-    }
-
-    fn view(&self, word: u64, now: u64) -> View {
-        let (index, previous, current) = self.unpack(word);
-        let at = self.by_window.floor(now);
-        let elapsed = now - at * self.window;
-        if at < index {
-            View { index, previous, current, elapsed: 0 }
-        } else if at == index {
-            View { index, previous, current, elapsed }
-        } else {
-            View { index: at, previous: if at == index + 1 { current } else { 0 }, current: 0, elapsed }
-        }
+    pub(super) fn repacked(&self, next: &Self, word: u64) -> u64 {
+        self.windows.repacked(&next.windows, word)
     }
 
     /// The most that `previous * (window - elapsed)` may be for `cost` to pass beside `current`;
     /// `None` if nothing is little enough.
     fn slack(&self, current: u64, cost: u64) -> Option<u128> {
-        let left = u64::from(self.limit).checked_sub(current + cost)?;
-        let left = u128::from(left) * u128::from(self.window);
-        Some(if self.strict { left } else { left + u128::from(self.window) - 1 })
+        let left = u64::from(self.windows.limit).checked_sub(current + cost)?;
+        let left = u128::from(left) * u128::from(self.windows.window);
+        Some(if self.strict { left } else { left + u128::from(self.windows.window) - 1 })
     }
 
     /// The first elapsed time at which `previous` weighs no more than `slack`, if it is in the window.
@@ -114,15 +49,9 @@ impl SlidingWindow {
         let left = slack / u128::from(previous);
         match u64::try_from(left) {
             Ok(0) => None,
-            Ok(left) => Some(self.window.saturating_sub(left)),
+            Ok(left) => Some(self.windows.window.saturating_sub(left)),
             Err(_) => Some(0),
         }
-    }
-
-    /// Nanoseconds from `now` to `elapsed` after the start of window `index`.
-    fn until(&self, index: u64, elapsed: u64, now: u64) -> u64 {
-        let at = u128::from(index) * u128::from(self.window) + u128::from(elapsed);
-        Decision::until(at, now)
     }
 
     /// What the two counts weigh, in whole units: rounded down, or up if strict.
@@ -130,20 +59,20 @@ impl SlidingWindow {
         if view.previous == 0 {
             return view.current;
         }
-        let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
-        let whole = if self.strict { weight + u128::from(self.window - 1) } else { weight };
+        let weight = u128::from(view.previous) * u128::from(self.windows.window - view.elapsed);
+        let whole = if self.strict { weight + u128::from(self.windows.window - 1) } else { weight };
         // The window is not 0; previous < 2^31 and the quotient of the window is at most 1.
-        let units = whole.checked_div(u128::from(self.window)).unwrap_or(0);
+        let units = whole.checked_div(u128::from(self.windows.window)).unwrap_or(0);
         units as u64 + view.current
     }
 
     fn retry(&self, view: View, cost: u64, now: u64) -> u64 {
         if let Some(elapsed) = self.first_elapsed(view.previous, self.slack(view.current, cost)) {
-            return self.until(view.index, elapsed, now);
+            return self.windows.until(view.index, elapsed, now);
         }
         match self.first_elapsed(view.current, self.slack(0, cost)) {
-            Some(elapsed) => self.until(view.index + 1, elapsed, now),
-            None => self.until(view.index + 2, 0, now),
+            Some(elapsed) => self.windows.until(view.index + 1, elapsed, now),
+            None => self.windows.until(view.index + 2, 0, now),
         }
     }
 }
@@ -151,93 +80,91 @@ impl SlidingWindow {
 impl Algorithm for SlidingWindow {
     #[inline]
     fn step(&self, word: u64, now: u64, cost: u32) -> Step {
-        let limit = u64::from(self.limit);
-        if now > self.max_now {
+        let limit = u64::from(self.windows.limit);
+        if now > self.windows.max_now {
             return Step::out_of_range(limit);
         }
-        let mut view = self.view(if self.is_healed(word, now) { 0 } else { word }, now);
+        let mut view = self.windows.view(if self.is_healed(word, now) { 0 } else { word }, now);
         let mut decision = Decision::allowed(limit);
         let mut charged = None;
-        let weight = u128::from(view.previous) * u128::from(self.window - view.elapsed);
+        let weight = u128::from(view.previous) * u128::from(self.windows.window - view.elapsed);
         let units = u64::from(cost);
-        if cost > self.limit {
+        if cost > self.windows.limit {
             decision.refuse();
         } else if self.slack(view.current, units).is_some_and(|slack| weight <= slack) {
             // At most the limit, which count_bits hold.
             view.current += units;
             if cost > 0 {
-                charged = Some(self.pack(view.index, view.previous, view.current));
+                charged = Some(self.windows.pack(view.index, view.previous, view.current));
             }
         } else {
             decision.deny(self.retry(view, units, now));
         }
         decision.remaining = limit.saturating_sub(self.estimate(view));
-        decision.reset_after_ns = if view.current > 0 {
-            self.until(view.index + 2, 0, now)
-        } else if view.previous > 0 {
-            self.until(view.index + 1, 0, now)
-        } else {
-            0
-        };
+        decision.reset_after_ns = self.windows.reset(view, now);
         Step { charged, decision }
     }
 
     #[inline]
     fn fresh_at(&self, word: u64) -> u64 {
-        let (index, previous, current) = self.unpack(word);
-        let windows = if current > 0 {
-            index + 2
-        } else if previous > 0 {
-            index + 1
-        } else {
-            index
-        };
-        windows.saturating_mul(self.window)
+        self.windows.fresh_at(word)
     }
 
     #[inline]
     fn carried(&self, word: u64, instant: u64) -> u64 {
-        let View { index, previous, current, .. } = self.view(word, instant);
-        // Or the last index that fits.
-        self.pack(index.min(u64::MAX >> (2 * self.count_bits)), previous, current)
+        self.windows.carried(word, instant)
     }
 
     #[inline]
     fn level(&self, word: u64, now: u64) -> u64 {
-        let view = self.view(word, now);
+        let view = self.windows.view(word, now);
         let strict = Self { strict: true, ..*self };
         strict.estimate(view)
     }
 
     #[inline]
     fn is_healed(&self, word: u64, now: u64) -> bool {
-        let (index, ..) = self.unpack(word);
-        self.heal.is_some_and(|heal| index.saturating_mul(self.window) > now.saturating_add(heal))
+        self.windows.is_healed(word, now)
     }
 
     #[inline]
     fn heal(&self) -> Option<u64> {
-        self.heal
+        self.windows.heal
     }
 
     fn packing(&self) -> WordLayout {
-        WordLayout { word: *b"sliding ", unit: self.window, grain: 0, count_bits: self.count_bits }
+        self.windows.packing(*b"sliding ")
+    }
+}
+
+impl Reserve for SlidingWindow {
+    fn held(&self, _: u64, after: u64, _: u64, _: u32, given: u64) -> Held {
+        let (made, ..) = self.windows.unpack(after);
+        Held { made, given, ..Held::default() }
+    }
+
+    fn give_back(&self, word: u64, now: u64, held: &Held, _: u32, units: u32, _: Option<u64>) -> (u64, u64) {
+        if self.is_healed(word, now) {
+            return (word, 0);
+        }
+        self.windows.without(word, held.made, u64::from(units))
     }
 }
 
 impl Lend for SlidingWindow {
     fn span(&self, word: u64, now: u64) -> Option<Span> {
-        let (held, ..) = self.unpack(word);
-        let View { index, previous, elapsed, .. } = self.view(word, now);
-        if now > self.max_now || self.is_healed(word, now) || index != held {
+        let (held, ..) = self.windows.unpack(word);
+        let View { index, previous, elapsed, .. } = self.windows.view(word, now);
+        if now > self.windows.max_now || self.is_healed(word, now) || index != held {
             return None;
         }
-        let weight = u128::from(previous) * u128::from(self.window - elapsed);
+        let weight = u128::from(previous) * u128::from(self.windows.window - elapsed);
         // The least by which the current count has to stay below the limit.
-        let spare = if self.strict { weight } else { weight.saturating_sub(u128::from(self.window) - 1) };
-        let spare = spare.div_ceil(u128::from(self.window));
-        let floor = self.pack(index, previous, 0);
-        let ceiling = match u128::from(self.limit).checked_sub(spare) {
+        let spare =
+            if self.strict { weight } else { weight.saturating_sub(u128::from(self.windows.window) - 1) };
+        let spare = spare.div_ceil(u128::from(self.windows.window));
+        let floor = self.windows.pack(index, previous, 0);
+        let ceiling = match u128::from(self.windows.limit).checked_sub(spare) {
             // At most the limit.
             Some(most) => floor + most as u64,
             // Not even 0 is little enough. The previous count is above 0, and so is the floor.
@@ -247,21 +174,20 @@ impl Lend for SlidingWindow {
     }
 
     fn instant(&self, word: u64, now: u64) -> u64 {
-        let (index, ..) = self.unpack(word);
-        now.max(index.saturating_mul(self.window))
+        self.windows.begun(word, now)
     }
 
     /// To the end of the window in which they were charged.
     fn lasts_ns(&self, word: u64, _: u64, now: u64) -> u64 {
-        let (index, ..) = self.unpack(word);
-        self.until(index.saturating_add(1), 0, now)
+        let (index, ..) = self.windows.unpack(word);
+        self.windows.until(index.saturating_add(1), 0, now)
     }
 
     fn lease(&self) -> Option<Lease> {
         Some(Lease {
-            capacity: u64::from(self.limit),
+            capacity: u64::from(self.windows.limit),
             drain: Drain::AtOnce,
-            burst_ns: self.window,
+            burst_ns: self.windows.window,
             undelayed_ns: None,
             one_by_one: false,
         })

@@ -6,14 +6,16 @@
 //! | index of the interval, or the start in quanta | the rest |
 //! | tokens out | `bits(capacity)` |
 
-use super::counting::{Count, Counter, Counting, MIN_QUANTA};
+use super::change::ceil;
+use super::counting::{Charge, Count, Counter, Counting, MIN_QUANTA};
 use super::divide::Divider;
 use super::gcra::Gcra;
 use super::lease::Drain;
 use super::packing::{LayoutChoice, WordLayout};
 use super::params::{Key, Mode, Params};
 use super::quota::{self, Quota};
-use super::{Kernel, Plan, Resolved, Spec};
+use super::reserve::ahead;
+use super::{Held, Kernel, Plan, Resolved, Spec};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use alloc::format;
 
@@ -34,7 +36,7 @@ pub(crate) static TOKEN_BUCKET: Spec = Spec {
 };
 
 /// The tokens, and how they come back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Refill {
     refill: u32,
     interval: u64,
@@ -75,6 +77,18 @@ impl Refill {
         }
     }
 
+    /// What of a charge on the axis of refills can be given back. There a word of `used` tokens out after `refills` refills
+    /// reaches to `refill * refills + used`.
+    fn given_back(&self, word: (u64, u64), now: u64, made: u64, before: u64, charge: Charge) -> u64 {
+        let (refills, used) = word;
+        let at = |refills: u64, units: u64| u128::from(self.refill) * u128::from(refills) + u128::from(units);
+        let (start, length) = (at(made, before), u128::from(charge.cost));
+        let ahead =
+            ahead(at(refills, used), at(refills.max(now), 0), at(made, 0), start, length, charge.since);
+        // At most the units.
+        u128::from(charge.units).min(ahead) as u64
+    }
+
     /// When that many tokens have come back, counted from `start`.
     fn back(&self, start: u128, tokens: u64) -> u128 {
         start + u128::from(self.by_refill.ceil(tokens)) * u128::from(self.interval)
@@ -82,7 +96,7 @@ impl Refill {
 }
 
 /// Refilled at every multiple of the interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketInterval {
     counter: Counter,
     refill: Refill,
@@ -141,6 +155,16 @@ impl Counting for BucketInterval {
         false
     }
 
+    fn under(&self, next: &Self, index: u64, used: u64, at: u64) -> (u128, u64) {
+        let made = at.max(index.saturating_mul(self.refill.interval));
+        let (_, used) = self.passed(index, used, made);
+        (u128::from(next.time_at(made)), used)
+    }
+
+    fn given_back(&self, index: u64, used: u64, now: u64, held: &Held, charge: Charge) -> u64 {
+        self.refill.given_back((index, used), self.time_at(now), held.made, held.start, charge)
+    }
+
     fn drain(&self) -> (Drain, bool) {
         (self.refill.drain(), false)
     }
@@ -152,7 +176,7 @@ impl Counting for BucketInterval {
 
 /// Refilled at intervals from the request that found it full. The start is rounded up to a quantum
 /// that divides the interval, so the refills keep their phase exactly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketIntervalFirst {
     counter: Counter,
     refill: Refill,
@@ -173,7 +197,9 @@ impl BucketIntervalFirst {
         let span = u128::from(params.horizon()?) + u128::from(interval);
         let least = span.div_ceil(u128::from(count.top()));
         let quantum = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide => smooth_divisor(interval, least),
+            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
+                smooth_divisor(interval, least)
+            }
             LayoutChoice::As(packing) => {
                 Some(packing.grain).filter(|grain| *grain > 0 && interval.is_multiple_of(*grain))
             }
@@ -265,6 +291,34 @@ impl Counting for BucketIntervalFirst {
 
     fn starts_anew(&self) -> bool {
         false
+    }
+
+    /// The intervals that have passed are refilled as they were. Then the bucket keeps its start if tokens are out, moved on
+    /// by whole intervals of the next policy.
+    fn under(&self, next: &Self, start: u64, used: u64, at: u64) -> (u128, u64) {
+        let ns = |start: u128, intervals: u64, of: &Refill| {
+            start + u128::from(intervals) * u128::from(of.interval)
+        };
+        let since = |start: u128| u64::try_from(u128::from(at).saturating_sub(start)).unwrap_or(0);
+        let start = self.free_at(start, 0);
+        let intervals = self.refill.by_interval.floor(since(start));
+        let (start, used) = (ns(start, intervals, &self.refill), self.refill.drained(used, intervals));
+        let start = match used {
+            0 => start.max(u128::from(at)),
+            _ => ns(start, next.refill.by_interval.floor(since(start)), &next.refill),
+        };
+        (ceil(start, next.quantum), used)
+    }
+
+    /// On the axis that begins at the start of the charge's word.
+    fn given_back(&self, start: u64, used: u64, now: u64, held: &Held, charge: Charge) -> u64 {
+        let Some(quanta) = start.checked_sub(held.made) else { return 0 };
+        // Not 0: an interval has a thousand quanta.
+        let refills = quanta.checked_div(self.quanta_per_interval).unwrap_or(0);
+        let since = u128::from(now).saturating_sub(self.free_at(start, 0));
+        // Less than now.
+        let passed = self.refill.by_interval.floor(since as u64);
+        self.refill.given_back((refills, used), refills + passed, 0, held.start, charge)
     }
 
     /// One by one: the refills are counted from the charge that found the bucket full.

@@ -6,7 +6,7 @@ use crate::policy::Policy;
 
 /// The time until one more unit than `remaining` would be admitted, in nanoseconds, with no other traffic. It
 /// is derived from the decision of a policy of one layer. `None` where there is no such time, and where the
-/// word would be needed: for several layers, a `sliding_window` and a `sliding_log`.
+/// word would be needed: for several layers, a `sliding_window`, a `sliding_log` and an `in_flight`.
 ///
 /// Exact but for a rate whose unit takes no whole number of nanoseconds, where it is up to 1 ns too long.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn next_ns(policy: &Policy, decision: &Decision) -> Option<u64> {
             let ns = u128::from(used - 1) * u128::from(emission.num) / u128::from(emission.den);
             u64::try_from(ns).unwrap_or(u64::MAX)
         }
-        Kernel::SlidingWindow(_) | Kernel::Lease(_) => return None,
+        Kernel::SlidingWindow(_) | Kernel::InFlight(_) | Kernel::Lease(_) => return None,
     };
     Some(decision.reset_after_ns().saturating_sub(after_next).max(1))
 }

@@ -37,8 +37,10 @@ impl Layer {
     fn divided(&self, machines: u64) -> Result<Self, PolicyError> {
         let Params { limit, period_ns, burst, capacity, queue, .. } = self.params;
         let part = |units: u64| (units / machines).max(1);
-        let is_window =
-            matches!(self.form.name, "fixed_window" | "sliding_window" | "sliding_log" | "calendar_window");
+        let is_window = matches!(
+            self.form.name,
+            "fixed_window" | "sliding_window" | "sliding_log" | "calendar_window" | "in_flight"
+        );
         let params = if is_window {
             Params { limit: part(limit), ..self.params }
         } else {

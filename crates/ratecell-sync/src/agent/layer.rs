@@ -24,7 +24,9 @@ pub(crate) fn layers(policy: &Policy) -> Result<Vec<Layer>, StoreError> {
         Plan::Log(_) => None,
     });
     layers.collect::<Option<_>>().ok_or_else(|| {
-        let text = format!("\"{policy}\" cannot be shared through a store: expected no sliding_log and no in_flight");
+        let text = format!(
+            "\"{policy}\" cannot be shared through a store: expected no sliding_log and no in_flight"
+        );
         StoreError::new(StoreErrorKind::Mismatch, text)
     })
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 /// Boundaries in whole seconds since the epoch, with an index of even cells: the boundaries of a cell are a few, and the
 /// first of them is looked up by a shift.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Ascending, all above 0.
     ends: Box<[u64]>,

@@ -97,6 +97,17 @@ impl Ring {
         true
     }
 
+    /// Drops `count` instants from the `index`th oldest on, which are there.
+    pub fn remove(&mut self, index: usize, count: usize) {
+        for to in index..self.len.saturating_sub(count) {
+            let (from, to) = (self.get(to + count), self.slot(to));
+            if let (Some(instant), Some(slot)) = (from, self.slots.get_mut(to)) {
+                *slot = instant;
+            }
+        }
+        self.retreat(count);
+    }
+
     /// Drops the `newest`.
     #[inline]
     pub fn retreat(&mut self, newest: usize) {
@@ -129,6 +140,21 @@ mod tests {
                 prop_assert_eq!(ring.get(queue.len()), None);
                 prop_assert!(ring.slots.len() <= MOST);
             }
+        }
+
+        #[test]
+        fn drops_from_the_middle(oldest in 0usize..MOST, len in 0usize..MOST, index in 0usize..MOST, count in 0usize..MOST) {
+            let mut ring = Ring::new();
+            // So that what it holds may go on at the beginning of the slots.
+            prop_assert!(ring.advance(0, 7, oldest, MOST) && ring.advance(oldest, 7, 0, MOST));
+            let mut instants: Vec<u64> = (0..len as u64).collect();
+            for instant in &instants {
+                prop_assert!(ring.advance(0, *instant, 1, MOST));
+            }
+            let (index, count) = (index.min(len), count.min(len - index.min(len)));
+            ring.remove(index, count);
+            instants.drain(index..index + count);
+            prop_assert_eq!((0..ring.len()).filter_map(|i| ring.get(i)).collect::<Vec<_>>(), instants);
         }
 
         #[test]
