@@ -54,7 +54,7 @@ const DEFAULT_EPOCH: i64 = 1_767_571_200;
 /// | `sliding_log` | |
 /// | `fixed_window` | `start=aligned` (default) or `first`, `offset=DURATION` |
 /// | `calendar_window` | `tz=ZONE` (required), `at=HH:MM`, `week=monday` to `sunday`, `day=1` to `31` |
-/// | `in_flight LIMIT` | `hold=DURATION`; without a period |
+/// | `in_flight` | `hold=DURATION` (required); the limit has no period |
 /// | all | `heal=DURATION`, `horizon=DURATION` |
 ///
 /// ```

@@ -117,7 +117,7 @@ fn decisions_as_published() {
         ("calendar_construct.jsonl", 160),
         ("construct.jsonl", 66),
         ("float.jsonl", 3294),
-        ("grammar.jsonl", 287),
+        ("grammar.jsonl", 297),
         ("huge.jsonl", 1240),
         ("idle.jsonl", 714),
         ("random.jsonl", 88000),

@@ -72,6 +72,13 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
+/// The limit where it cannot be a part of a unit.
+fn whole_number(limit: Word<'_>, amount: Decimal) -> Result<u64, PolicyError> {
+    let (num, den) = amount.ratio();
+    let whole = u64::try_from(num).ok().filter(|_| den == 1);
+    whole.ok_or_else(|| limit.refused(format!("limit is `{}`: expected a whole number", limit.text)))
+}
+
 fn print_units(params: &Params, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{}", params.limit)
 }
@@ -88,8 +95,7 @@ fn read_units<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Places<'
         return Err(limit.refused(message));
     }
     let amount = Decimal::read(limit, "limit")?;
-    // Without a period a decimal is refused.
-    (params.limit, _) = in_whole_numbers(limit, amount, 0)?;
+    params.limit = whole_number(limit, amount)?;
     Ok(Places { limit, period: limit.offset, decimal: amount.has_point() })
 }
 
@@ -132,10 +138,7 @@ fn read_calendar<'a>(words: &mut Words<'a>, params: &mut Params) -> Result<Place
         let message = format!("no calendar period `{}`: expected {}", word.text, names());
         return Err(word.error(Kind::UnknownAlgorithm, message));
     };
-    let (num, den) = amount.ratio();
-    let whole = u64::try_from(num).ok().filter(|_| den == 1);
-    params.limit =
-        whole.ok_or_else(|| limit.refused(format!("limit is `{}`: expected a whole number", limit.text)))?;
+    params.limit = whole_number(limit, amount)?;
     params.span = Some(*span);
     params.period_ns = span.days() * 86_400_000_000_000;
     Ok(Places { limit, period: next.offset, decimal: amount.has_point() })
