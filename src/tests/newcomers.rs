@@ -21,7 +21,8 @@ const POLICIES: [&str; 11] = [
     "token_bucket 2/10us capacity=5 mode=interval",
     "token_bucket 2/10us capacity=5 mode=interval_first",
 ];
-const HEALS: [&str; 2] = ["", " heal=1s"];
+/// Longer than all instants.
+const HEALS: [&str; 2] = ["", " heal=30d"];
 const LATEST: u64 = 80;
 
 type Asked = Vec<(u64, u32)>;
