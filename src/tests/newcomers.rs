@@ -22,7 +22,8 @@ const POLICIES: [&str; 12] = [
     "token_bucket 2/10us capacity=5 mode=interval_first",
     "in_flight 5 hold=10us",
 ];
-const HEALS: [&str; 2] = ["", " heal=1s"];
+/// Longer than all instants.
+const HEALS: [&str; 2] = ["", " heal=30d"];
 const LATEST: u64 = 80;
 
 type Asked = Vec<(u64, u32)>;

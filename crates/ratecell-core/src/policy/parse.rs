@@ -89,7 +89,7 @@ fn option(word: Word<'_>, form: &Spec, params: &mut Params) -> Result<(), Policy
         return Err(word.refused(message));
     };
     let value = Word { text: value, offset: word.offset + name.len() + 1 };
-    if word.is_list() && matches!(key, Key::Tz | Key::At | Key::Week | Key::Day) {
+    if value.is_list() && matches!(key, Key::Tz | Key::At | Key::Week | Key::Day) {
         return Err(value.refused(format!("{name} is `{}`: {SEPARATORS}", value.text)));
     }
     let unsaid = match params.field(*key) {

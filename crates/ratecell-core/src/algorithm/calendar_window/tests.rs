@@ -2,16 +2,20 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
+use super::super::packing::LayoutChoice;
+use super::super::params::Params;
 use super::super::{Algorithm, Kernel, Lend, Plan, Span, Step, Want};
-use super::{CalendarWindow, NS_PER_SECOND, Row};
+use super::{CALENDAR_WINDOW, CalendarWindow, NS_PER_SECOND, Row};
 use crate::decision::Outcome;
-use crate::policy::Policy;
+use crate::zone::{Period, Tz};
 
-fn kernel(text: &str) -> CalendarWindow {
-    let policy: Policy = text.parse().expect(text);
-    match policy.layers()[0].plan() {
-        Plan::Word(Kernel::CalendarWindow(kernel)) => kernel,
-        other => panic!("{text} is {other:?}"),
+/// Windows of five units, of a zone whose clocks are always so far ahead.
+fn kernel(span: Period, minutes: i16) -> CalendarWindow {
+    let tz = if minutes == 0 { Tz::Utc } else { Tz::Fixed(minutes) };
+    let params = Params { limit: 5, span: Some(span), tz: Some(tz), ..Params::default() };
+    match (CALENDAR_WINDOW.resolve)(&params, LayoutChoice::Tight, 1_767_571_200) {
+        Ok((Plan::Word(Kernel::CalendarWindow(kernel)), _)) => kernel,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -28,7 +32,7 @@ fn boundaries() -> impl Strategy<Value = Vec<u64>> {
 
 /// A calendar whose boundaries are these.
 fn windows(ends: &[u64], heal: Option<u64>) -> CalendarWindow {
-    let mut kernel = kernel("calendar_window 5/day tz=UTC");
+    let mut kernel = kernel(Period::Day, 0);
     kernel.counter.max_now = ends.last().copied().unwrap_or(0) * NS_PER_SECOND - 1;
     kernel.counter.heal = heal;
     kernel.row = alloc::sync::Arc::new(Row::new(ends.to_vec()));
@@ -171,15 +175,15 @@ fn a_word_of_the_future_is_healed_after_its_window_began() {
 
 #[test]
 fn words_serve_another_calendar_of_the_same_period() {
-    let tokyo = kernel("calendar_window 3/day tz=+09:00");
-    let new_york = kernel("calendar_window 3/day tz=-05:00");
+    let tokyo = kernel(Period::Day, 9 * 60);
+    let new_york = kernel(Period::Day, -5 * 60);
     const HOUR: u64 = 3_600 * NS_PER_SECOND;
-    let full = tokyo.step(0, 13 * HOUR, 3).charged.expect("allowed");
+    let full = tokyo.step(0, 13 * HOUR, 5).charged.expect("allowed");
     let denied = new_york.step(full, 14 * HOUR, 1).decision;
     // To 15:00 the window of Tokyo is in force; the first one of New York that begins later does so at 29:00.
     assert_eq!((denied.outcome(), denied.retry_after_ns()), (Outcome::Denied, 15 * HOUR));
     assert_eq!(new_york.step(full, 29 * HOUR - 1, 1).decision.outcome(), Outcome::Denied);
     assert!(new_york.step(full, 29 * HOUR, 1).charged.is_some());
     assert_eq!(tokyo.packing(), new_york.packing());
-    assert_ne!(tokyo.packing(), kernel("calendar_window 3/week tz=+09:00").packing());
+    assert_ne!(tokyo.packing(), kernel(Period::Week, 9 * 60).packing());
 }
