@@ -44,6 +44,10 @@ impl Replays for Failures {
         }
         Ok(())
     }
+
+    fn skipped(&mut self, skipped: &str) -> Result<()> {
+        print(format_args!("skipped {skipped}"))
+    }
 }
 
 pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
@@ -55,15 +59,19 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
         let text = fs::read(&path).with_context(|| shown.clone())?;
         let tally = replay(&shown, &text, &mut failures)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Tally { sections, rows, passed, failed } = tally;
+        let Tally { sections, rows, passed, failed, skipped } = tally;
         lines.push([name, sections.to_string(), rows.to_string(), passed.to_string(), failed.to_string()]);
         total.passed += passed;
         total.failed += failed;
+        total.skipped += skipped;
     }
     if failures.count > FAILURES_SHOWN {
         print(format_args!("{} failures in all, the first {FAILURES_SHOWN} are above", failures.count))?;
     }
     print(table(["file", "sections", "rows", "passed", "failed"], 1, lines))?;
+    if total.skipped > 0 {
+        print(format_args!("{} skipped", total.skipped))?;
+    }
     print(format_args!("{} passed, {} failed", total.passed, total.failed))?;
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -44,6 +44,16 @@ pub trait Replays {
     ///
     /// It cannot be shown, which ends the replay.
     fn failed(&mut self, failure: &str) -> Result<()>;
+
+    /// Takes the text of a row that was skipped, as that of a failure.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be shown, which ends the replay.
+    fn skipped(&mut self, skipped: &str) -> Result<()> {
+        let _ = skipped;
+        Ok(())
+    }
 }
 
 /// What was counted of one file.
@@ -57,6 +67,8 @@ pub struct Tally {
     pub passed: u64,
     /// Rows that are not, and failures of whole sections and files.
     pub failed: u64,
+    /// Rows that ask for something that there is not yet.
+    pub skipped: u64,
 }
 
 /// Replays the file called `name` that has these bytes, from the first line to the last. A file of a kind that is not
@@ -191,6 +203,12 @@ impl<R: Replays> Replay<'_, R> {
                 Ok(())
             }
             Judged::Right => self.counted(None),
+            Judged::Skipped(what) => {
+                self.tally.rows += 1;
+                self.tally.skipped += 1;
+                let row = String::from_utf8_lossy(row);
+                self.caller.skipped(&format!("{}:{}: row {row}: {what}", self.name, self.line))
+            }
             Judged::Wrong(how) => self.counted(Some(format!("row {}: {how}", String::from_utf8_lossy(row)))),
         }
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 mod client_keys;
 mod fields;
 mod grammar;
+mod rules;
 mod waiting;
 
 /// What came of a line.
@@ -20,6 +21,8 @@ pub enum Judged {
     Right,
     /// The row is wrong, and how.
     Wrong(String),
+    /// The row asks for something that there is not yet, and for what.
+    Skipped(String),
 }
 
 impl Judged {
@@ -41,6 +44,10 @@ pub(crate) fn judge(kind: &str) -> Option<Judge> {
         "client_keys_construct" => Box::new(client_keys::construct),
         "fields" | "fields_several" => fields::responses(),
         "fields_construct" => Box::new(fields::construct),
+        "rules_construct" => Box::new(rules::construct),
+        "rules_decide" => rules::decisions(),
+        "rules_evaluate" => rules::evaluations(),
+        "rules_path" => Box::new(rules::path),
         "waiting" => waiting::traces(),
         _ => return None,
     })

@@ -148,6 +148,19 @@ fn waiting_as_published() {
     assert_published(&[("edges/waiting.jsonl", 7828)]);
 }
 
+#[test]
+fn rules_as_published() {
+    assert_published(&[
+        ("rules/rules_path.jsonl", 2701),
+        ("rules/rules_evaluate.jsonl", 3250),
+        ("rules/rules_decide.jsonl", 3500),
+    ]);
+    let (tally, failures) = replayed("rules/rules_construct.jsonl", &read("rules/rules_construct.jsonl"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    // Four files have a calendar_window.
+    assert_eq!((tally.rows, tally.passed, tally.skipped, tally.failed), (332, 328, 4, 0));
+}
+
 /// A file with one of its figures changed fails in one row, which is named, and in no other.
 #[test]
 fn a_changed_figure_fails() {
