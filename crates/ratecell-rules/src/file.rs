@@ -198,7 +198,7 @@ impl<'t> File<'t> {
         let place = Place::file("attributes");
         let expected = "a list of names";
         let names = value.get_ref().as_array().ok_or_else(|| self.wrong_type(place, value, expected))?;
-        for name in names.iter() {
+        for name in names {
             let text = self.text(place, name, "a name")?;
             let why = if !is_attribute_name(text) {
                 "is malformed: expected a letter or `_`, then up to 63 of A-Z a-z 0-9 `_.-`"

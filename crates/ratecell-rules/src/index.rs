@@ -241,18 +241,20 @@ fn add(numbers: &mut Numbers, number: u32) {
 
 /// The patterns of a condition that a rule can be indexed by, and whether each has a star.
 fn each_pattern<'r>(id: Id, condition: &'r Condition, mut each: impl FnMut(Counted<'r>, bool)) {
-    let Condition::Any(patterns) = condition else { return };
-    match patterns {
-        Patterns::Texts(texts) => {
-            texts.iter().for_each(|text| each(Counted::Text(id, text), !text.is_literal()))
+    match condition {
+        Condition::Any(Patterns::Texts(texts)) => {
+            texts.iter().for_each(|text| each(Counted::Text(id, text), !text.is_literal()));
         }
-        Patterns::Paths(paths) => paths.iter().for_each(|path| {
-            let has_star = path.rest || path.segments.iter().any(|segment| !segment.is_literal());
-            each(Counted::Path(path), has_star);
-        }),
-        Patterns::Networks(networks) => {
-            networks.iter().for_each(|network| each(Counted::Network(*network), true))
+        Condition::Any(Patterns::Paths(paths)) => {
+            for path in paths {
+                let has_star = path.rest || path.segments.iter().any(|segment| !segment.is_literal());
+                each(Counted::Path(path), has_star);
+            }
         }
+        Condition::Any(Patterns::Networks(networks)) => {
+            networks.iter().for_each(|network| each(Counted::Network(*network), true));
+        }
+        Condition::Present(_) | Condition::No(_) => {}
     }
 }
 

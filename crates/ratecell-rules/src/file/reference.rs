@@ -99,7 +99,7 @@ impl<'t> File<'t> {
         }
         let mut seen = HashSet::new();
         let mut key = Vec::with_capacity(parts.len());
-        for part in parts.iter() {
+        for part in parts {
             let text = self.text(place, part, "text, such as \"user|client\"")?;
             let mut references = Vec::new();
             for name in text.split('|') {

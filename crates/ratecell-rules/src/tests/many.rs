@@ -4,6 +4,9 @@ use crate::{RuleLabel, Rules, RulesErrorKind, Scratch};
 
 const MOST: usize = 65_536;
 
+/// A rule's lines by its number.
+type Lines = fn(usize) -> String;
+
 /// A file with that many rules, each with these lines for its number.
 fn file(count: usize, mut lines: impl FnMut(usize) -> String) -> String {
     let rules = (0..count)
@@ -14,7 +17,7 @@ fn file(count: usize, mut lines: impl FnMut(usize) -> String) -> String {
 /// Whatever the rules tell requests apart by, the check looks at few pairs.
 #[test]
 fn all_rules_are_checked_by_an_index() {
-    let kinds: [(&str, fn(usize) -> String); 9] = [
+    let kinds: [(&str, Lines); 9] = [
         ("exact paths", |n| format!("group = 'g'\nmatch.path = '/a/{n}'")),
         ("paths with a star", |n| format!("group = 'g'\nmatch.path = '/a/{n}-*/x'")),
         ("path prefixes", |n| format!("group = 'g'\nmatch.path = '/{n}/**'")),
