@@ -10,6 +10,7 @@ mod client_keys;
 mod fields;
 mod grammar;
 mod held;
+mod rules;
 mod waiting;
 
 /// What came of a line.
@@ -44,6 +45,10 @@ pub(crate) fn judge(kind: &str) -> Option<Judge> {
         "fields_construct" => Box::new(fields::construct),
         "concurrency_construct" => Box::new(held::construct),
         "reserve" | "reserve_unknown" | "concurrency" | "change" | "change_refused" => held::calls(),
+        "rules_construct" => Box::new(rules::construct),
+        "rules_decide" => rules::decisions(),
+        "rules_evaluate" => rules::evaluations(),
+        "rules_path" => Box::new(rules::path),
         "waiting" => waiting::traces(),
         _ => return None,
     })

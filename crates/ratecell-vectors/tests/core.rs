@@ -163,6 +163,16 @@ fn what_is_held_as_published() {
     ]);
 }
 
+#[test]
+fn rules_as_published() {
+    assert_published(&[
+        ("rules/rules_path.jsonl", 2701),
+        ("rules/rules_evaluate.jsonl", 3250),
+        ("rules/rules_construct.jsonl", 332),
+        ("rules/rules_decide.jsonl", 3500),
+    ]);
+}
+
 /// A file with one of its figures changed fails in one row, which is named, and in no other.
 #[test]
 fn a_changed_figure_fails() {
@@ -212,6 +222,20 @@ fn a_changed_figure_fails() {
         ),
         ("held/change_refused.jsonl", r#"{"error":"different_table"}"#, r#"{"error":"range"}"#),
         ("held/concurrency_construct.jsonl", r#""error":"zero_limit""#, r#""error":"range""#),
+        ("rules/rules_path.jsonl", r#"["path","//admin",["/admin"]]"#, r#"["path","//admin",["/x"]]"#),
+        ("rules/rules_path.jsonl", r#"["host","a..","a."]"#, r#"["host","a..","a"]"#),
+        ("rules/rules_construct.jsonl", r#""error":"bad_version""#, r#""error":"bad_value""#),
+        ("rules/rules_construct.jsonl", r#""why":"zero_limit""#, r#""why":"range""#),
+        (
+            "rules/rules_evaluate.jsonl",
+            r#"["pages","20/s","pages;client=::/64",1,"enforce"]"#,
+            r#"["pages","20/s","pages;client=::1",1,"enforce"]"#,
+        ),
+        (
+            "rules/rules_decide.jsonl",
+            r#"1,null,0,0,"pages",20,19,50000000,[]]"#,
+            r#"1,null,0,0,"pages",20,19,50000001,[]]"#,
+        ),
     ] {
         let text = read(name);
         let spoiled = text.replacen(figure, changed, 1);
@@ -250,6 +274,10 @@ fn what_is_no_row_is_an_error() {
         ("waiting", "nonsense", "not a row, expected JSON: "),
         ("reserve", "7", "expected a section with its policy: "),
         ("concurrency_construct", "[1]", "expected a policy, and its resolved form or its error: "),
+        ("rules_path", r#"["path","/"]"#, "expected what is asked, of what, and the answer"),
+        ("rules_construct", "{}", "expected a file of rules and what comes of it"),
+        ("rules_evaluate", r#"["evaluate",{},{}]"#, "expected a section first"),
+        ("rules_decide", r#"{"rules":"rule = 1"}"#, "line 1: ratecell_rules: missing_field: "),
     ] {
         let text = format!("{{\"ratecell_vectors\":3,\"kind\":\"{kind}\",\"columns\":[]}}\n\n{line}\n");
         let error = replay("file", text.as_bytes(), &mut Failures::default()).expect_err(line);
