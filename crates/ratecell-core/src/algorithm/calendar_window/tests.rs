@@ -105,7 +105,8 @@ proptest! {
     #[test]
     fn a_word_is_fresh_from_then_on(
         ends in boundaries(),
-        end in 0..2_000_u64,
+        // No step writes an end of 0.
+        end in 1..2_000_u64,
         count in 0..=5_u64,
         at in any::<u64>(),
     ) {
