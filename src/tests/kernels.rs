@@ -5,7 +5,7 @@ use ratecell_core::algorithm::{Kernel, Plan};
 
 /// One policy of each word-sized algorithm, with a capacity of 50.
 #[cfg(not(ratecell_model))]
-pub(crate) const FIFTY_EACH: [&str; 7] = [
+pub(crate) const FIFTY_EACH: [&str; 8] = [
     "50/s",
     "sliding_window 50/s",
     "fixed_window 50/s",

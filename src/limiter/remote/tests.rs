@@ -21,6 +21,7 @@ fn limiter(policy: &str, on_miss: OnMiss, on_failure: OnFailure) -> Limiter {
         policy,
         clock: Clock::new(),
         secret: Secret::random().expect("random bytes"),
+        has_other_zone_rules: false,
         remote: Some(Box::new(Remote::new(Board::private().expect("a board"), on_miss, on_failure))),
         #[cfg(feature = "async")]
         waits: Default::default(),
