@@ -140,12 +140,13 @@ impl Limiter {
         }
         if let Some(seconds) = epoch_s {
             let distance = Duration::from_secs(seconds.unsigned_abs());
-            let epoch = if seconds < 0 {
-                UNIX_EPOCH.checked_sub(distance)
-            } else {
-                UNIX_EPOCH.checked_add(distance)
+            let epoch =
+                if seconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+            let wrong = || {
+                PyValueError::new_err(format!(
+                    "epoch_s is {seconds}: expected an instant that the system's times hold"
+                ))
             };
-            let wrong = || PyValueError::new_err(format!("epoch_s is {seconds}: expected an instant that the system's times hold"));
             builder = builder.epoch(epoch.ok_or_else(wrong)?);
         }
         let home = path.is_none().then(Home::here);
