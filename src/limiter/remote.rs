@@ -86,7 +86,7 @@ pub struct Shared {
     pub used: u64,
     /// Units of them that passed unused.
     pub passed: u64,
-    /// Units that were given back to the store: none, for now.
+    /// Units that were given back to the store: always 0, as the units of a lease are used or pass.
     pub given_back: u64,
     /// Requests that no lease could answer. Of one that does not wait and is decided again and again, each look that comes
     /// after the agent has taken the one before is counted.

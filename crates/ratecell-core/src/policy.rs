@@ -227,7 +227,8 @@ impl Policy {
     }
 
     /// At most `limit` units in flight at once. What is not released comes back by itself after more than `hold`, and at most
-    /// twice that.
+    /// twice that; what a limiter's check admits is never released. An owner of words releases it by
+    /// [`InFlight::release`](crate::algorithm::InFlight::release).
     pub fn in_flight(limit: u32, hold: Duration) -> PolicyBuilder<InFlight> {
         let params = Params { hold_ns: Some(nanoseconds(hold)), ..Params::default() };
         PolicyBuilder::new(&in_flight::IN_FLIGHT, limit, Duration::ZERO, params)

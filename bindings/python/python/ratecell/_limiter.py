@@ -28,9 +28,9 @@ class Limiter(_native.Limiter):
 
     Keys are str, known by their UTF-8, or bytes. Threads may share a limiter.
 
-    `epoch_s` sets the zero of the times, in seconds since 1970, for a limiter in memory whose every call gives
-    `at_ns`: windows of a calendar are counted from it, and aligned windows are aligned to it. Without it that is
-    the Monday 00:00 UTC before the limiter is made.
+    `epoch_s` sets the zero of the times, in seconds since 1970, for a limiter in memory whose every call
+    gives `at_ns`: windows of a calendar are counted from it, and aligned windows are aligned to it. Without
+    it that is the Monday 00:00 UTC before the limiter is made.
 
     Raises PolicyError, a ValueError, for a policy that is refused; ValueError for a file that holds something
     else or another policy, or a `max_keys` of 0; OSError, of the class and with the number that
