@@ -53,7 +53,7 @@ fn a_policy_is_refused_by_name_and_place() {
         ),
         (
             "leaky_bucket 1/s",
-            "unknown_algorithm at column 1: no algorithm `leaky_bucket`: expected gcra, token_bucket, leaky_meter, leaky_queue, sliding_window, sliding_log, fixed_window, in_flight",
+            "unknown_algorithm at column 1: no algorithm `leaky_bucket`: expected gcra, token_bucket, leaky_meter, leaky_queue, sliding_window, sliding_log, fixed_window, calendar_window, in_flight",
         ),
         (
             "sliding_log 65537/s",

@@ -24,8 +24,8 @@ impl OneSlot {
     }
 
     fn gcra(&self) -> impl Algorithm {
-        match self.kernel {
-            Kernel::Gcra(gcra) => gcra,
+        match &self.kernel {
+            Kernel::Gcra(gcra) => *gcra,
             other => panic!("{other:?}"),
         }
     }

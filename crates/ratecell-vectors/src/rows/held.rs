@@ -91,6 +91,9 @@ pub(super) fn construct(row: &Value) -> Result<Judged> {
     }
     let Construct { policy: json, resolved, error } =
         read(row, "a policy, and its resolved form or its error")?;
+    if let Some(code) = policy::mistyped(&json) {
+        return Ok(Judged::compared(&format!("{error:?}"), &format!("{:?}", Some(code))));
+    }
     Ok(match (policy(&policy::Stated { policy: json, epoch: None }), resolved) {
         (Ok(policy), Some(resolved)) => match differences(&resolved, &policy) {
             Some(wrong) => Judged::Wrong(wrong),
