@@ -62,6 +62,10 @@ impl Header {
     pub(crate) fn agrees(&self, _: &Terms) -> Result<(), BuildError> {
         match self.never {}
     }
+
+    pub(crate) fn has_other_zone_rules(&self) -> bool {
+        match self.never {}
+    }
 }
 
 pub(crate) fn bytes(_: usize, _: usize) -> Option<usize> {
