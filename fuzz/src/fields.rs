@@ -6,7 +6,7 @@ use std::ffi::CString;
 
 use arbitrary::Arbitrary;
 use ratecell::ffi::ratecell_status::{
-    RATECELL_ALLOWED, RATECELL_CLOCK_RANGE, RATECELL_DENIED, RATECELL_EINVAL, RATECELL_ENAME,
+    RATECELL_ALLOWED, RATECELL_ASKED, RATECELL_DENIED, RATECELL_EINVAL, RATECELL_ENAME,
 };
 use ratecell::ffi::{
     ratecell_answer, ratecell_config, ratecell_decision, ratecell_fields, ratecell_limiter_check_at,
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// One outcome in five is none, and layers go beyond the policy's.
+    /// One outcome in six is none, and layers go beyond the policy's.
     fn decision(&self) -> ratecell_decision {
         let Self { limit, remaining, retry_after_ns, reset_after_ns, .. } = *self;
         ratecell_decision {
@@ -78,7 +78,7 @@ impl Case {
             retry_after_ns,
             reset_after_ns,
             delay_ns: 0,
-            outcome: i32::from(self.outcome % 5),
+            outcome: i32::from(self.outcome % 6),
             layer: u32::from(self.layer % 12),
             next_ns: self.next_ns.get(),
             given_back: 0,
@@ -137,7 +137,7 @@ impl Asker {
             return Some(RATECELL_ENAME);
         }
         let layers = self.policy.resolved().count();
-        let is_one = decision.outcome <= RATECELL_CLOCK_RANGE as i32 && (decision.layer as usize) < layers;
+        let is_one = decision.outcome <= RATECELL_ASKED as i32 && (decision.layer as usize) < layers;
         (!is_one).then_some(RATECELL_EINVAL)
     }
 

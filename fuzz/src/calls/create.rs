@@ -1,6 +1,7 @@
 //! How a limiter is made: a config of any size and content, in as much memory as it says.
 
 use core::ffi::CStr;
+use core::mem::offset_of;
 use core::ptr;
 
 use arbitrary::Arbitrary;
@@ -34,6 +35,8 @@ impl MaxKeys {
     }
 }
 
+/// The size of the first version's config: what follows it is 0 where it is shorter.
+const OLDEST: usize = offset_of!(ratecell_config, on_miss);
 /// Beyond this a size is garbage.
 const LARGEST: usize = 4096;
 
@@ -79,9 +82,10 @@ impl Create {
 
     /// As many bytes as the size says, and at least the size itself.
     fn config(&self, size: usize) -> Memory {
-        // No flags, and no place for a reason.
-        let known = [size as u64, self.max_keys.any(), u64::from(self.when_full), 0, 0, 0];
+        // No flags, no place for a reason, no store and no epoch; and 0 to the end of what the library knows.
+        let known = [size as u64, self.max_keys.any(), u64::from(self.when_full)];
         let mut bytes: Vec<u8> = known.into_iter().flat_map(u64::to_ne_bytes).collect();
+        bytes.resize(size_of::<ratecell_config>(), 0);
         bytes.resize(size.max(size_of::<usize>()), self.newer);
         Memory::of(&bytes)
     }
@@ -95,11 +99,12 @@ impl Create {
         refusals.extend((policy < 0).then_some(policy));
         let Some(size) = self.size.map(usize::from) else { return refusals };
         let own = size_of::<ratecell_config>();
+        let is_read = size >= OLDEST;
         let wrong = [
-            (size < own, RATECELL_ESIZE),
+            (!is_read, RATECELL_ESIZE),
             (size > LARGEST || (size > own && self.newer != 0), RATECELL_E2BIG),
-            (size >= own && self.when_full > 3, RATECELL_ECONFIG),
-            (size >= own && self.max_keys.any() == u64::MAX, RATECELL_ENOMEM),
+            (is_read && self.when_full > 3, RATECELL_ECONFIG),
+            (is_read && self.max_keys.any() == u64::MAX, RATECELL_ENOMEM),
         ];
         refusals.extend(wrong.into_iter().filter(|(wrong, _)| *wrong).map(|(_, status)| status as i32));
         refusals
