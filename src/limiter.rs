@@ -53,8 +53,8 @@ use tables::LayerTable;
 /// of about n^2 / (2 * buckets * 2^40). For n = `max_keys` this is 2.5 n / 2^40: 2 in a million, for a million keys.
 ///
 /// Every call that decides reads the limiter's own clock once, unless its request gives the time. A given time is in
-/// nanoseconds since any epoch, as long as all users of the limiter use the same one. The limiter's own epoch is
-/// [`epoch`](Self::epoch). Aligned windows are aligned to the epoch. A limiter that shares its units with other machines
+/// nanoseconds since any epoch, as long as all users of the limiter use the same one; with a `calendar_window`, since the
+/// limiter's own, which is [`epoch`](Self::epoch). Aligned windows are aligned to the epoch. A limiter that shares its units with other machines
 /// decides by its own clock alone, and ignores a given time: that is the clock by which its leases end.
 ///
 /// ```

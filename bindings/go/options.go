@@ -49,9 +49,13 @@ func MaxKeys(n int) Option {
 
 // Epoch sets the zero of the limiter's times, in whole seconds; without it that is the Monday 00:00 UTC before the limiter
 // is made. It is for those who give every request its time, such as that of a record in a log: windows of a calendar are
-// counted from it, and aligned windows are aligned to it. Only [New] takes it: a file has its own.
+// counted from it, and aligned windows are aligned to it. It is not 1970-01-01 00:00 UTC, which is no epoch to the C library.
+// Only [New] takes it: a file has its own.
 func Epoch(epoch time.Time) Option {
 	return func(c *config) error {
+		if epoch.Unix() == 0 {
+			return fmt.Errorf("ratecell: Epoch(%v): expected another second than the first of 1970", epoch)
+		}
 		c.epoch = epoch.Unix()
 		return nil
 	}

@@ -50,7 +50,7 @@ impl LimiterBuilder {
     /// # Errors
     /// `max_keys` is 0 or more than memory can hold; the policy has a `sliding_log`; or there is no policy.
     pub fn region_bytes(&self) -> Result<usize, BuildError> {
-        region::size(&self.new_region()?.1)
+        region::size(&self.new_region()?)
     }
 
     /// The most keys that have room in a region of `len` bytes.
@@ -58,7 +58,7 @@ impl LimiterBuilder {
     /// # Errors
     /// The policy has a `sliding_log`; there is no policy; or not one key has room.
     pub fn max_keys_in(&self, len: usize) -> Result<usize, BuildError> {
-        let layers = self.new_region()?.1.packings.len();
+        let layers = self.new_region()?.packings.len();
         match region::buckets_in(layers, len) {
             0 => {
                 let needed = region::bytes(layers, 1).unwrap_or(usize::MAX);
@@ -77,8 +77,9 @@ impl LimiterBuilder {
     pub fn init(self, memory: &Memory) -> Result<Limiter, BuildError> {
         self.refuse_sharing()?;
         self.refuse_store()?;
-        let (policy, terms) = self.new_region()?;
-        let header = region::init(memory, terms)?;
+        let header = region::init(memory, self.new_region()?)?;
+        // As whoever attaches has it: by the region's own epoch.
+        let policy = self.fitted(&header)?;
         self.limiter(policy, memory, header)
     }
 
@@ -91,8 +92,9 @@ impl LimiterBuilder {
     pub fn init_zeroed(self, memory: &Memory) -> Result<Limiter, BuildError> {
         self.refuse_sharing()?;
         self.refuse_store()?;
-        let (policy, terms) = self.new_region()?;
-        let header = region::init_zeroed(memory, terms)?;
+        let header = region::init_zeroed(memory, self.new_region()?)?;
+        // As whoever attaches has it: by the region's own epoch.
+        let policy = self.fitted(&header)?;
         self.limiter(policy, memory, header)
     }
 
@@ -136,7 +138,7 @@ impl LimiterBuilder {
     pub(super) fn open_file(self, path: &Path) -> Result<Limiter, BuildError> {
         self.refuse_epoch()?;
         let terms = match &self.policy {
-            Some(policy) => Some(self.wide(policy)?.1),
+            Some(policy) => Some(self.wide(policy)?),
             None => None,
         };
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
@@ -160,15 +162,15 @@ impl LimiterBuilder {
         Ok(())
     }
 
-    /// The policy as it is packed in a new region, and its terms for one.
-    fn new_region(&self) -> Result<(Policy, Terms), BuildError> {
+    /// The policy's terms for a new region.
+    fn new_region(&self) -> Result<Terms, BuildError> {
         self.wide(self.policy.as_ref().ok_or(BuildError::NoPolicy)?)
     }
 
-    /// `policy` as it is packed in a new region, and its terms for one.
-    fn wide(&self, policy: &Policy) -> Result<(Policy, Terms), BuildError> {
+    /// The terms of `policy` for a new region, whose words have counts as wide as can be.
+    fn wide(&self, policy: &Policy) -> Result<Terms, BuildError> {
         let wide = policy.repacked(|_| LayoutChoice::Wide)?;
-        let terms = Terms {
+        Ok(Terms {
             packings: packings(&wide, self.member.is_some())?,
             policy: policy.to_string(),
             max_keys: self.max_keys,
@@ -177,8 +179,7 @@ impl LimiterBuilder {
                 .member
                 .as_ref()
                 .map(|Member { name, secret }| BoardTerms { name: name.clone(), secret: secret.clone() }),
-        };
-        Ok((wide, terms))
+        })
     }
 
     /// The builder's policy, or otherwise that of the region, in the words of the region.
@@ -197,7 +198,7 @@ impl LimiterBuilder {
             Some(policy) => policy,
             None => &held()?,
         };
-        header.agrees(&self.wide(policy)?.1)?;
+        header.agrees(&self.wide(policy)?)?;
         fit(policy, &header.packings, &header.policy)
     }
 
@@ -210,7 +211,7 @@ impl LimiterBuilder {
             );
             return Err(BuildError::Shared { reason });
         }
-        let terms = Terms { packings: packings(&held, true)?, ..self.wide(&held)?.1 };
+        let terms = Terms { packings: packings(&held, true)?, ..self.wide(&held)? };
         header.agrees(&terms)?;
         for (held, asked) in header.packings.iter().zip(&terms.packings) {
             if held != asked {

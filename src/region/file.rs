@@ -22,8 +22,8 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// Attaches to the region in the file at `path`, and makes it if the file is absent or holds nothing. Without terms
 /// none is made.
 ///
-/// A region that is whole is attached to without a lock. It is locked to be made, and to have its clock go
-/// on after the machine has started anew; a process killed at either leaves a file of zeros, or a region with
+/// A region that is whole is attached to without a lock, which an agent keeps. It is locked to be made, and to have its clock
+/// go on after the machine has started anew; a process killed at either leaves a file of zeros, or a region with
 /// the clock it had.
 pub(crate) fn open(path: &Path, terms: Option<Terms>) -> Result<(Memory, Header), BuildError> {
     let Some(terms) = terms else {
@@ -155,25 +155,36 @@ fn words(file: &File) -> Words {
     words
 }
 
+/// Whether a region is one of another version, for ever.
+fn is_of_another_layout(error: &BuildError) -> bool {
+    matches!(error, BuildError::Region(RegionError::Differs { field: RegionField::Layout, .. }))
+}
+
 /// The lock of a file, while this lives. It is given back by name: a mapping keeps what was opened open, and so
 /// locked, for as long as the limiter lives.
 struct Locked<'f>(&'f File);
 
 impl<'f> Locked<'f> {
     /// `None`: a region can be attached to now, and the lock is another's: an agent keeps it.
-    fn new(file: &'f File) -> Result<Option<Self>, RegionError> {
+    fn new(file: &'f File) -> Result<Option<Self>, BuildError> {
         let started = Instant::now();
         loop {
-            match flock(file, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK) if find(file).is_ok() => return Ok(None),
-                Err(Errno::WOULDBLOCK) if started.elapsed() < LOCK_PATIENCE => {
-                    sleep(Duration::from_millis(1));
+            let refused = match flock(file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Self(file))),
+                Err(error) => error,
+            };
+            if refused != Errno::WOULDBLOCK {
+                return Err(RegionError::io("be locked", &refused.into()).into());
+            }
+            // What holds the lock makes the region, or has its clock go on; an agent, which keeps it, mends nothing.
+            match find(file) {
+                Ok(_) => return Ok(None),
+                Err(error) if is_of_another_layout(&error) => return Err(error),
+                Err(_) if started.elapsed() < LOCK_PATIENCE => sleep(Duration::from_millis(1)),
+                Err(BuildError::Region(RegionError::NotARegion)) => {
+                    return Err(RegionError::io("be locked", &refused.into()).into());
                 }
-                locked => {
-                    return locked
-                        .map(|()| Some(Self(file)))
-                        .map_err(|error| RegionError::io("be locked", &error.into()));
-                }
+                Err(error) => return Err(error),
             }
         }
     }

@@ -161,7 +161,8 @@ impl Limiter {
     }
 
     /// Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the time, in nanoseconds
-    /// since `epoch`, or since any other as long as all users of the limiter use one; None is now.
+    /// since `epoch`, or since any other as long as all users of the limiter use one and no window is of a calendar; None
+    /// is now.
     #[pyo3(signature = (key, cost=Cost(1), *, at_ns=None), text_signature = "($self, key, cost=1, *, at_ns=None)")]
     fn check<'py>(
         &self,

@@ -89,7 +89,8 @@ impl<'k> Request<'k> {
     }
 
     /// Sets the instant, instead of now: nanoseconds since any epoch, as long as all users of the limiter use the same
-    /// one. A limiter that shares its units with other machines ignores it.
+    /// one; with a `calendar_window`, since the limiter's own. A limiter that shares its units with other machines ignores
+    /// it.
     #[inline(always)]
     pub fn at(self, now_ns: u64) -> Self {
         Self { now_ns, flags: self.flags | AT, ..self }

@@ -225,8 +225,14 @@ impl Agent {
         if let Some(local) = self.local.as_mut().filter(|_| miss.forget) {
             local.forget(miss.h);
         }
-        if is_away && !forget {
-            self.decide_away(miss.h, now);
+        if is_away {
+            if forget && !queued {
+                self.queue.push_back(miss.h);
+            }
+            // To be forgotten misses nothing.
+            if miss.units > 0 {
+                self.decide_away(miss.h, now);
+            }
         } else if queued {
             // It is asked for already.
         } else if let Some(TooMuch { cost, until, .. }) = known.too_much(&miss, now) {
@@ -236,7 +242,7 @@ impl Agent {
             if miss.usable == 0 {
                 self.deny_above(miss.h, refusing, cost.saturating_sub(1), until);
             }
-        } else if ask_at > now && !forget {
+        } else if ask_at > now && !forget && !miss.fill {
             known.missed = Missed::default();
             // A lease that can be used is not denied: only this caller's units are not there.
             if miss.usable == 0 {
@@ -278,8 +284,8 @@ impl Agent {
         let age = trip.saturating_add(self.clock.lag_ns(question.sent));
         let read = reply.now_us.saturating_mul(1_000).saturating_sub(self.record.epoch_ns);
         self.clock.note(read, question.sent, now);
-        // A server may tell its time and still answer nothing else.
-        let is_probe = question.operations.is_empty();
+        // A server may tell its time, and what it holds, and do nothing else: so does a replica.
+        let is_probe = question.operations.iter().all(|one| matches!(one, Operation::Read { .. }));
         self.failed = if is_probe { self.failed.min(MOST_TRIES - 1) } else { 0 };
         self.try_at = 0;
         self.round_trip_ns = trip.max(self.round_trip_ns - self.round_trip_ns / 8);
@@ -317,9 +323,11 @@ impl Agent {
             let pause_ns = 1_000_000_000 << (self.failed - MOST_TRIES).min(3);
             self.try_at = now.saturating_add(pause_ns.min(10_000_000_000));
             for h in std::mem::take(&mut self.queue) {
-                if self.keys.get(&h).is_some_and(|known| known.missed.forget) {
+                let Some(missed) = self.keys.get(&h).map(|known| known.missed) else { continue };
+                if missed.forget {
                     self.queue.push_back(h);
-                } else {
+                }
+                if missed.units > 0 || !missed.forget {
                     self.decide_away(h, now);
                 }
             }

@@ -49,12 +49,12 @@ pub(crate) fn timeless(json: &Map<String, Value>) -> Result<Policy, PolicyError>
 /// The code of what is wrong with a field that no text could hold: the reader of JSON refuses it, before there is a policy.
 pub(crate) fn mistyped(layer: &Map<String, Value>) -> Option<&'static str> {
     let numbers = layer.iter().filter(|(name, _)| *name == "limit" || name.ends_with("_ns"));
-    let codes = numbers.filter_map(|(_, value)| match value {
+    let mut codes = numbers.filter_map(|(_, value)| match value {
         Value::Number(number) if number.is_u64() => None,
         Value::Number(_) => Some("range"),
         _ => Some("bad_type"),
     });
-    codes.last()
+    codes.next()
 }
 
 /// One layer as text: `algorithm LIMIT/PERIODns option=value ...`.

@@ -306,7 +306,7 @@ class Limiter:
     def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
         """Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the
         time, in nanoseconds since `epoch`, or since any other as long as all users of the limiter use
-        one; None is now.
+        one and no window is of a calendar; None is now.
         """
     def decide(
         self,

@@ -36,7 +36,7 @@ pub(crate) static CALENDAR_WINDOW: Spec = Spec {
         let horizon = params.horizon()?;
         let row = row(&calendar, tz, epoch, horizon)?;
         // Every window that is served has an end that is known.
-        let served = row.last().saturating_mul(NS_PER_SECOND).saturating_sub(1);
+        let served = u64::try_from(ns(row.last()).saturating_sub(1)).unwrap_or(u64::MAX);
         let last_beside = |bits: u32| if row.last() <= (Count { bits }).top() { served } else { 0 };
         let count = Count { bits: pack.count_bits(limit, u32::BITS, params, last_beside)? };
         let max_now = last_beside(count.bits);
@@ -94,7 +94,7 @@ fn row(calendar: &Calendar, tz: Tz, epoch: i64, horizon_ns: u64) -> Result<Row, 
     let since =
         |boundaries: alloc::vec::Vec<i64>| boundaries.into_iter().map(|at| at.abs_diff(epoch)).collect();
     boundaries.map(since).map(Row::new).ok_or_else(|| {
-        let message = "the horizon is past the year 9997: expected a shorter horizon or an earlier epoch";
+        let message = "the epoch and the horizon: expected instants from the year -9997 to 9997";
         PolicyError::new(Kind::Range, message).about(Key::Horizon.name())
     })
 }

@@ -45,7 +45,8 @@ impl Kernel {
             ($($kind:ident),+) => {
                 match (self, next) {
                     $((Self::$kind(old), Self::$kind(new)) => Some(old.changed(new, word, at, reach)),)+
-                    _ => None,
+                    // Each kind by name, so that none is left out.
+                    ($(Self::$kind(_))|+, _) => None,
                 }
             };
         }
@@ -56,6 +57,7 @@ impl Kernel {
             FixedWindowFirst,
             BucketInterval,
             BucketIntervalFirst,
+            CalendarWindow,
             InFlight,
             Lease
         );

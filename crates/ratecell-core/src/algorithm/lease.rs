@@ -11,7 +11,7 @@
 //! | 1 | above 0 | that many units, until the deadline |
 //! | 1 | 0 | used up: a miss |
 //! | 0 | 0 | denied until the deadline |
-//! | 0 | above 0 | more than so many units are denied until the deadline; fewer are a miss |
+//! | 0 | above 0 | more than so many units are denied until the deadline; as many or fewer are a miss |
 //!
 //! From its deadline on a word decides as 0 does: it is a miss, which only the store can answer. A use never inserts: a
 //! miss is not charged.

@@ -11,6 +11,8 @@ use crate::error::PolicyError;
 #[derive(Clone, Debug)]
 pub struct Generation {
     policy: Policy,
+    /// How many changes there were before.
+    number: u64,
     /// Of each layer: the greatest capacity of any policy until now, this one included.
     reach: Vec<u32>,
     at: u64,
@@ -80,7 +82,7 @@ impl Generation {
     pub fn first(policy: Policy) -> Self {
         // Capacities are 32-bit parameters.
         let reach = policy.layers().iter().map(|layer| layer.capacity() as u32).collect();
-        Self { policy, reach, at: 0 }
+        Self { policy, number: 0, reach, at: 0 }
     }
 
     /// The policy, packed for what its words may hold.
@@ -111,6 +113,8 @@ impl Generation {
         // Capacities are 32-bit parameters.
         let reach: Vec<u32> = reach.map(|(reach, layer)| (*reach).max(layer.capacity() as u32)).collect();
         let of_layer = |number: usize| reach.get(number).copied().unwrap_or(0);
+        // Instants count from the epoch of the policy in force.
+        let policy = policy.at_epoch(self.policy.epoch())?;
         let policy = policy.repacked(|number| LayoutChoice::Reaching(of_layer(number)))?;
         let at = now.max(self.at);
         let max_now_ns = policy.max_now_ns();
@@ -119,7 +123,8 @@ impl Generation {
         }
         let plans = |policy: &Policy| policy.layers().iter().map(|layer| layer.plan()).collect::<Vec<_>>();
         let alike = reach == self.reach && plans(&policy) == plans(&self.policy);
-        Ok((!alike).then_some(Self { policy, reach, at }))
+        let number = self.number.saturating_add(1);
+        Ok((!alike).then_some(Self { policy, number, reach, at }))
     }
 
     /// What a word of this generation in the layer of that number becomes in the `next` one. An instant of a log is an
@@ -141,7 +146,7 @@ impl Generation {
     pub fn is_held_in(&self, later: &Self, layer: usize) -> bool {
         let plan = |policy: &Policy| policy.layers().get(layer).map(super::Layer::plan);
         let (old, new) = (plan(&self.policy), plan(&later.policy));
-        self.at == later.at && old == new
+        self.number == later.number
             || match (old, new) {
                 (Some(Plan::Word(old)), Some(Plan::Word(new))) => {
                     old.packing().keeps_times_of(&new.packing())

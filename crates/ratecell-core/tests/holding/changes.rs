@@ -119,3 +119,45 @@ fn a_change_is_refused_with_its_reason() {
         None
     );
 }
+
+#[test]
+fn a_wider_count_keeps_the_units() {
+    const HOUR: u64 = 3_600_000_000_000;
+    for (one, other) in [
+        ("calendar_window 3/day tz=UTC", "calendar_window 10/day tz=UTC"),
+        ("fixed_window 3/1d", "fixed_window 10/1d"),
+        ("fixed_window 3/1d start=first", "fixed_window 10/1d start=first"),
+        ("sliding_window 3/1d", "sliding_window 10/1d"),
+        ("in_flight 3 hold=1d", "in_flight 10 hold=1d"),
+    ] {
+        let held = Generation::first(parsed(one));
+        let charged = with_kernel!(kernel(held.policy()), kernel => kernel.step(0, 25 * HOUR, 3)).charged;
+        let next = held.followed_by(&parsed(other), 25 * HOUR).expect("of one kind").expect("another");
+        let word = held.changed(&next, 0, charged.expect("allowed"));
+        let left =
+            with_kernel!(kernel(next.policy()), kernel => kernel.report(word, 26 * HOUR, 0)).remaining();
+        assert_eq!(left, 7, "{one}");
+    }
+}
+
+#[test]
+fn a_calendar_goes_on_by_the_epoch_of_the_one_before() {
+    let epoch = 1_795_392_000;
+    let policy = parsed("calendar_window 100/month tz=UTC").at_epoch(epoch).expect("an epoch");
+    let next = Generation::first(policy).followed_by(&parsed("calendar_window 200/month tz=UTC"), 0);
+    let next = next.expect("of one kind").expect("another");
+    assert_eq!(next.policy().epoch(), epoch);
+}
+
+/// There and back at one instant: the axis of the first policy has ended, though the plans and the instants agree.
+#[test]
+fn what_was_held_ends_with_its_generation() {
+    let first = Generation::first(parsed("1/s burst=10"));
+    let second = first.followed_by(&parsed("2/s burst=10"), 0).expect("of one kind").expect("another");
+    let third = second.followed_by(&parsed("1/s burst=10"), 0).expect("of one kind").expect("another");
+    assert!(first.is_held_in(&first, 0));
+    assert!(!first.is_held_in(&second, 0) && !first.is_held_in(&third, 0));
+    let window = Generation::first(parsed("fixed_window 5/1m"));
+    let wider = window.followed_by(&parsed("fixed_window 9/1m"), 0).expect("of one kind").expect("another");
+    assert!(window.is_held_in(&wider, 0));
+}

@@ -110,7 +110,9 @@ impl Agent {
     /// Decides the key by this machine's part of the policy, if it has one. Otherwise its callers decide.
     pub(super) fn decide_away(&mut self, h: u64, now: u64) {
         let Some(known) = self.keys.get_mut(&h) else { return };
-        let Missed { units, fill, .. } = core::mem::take(&mut known.missed);
+        let Missed { units, fill, forget, .. } = known.missed;
+        // That the store is to forget it waits for the store.
+        known.missed = Missed { forget, queued: forget, ..Missed::default() };
         let Some(local) = &mut self.local else { return };
         let want = if fill { 1 } else { units.max(1) };
         let (words, units) = local.decide(h, want, now);

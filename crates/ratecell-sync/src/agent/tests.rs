@@ -229,6 +229,49 @@ fn a_key_is_forgotten_whatever_happens_meanwhile() {
     assert!(bench.agent.question(bench.now).is_none());
 }
 
+/// A replica tells what it holds, and refuses each charge.
+#[test]
+fn a_server_that_answers_reads_alone_is_away() {
+    let mut bench = Bench::new("1000/s", None);
+    bench.heard(miss(1));
+    let word = bench.is_granted(0);
+    let held = Value { generation: 7, words: [word].into_iter().collect() };
+    bench.now += SECOND;
+    bench.heard(miss(1));
+    for _ in 0..2 * MOST_TRIES {
+        let Some(question) = bench.agent.question(bench.now) else { break };
+        if question.operations.iter().all(|one| matches!(one, Operation::Read { .. })) {
+            let answers = question.operations.iter().map(|_| Answer::Value(Some(held.clone()))).collect();
+            bench.answer(question, answers);
+        } else {
+            bench.agent.doubt();
+            bench.agent.lost(question, bench.now);
+        }
+    }
+    assert!(bench.agent.is_away());
+}
+
+#[test]
+fn a_key_that_is_to_be_forgotten_is_decided_while_the_store_is_away() {
+    let mut bench = Bench::new("1000/s", Some(2));
+    bench.heard(miss(1));
+    let question = bench.asks();
+    bench.agent.lost(question, bench.now);
+    while !bench.agent.is_away() {
+        let question = bench.agent.question(bench.now).expect("a try");
+        bench.agent.lost(question, bench.now);
+    }
+    bench.heard(Miss { forget: true, ..miss(0) });
+    bench.effects();
+    bench.heard(miss(1));
+    assert_ne!(lease_of(&bench.effects()).0, 0, "units of the machine's own part");
+    bench.now += 20 * SECOND;
+    let question = bench.agent.question(bench.now).expect("a try");
+    bench.answer(question, vec![]);
+    let question = bench.asks();
+    assert!(matches!(question.operations[..], [Operation::Forget { h: 1 }]), "{question:?}");
+}
+
 #[test]
 fn a_store_that_is_far_away_is_heard() {
     let mut bench = Bench::new("1000/s", None);
