@@ -1532,6 +1532,8 @@ int32_t ratecell_limiter_stats(const struct ratecell_limiter *limiter,
  * calendar_window      tz=ZONE, which is needed: a name such as Europe/Berlin, UTC or +05:30; at=00:00: the time at which
  *                      windows begin; week=monday; day=1, of months, quarters and years. Its PERIOD is day, week,
  *                      month, quarter or year
+ * in_flight            hold=DURATION, which is needed; its quota is LIMIT alone. What is admitted comes back by itself, after
+ *                      more than a hold and at most two
  * all of them          heal=DURATION: a state from further in the future than this is forgotten; none by default
  *                      horizon=DURATION: how long after the epoch the state must serve; nine years by default
  * ```
