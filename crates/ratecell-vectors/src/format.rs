@@ -40,22 +40,18 @@ pub(crate) enum Kind {
 pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;
-    let is_decisions = DECISIONS.contains(&version);
-    Ok(match version {
-        version
-            if KINDS.contains(&version)
-                && let Some(judge) = rows::judge(&kind) =>
-        {
-            Kind::Rows(judge)
+    let judge = if KINDS.contains(&version) { rows::judge(&kind) } else { None };
+    if let Some(judge) = judge {
+        return Ok(Kind::Rows(judge));
+    }
+    if DECISIONS.contains(&version) {
+        if columns != COLUMNS {
+            bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" "));
         }
-        _ if is_decisions && columns == COLUMNS => Kind::Decisions,
-        _ if is_decisions => bail!("columns are {}, expected {}", columns.join(" "), COLUMNS.join(" ")),
-        version if KINDS.contains(&version) => match others(&kind) {
-            Some(judge) => Kind::Rows(judge),
-            None => Kind::Unknown(kind, version),
-        },
-        _ => Kind::Unknown(kind, version),
-    })
+        return Ok(Kind::Decisions);
+    }
+    let judge = if KINDS.contains(&version) { others(&kind) } else { None };
+    Ok(judge.map_or(Kind::Unknown(kind, version), Kind::Rows))
 }
 
 /// Reads a row of any kind but decisions.

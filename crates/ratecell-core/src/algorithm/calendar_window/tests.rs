@@ -57,7 +57,7 @@ fn word(kernel: &CalendarWindow, (end, count): (u64, u64)) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 3_000 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A boundary is found where a search through all of them finds it.
     #[test]
