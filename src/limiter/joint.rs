@@ -61,10 +61,9 @@ pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions:
     let mut remotes = ArrayVec::<_, MAX_LAYERS>::new();
     for claim in claims {
         // The callers have counted the layers, of which each claim has one or more.
-        if inquiries.try_push(claim.inquiry()).is_err() {
+        if inquiries.try_push(claim.inquiry()).is_err() || remotes.try_push(claim.limiter).is_err() {
             break;
         }
-        remotes.extend(Some(claim.limiter));
     }
     let outcome = decide_once(&inquiries, decisions);
     if outcome == Outcome::Asked { ask_for_all(&mut inquiries, &remotes, decisions) } else { outcome }

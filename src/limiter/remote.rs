@@ -200,8 +200,8 @@ impl Remote {
 /// One caller's wait for agents' answers.
 pub(super) struct Wait {
     started: u64,
-    /// How long it may take.
-    most: Duration,
+    /// How long it may take, in nanoseconds.
+    most_ns: u64,
     has_waited: bool,
 }
 
@@ -216,15 +216,15 @@ pub(super) enum Unanswered {
 impl Wait {
     /// For the key of hash `h`, as long as `remote` may take; `now` is by the limiter's clock.
     pub(super) fn new(remote: &Remote, h: u64, now: u64, is_try: bool) -> Self {
-        let most = match remote.on_miss {
-            OnMiss::Wait(most) if !is_try => most,
-            _ => Duration::ZERO,
+        let most_ns = match remote.on_miss {
+            OnMiss::Wait(most) if !is_try => u64::try_from(most.as_nanos()).unwrap_or(u64::MAX),
+            _ => 0,
         };
         // One that does not wait looks again and again: each look that finds its miss on the board is of the same.
         if !is_try || !remote.board.has(h) {
             remote.board.count(Counter::Misses, 1);
         }
-        Self { started: now, most, has_waited: false }
+        Self { started: now, most_ns, has_waited: false }
     }
 
     /// The time since it began, in nanoseconds.
@@ -246,15 +246,15 @@ impl Wait {
         if !remote.is_connected(now) || !board.post(h, units) {
             return Err(Unanswered::Away);
         }
-        let elapsed = Duration::from_nanos(elapsed_ns);
-        let Some(left) = self.most.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
+        let left_ns = self.most_ns.saturating_sub(elapsed_ns);
+        if left_ns == 0 {
             return Err(Unanswered::Late);
-        };
+        }
         if !self.has_waited {
             self.has_waited = true;
             board.count(Counter::Waits, 1);
         }
-        board.wait(h, ticket, left.min(AGAIN));
+        board.wait(h, ticket, Duration::from_nanos(left_ns).min(AGAIN));
         Ok(())
     }
 }
