@@ -127,7 +127,7 @@ unsafe fn write(
         pointer::output(stats)?;
         (limiter, pointer::outputs(stats.cast::<u8>(), size)?)
     };
-    let own = ratecell_stats::from(tell(&limiter.limiter)).with(limiter.limiter.shared());
+    let own = ratecell_stats::from(tell(&limiter.limiter)).with(limiter.limiter.shared_counts());
     // SAFETY: integers without padding between them: all bytes are initialised.
     let own = unsafe { core::slice::from_raw_parts((&raw const own).cast::<u8>(), size_of_val(&own)) };
     // What this version does not know is 0.

@@ -114,4 +114,10 @@ impl Limiter {
     pub fn shared(&self) -> Option<Shared> {
         self.remote.as_ref().map(|remote| remote.shared(self.clock.now()))
     }
+
+    /// [`shared`](Self::shared) without its texts, which take memory.
+    #[cfg(feature = "capi")]
+    pub(crate) fn shared_counts(&self) -> Option<Shared> {
+        self.remote.as_ref().map(|remote| remote.counts(self.clock.now()))
+    }
 }

@@ -169,10 +169,20 @@ impl Remote {
     }
 
     pub(super) fn shared(&self, now: u64) -> Shared {
+        Shared {
+            name: self.board.name().unwrap_or_default(),
+            #[cfg(feature = "store")]
+            warnings: self.agent.as_ref().map_or_else(Vec::new, |agent| agent.warnings()),
+            ..self.counts(now)
+        }
+    }
+
+    /// What needs no memory: all but the name and the warnings.
+    pub(super) fn counts(&self, now: u64) -> Shared {
         let counters = self.board.counters();
         let of = |counter: Counter| counters.get(counter as usize).copied().unwrap_or(0);
         Shared {
-            name: self.board.name().unwrap_or_default(),
+            name: String::new(),
             is_connected: self.is_connected(now),
             has_agent: self.has_agent(now),
             leased: of(Counter::Leased),
@@ -189,9 +199,6 @@ impl Remote {
             board_full: of(Counter::BoardFull),
             opened: of(Counter::Opened),
             local: of(Counter::Local),
-            #[cfg(feature = "store")]
-            warnings: self.agent.as_ref().map_or_else(Vec::new, |agent| agent.warnings()),
-            #[cfg(not(feature = "store"))]
             warnings: Vec::new(),
         }
     }
