@@ -16,13 +16,20 @@
 #define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
 #define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
 
-SIZE(ratecell_config, 48, 8);
+SIZE(ratecell_config, 104, 8);
 FIELD(ratecell_config, size, 0, size_t);
 FIELD(ratecell_config, max_keys, 8, uint64_t);
 FIELD(ratecell_config, when_full, 16, uint64_t);
 FIELD(ratecell_config, flags, 24, uint64_t);
 FIELD(ratecell_config, why, 32, char *);
 FIELD(ratecell_config, why_len, 40, size_t);
+FIELD(ratecell_config, on_miss, 48, uint64_t);
+FIELD(ratecell_config, wait_ns, 56, uint64_t);
+FIELD(ratecell_config, on_failure, 64, uint64_t);
+FIELD(ratecell_config, machines, 72, uint64_t);
+FIELD(ratecell_config, store, 80, const char *);
+FIELD(ratecell_config, store_name, 88, const char *);
+FIELD(ratecell_config, epoch_s, 96, int64_t);
 
 SIZE(ratecell_decision, 64, 8);
 FIELD(ratecell_decision, limit, 0, uint64_t);
@@ -60,7 +67,7 @@ FIELD(ratecell_answer, partition, 32, const void *);
 FIELD(ratecell_answer, partition_len, 40, size_t);
 FIELD(ratecell_answer, reserved, 48, uint64_t);
 
-SIZE(ratecell_stats, 80, 8);
+SIZE(ratecell_stats, 200, 8);
 FIELD(ratecell_stats, slots, 0, uint64_t);
 FIELD(ratecell_stats, live, 8, uint64_t);
 FIELD(ratecell_stats, bytes, 16, uint64_t);
@@ -71,6 +78,21 @@ FIELD(ratecell_stats, denied_full, 48, uint64_t);
 FIELD(ratecell_stats, allowed_full, 56, uint64_t);
 FIELD(ratecell_stats, exhausted, 64, uint64_t);
 FIELD(ratecell_stats, live_error, 72, uint64_t);
+FIELD(ratecell_stats, leased, 80, uint64_t);
+FIELD(ratecell_stats, used, 88, uint64_t);
+FIELD(ratecell_stats, passed, 96, uint64_t);
+FIELD(ratecell_stats, given_back, 104, uint64_t);
+FIELD(ratecell_stats, misses, 112, uint64_t);
+FIELD(ratecell_stats, waits, 120, uint64_t);
+FIELD(ratecell_stats, timeouts, 128, uint64_t);
+FIELD(ratecell_stats, operations, 136, uint64_t);
+FIELD(ratecell_stats, swaps_lost, 144, uint64_t);
+FIELD(ratecell_stats, lag_ns, 152, uint64_t);
+FIELD(ratecell_stats, healed, 160, uint64_t);
+FIELD(ratecell_stats, board_full, 168, uint64_t);
+FIELD(ratecell_stats, opened, 176, uint64_t);
+FIELD(ratecell_stats, local, 184, uint64_t);
+FIELD(ratecell_stats, connected, 192, uint64_t);
 
 SIZE(ratecell_clients_config, 64, 8);
 FIELD(ratecell_clients_config, size, 0, size_t);
@@ -132,6 +154,7 @@ VALUE(RATECELL_ALLOWED, 0);
 VALUE(RATECELL_DENIED, 1);
 VALUE(RATECELL_NEVER, 2);
 VALUE(RATECELL_CLOCK_RANGE, 3);
+VALUE(RATECELL_ASKED, 4);
 VALUE(RATECELL_EINVAL, -1);
 VALUE(RATECELL_EALIGN, -2);
 VALUE(RATECELL_ESIZE, -3);
@@ -165,6 +188,7 @@ VALUE(RATECELL_EREGION_BOOT, -48);
 VALUE(RATECELL_EREGION_TIME_NAMESPACE, -49);
 VALUE(RATECELL_EREGION_NO_WORD, -50);
 VALUE(RATECELL_EFILE, -51);
+VALUE(RATECELL_ESTORE, -52);
 VALUE(RATECELL_EPANIC, -90);
 
 VALUE(RATECELL_FULL_EVICT, 0);

@@ -173,7 +173,7 @@ static void what_differs_is_told(void) {
         int32_t status;
         const char *why;
     } cases[] = {
-#define CONFIG(max_keys, when_full) { sizeof(ratecell_config), max_keys, when_full, 0, NULL, 0 }
+#define CONFIG(keys, full) { .size = sizeof(ratecell_config), .max_keys = keys, .when_full = full }
         { "fixed_window 6/1m", "6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "expected gcra" },
         { "6/1m", "fixed_window 6/1m", CONFIG(0, 0), RATECELL_EREGION_WORDS, "of `6/m`; expected fixed of 1m" },
         { "fixed_window 6/1m", "fixed_window 6/1h", CONFIG(0, 0), RATECELL_EREGION_WORDS, "fixed of 1m, grain 0ns" },
