@@ -274,7 +274,8 @@ static void every_config_is_checked(void) {
         int32_t status;
     } bad[] = {
         { { .size = 0 }, RATECELL_ESIZE },
-        { { .size = right - 1 }, RATECELL_ESIZE },
+        /* The first version's has no on_miss. */
+        { { .size = offsetof(ratecell_config, on_miss) - 1 }, RATECELL_ESIZE },
         { { .size = 8192 }, RATECELL_E2BIG },
         { { .size = SIZE_MAX }, RATECELL_E2BIG },
         { { .size = right, .when_full = RATECELL_FULL_ALLOW + 1 }, RATECELL_ECONFIG },

@@ -149,7 +149,7 @@ static void styles_are_known_and_apart(const ratecell_answer *answer) {
 }
 
 static void what_is_no_answer_is_refused(const ratecell_answer *right) {
-    static const int32_t no_outcomes[] = { INT32_MIN, RATECELL_EINVAL, -1000, 4, 5, INT32_MAX };
+    static const int32_t no_outcomes[] = { INT32_MIN, RATECELL_EINVAL, -1000, 5, 6, INT32_MAX };
     static const uint64_t reserved[] = { 1, UINT64_C(1) << 63, UINT64_MAX };
     ratecell_answer answer = *right;
     ratecell_decision decision = *right->decision;

@@ -19,6 +19,9 @@ enum word {
     OFFSET = 49, BOOT = 50, MORE_BOOT = 51, NAMESPACE = 52, OTHER = 53
 };
 
+/* Of the policy's section: the digest of the rules by which its calendars were made. */
+enum { ZONE_RULES = 10 };
+
 static uint64_t *region;
 static size_t len;
 
@@ -95,10 +98,28 @@ static void every_word(void) {
 
 static void every_word_of_the_sections(void) {
     for (size_t word = WORDS; word < region_tables_at(LAYERS) / 8; word++) {
+        if (word == region_policy_at(LAYERS) / 8 + ZONE_RULES) {
+            continue;
+        }
         check_case("word %zu", word);
         changed(word, region[word] ^ UINT64_C(1) << word % 64);
         changed(word, ~region[word]);
     }
+}
+
+static void other_zone_rules_are_told(void) {
+    uint64_t *copy = another();
+    char why[512];
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    ratecell_limiter *limiter;
+    check_case("other rules of the zones");
+    copy[region_policy_at(LAYERS) / 8 + ZONE_RULES] = 1;
+    config.why = why;
+    config.why_len = sizeof why;
+    CHECK_STATUS(ratecell_region_attach(copy, len, POLICY, &config, &limiter), 0);
+    CHECK(strstr(why, "other rules of the time zones") != NULL);
+    ratecell_limiter_free(limiter);
+    free(copy);
 }
 
 static void told_apart(void) {
@@ -177,6 +198,7 @@ int main(void) {
     ratecell_limiter_free(limiter);
     every_word();
     every_word_of_the_sections();
+    other_zone_rules_are_told();
     told_apart();
     of_any_length();
     of_no_region();

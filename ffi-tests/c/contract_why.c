@@ -60,7 +60,7 @@ static void of_a_policy_and_a_config(void) {
     says(ratecell_limiter_new(POLICY, &config, NULL), RATECELL_EINVAL, "RATECELL_EINVAL");
     check_case("a config that cannot be read");
     config = asking();
-    config.size = sizeof config - 1;
+    config.size = offsetof(ratecell_config, on_miss) - 1;
     CHECK_STATUS(ratecell_limiter_new(POLICY, &config, &limiter), RATECELL_ESIZE);
     CHECK(why[0] == 'x');
 }
