@@ -49,7 +49,7 @@ if readelf -d "$work/server" | grep ratecell; then
     exit 1
 fi
 go build -o "$work/static" -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' ./examples/server
-readelf -d "$work/static" | grep -q 'no dynamic section' || { readelf -d "$work/static" >&2; exit 1; }
+readelf -d "$work/static" | grep 'no dynamic section' >/dev/null || { readelf -d "$work/static" >&2; exit 1; }
 if "$work/static" -policy '2 a day' 2>"$work/refused"; then echo "the server takes the policy '2 a day'" >&2 && exit 1; fi
 grep 'expected LIMIT/PERIOD' "$work/refused"
 

@@ -26,7 +26,7 @@ cargo fetch --quiet
 # What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx, Redis, Python, Node.
 packages=()
 needs() {
-    dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' || packages+=("$1")
+    dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
 for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
     nginx nginx-dev redis-server openssl python3 python3-pip python3-venv; do needs "$package"; done

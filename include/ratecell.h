@@ -670,8 +670,8 @@ typedef struct ratecell_config {
   uint64_t flags;
   /**
    * Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
-   * text, or a warning that a region was made with other rules of the time zones in its policy. A text that does not fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config
-   * itself cannot be read.
+   * text, or a warning that a region was made with other rules of the time zones in its policy. A text that does not
+   * fit is cut off. NULL, with a why_len of 0, for no sentence. Not written where the config itself cannot be read.
    */
   char *why;
   /**

@@ -141,7 +141,7 @@ impl Board {
         self.answer(h).wait(ticket, timeout)
     }
 
-    /// The agent has written to the table what it has for the key: whoever waits for it asks again.
+    /// The agent has written to the table what it has for the key: those who wait for it ask again.
     pub(crate) fn answered(&self, h: u64) {
         self.answer(h).count();
     }

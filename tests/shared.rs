@@ -71,8 +71,10 @@ fn another_calendar_goes_on_where_one_ended() {
 
 #[test]
 fn a_region_has_its_own_epoch() {
-    let builder = builder("calendar_window 3/day tz=UTC").max_keys(100).epoch(std::time::UNIX_EPOCH);
-    let memory = Memory::shared(builder.region_bytes().expect("bytes")).expect("memory");
+    let plain = builder("calendar_window 3/day tz=UTC").max_keys(100);
+    let memory = Memory::shared(plain.region_bytes().expect("bytes")).expect("memory");
+    let builder = plain.epoch(std::time::UNIX_EPOCH);
+    assert!(matches!(builder.region_bytes(), Err(BuildError::Epoch)));
     assert_eq!(refusal(builder.clone().init(&memory)), BuildError::Epoch);
     assert_eq!(refusal(builder.attach(&memory)), BuildError::Epoch);
 }

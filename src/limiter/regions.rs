@@ -78,7 +78,7 @@ impl LimiterBuilder {
         self.refuse_sharing()?;
         self.refuse_store()?;
         let header = region::init(memory, self.new_region()?)?;
-        // As whoever attaches has it: by the region's own epoch.
+        // By the region's own epoch, as in every process that attaches.
         let policy = self.fitted(&header)?;
         self.limiter(policy, memory, header)
     }
@@ -93,7 +93,7 @@ impl LimiterBuilder {
         self.refuse_sharing()?;
         self.refuse_store()?;
         let header = region::init_zeroed(memory, self.new_region()?)?;
-        // As whoever attaches has it: by the region's own epoch.
+        // By the region's own epoch, as in every process that attaches.
         let policy = self.fitted(&header)?;
         self.limiter(policy, memory, header)
     }
@@ -164,6 +164,7 @@ impl LimiterBuilder {
 
     /// The policy's terms for a new region.
     fn new_region(&self) -> Result<Terms, BuildError> {
+        self.refuse_epoch()?;
         self.wide(self.policy.as_ref().ok_or(BuildError::NoPolicy)?)
     }
 

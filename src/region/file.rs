@@ -52,7 +52,7 @@ pub(crate) fn open(path: &Path, terms: Option<Terms>) -> Result<(Memory, Header)
 
 /// What the file at `path` holds, in memory that can only be read. The process needs no right to write the file, and
 /// nothing is written. Where the region's clock is not of this boot, or of another time namespace, it goes on by the wall
-/// clock, as for whoever opens it next.
+/// clock, as for the process that opens it next.
 pub(crate) fn read(path: &Path) -> Result<(Memory, Header), BuildError> {
     // A pipe without a writer would be waited for.
     let at_once = OFlags::NONBLOCK.bits().cast_signed();
@@ -205,7 +205,7 @@ pub(crate) struct AgentLock(File);
 
 #[cfg(feature = "store")]
 impl AgentLock {
-    /// How long to wait for whoever makes the region, or for an agent that is about to end.
+    /// How long to wait for the region's maker, or for an agent that is about to end.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(path: &Path) -> Result<Self, BuildError> {
