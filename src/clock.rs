@@ -89,6 +89,12 @@ impl Clock {
         counter::monotonic().wrapping_add(self.monotonic_to_epoch)
     }
 
+    /// The same by the system's own clock, which [`now`](Self::now) is never ahead of: so no instant is later that anybody
+    /// has read before this call, but while chronyd slews.
+    pub(crate) fn latest(&self) -> u64 {
+        system::monotonic().wrapping_add(self.monotonic_to_epoch)
+    }
+
     /// The epoch, as the wall clock had it when the clock was made.
     pub(crate) fn epoch(&self) -> SystemTime {
         let distance = u64::try_from(self.epoch_wall.unsigned_abs()).unwrap_or(u64::MAX);

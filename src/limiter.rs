@@ -1,12 +1,11 @@
 //! The limiter: policy layers, a table for each, a clock.
 
 use core::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use crate::clock::Clock;
-use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{DEFAULT_MAX_KEYS, Extent, Lookup, Secret, Stats, Table, WhenFull, spread};
+use crate::table::{Extent, Lookup, Secret, Stats, Table, spread};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Outcome, Policy, Request};
 
@@ -15,7 +14,9 @@ mod acquire;
 #[cfg(feature = "store")]
 mod agent;
 mod batch;
+mod builder;
 mod direct;
+mod hold;
 pub(crate) mod joint;
 pub(crate) mod layers;
 mod leased;
@@ -25,18 +26,22 @@ mod reader;
 #[cfg(not(ratecell_model))]
 mod regions;
 mod remote;
+mod reservation;
 mod states;
 mod tables;
 
 #[cfg(feature = "async")]
 pub use acquire::{Acquire, AcquireError};
+pub use builder::LimiterBuilder;
 pub use direct::DirectLimiter;
+pub use hold::ReserveError;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
 pub use reader::Region;
-use remote::{FORGET, Member, Remote};
+use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
+pub use reservation::{Reservation, ReservationError};
 use states::Layers;
 use tables::LayerTable;
 
@@ -79,146 +84,13 @@ pub struct Limiter {
     /// Whether its region was made with other rules of the zones in its policy.
     has_other_zone_rules: bool,
     secret: Secret,
+    /// Of what the words mean, and of the secret: what a reservation is of.
+    digest: u64,
     /// What the store of many machines is asked by, if the units are those of many machines: then the tables hold leases.
     remote: Option<Box<Remote>>,
     /// The futures that wait for it.
     #[cfg(feature = "async")]
     waits: acquire::Waits,
-}
-
-/// A limiter under construction.
-#[derive(Clone, Debug)]
-#[must_use = "a builder is not a limiter: call `build`"]
-pub struct LimiterBuilder {
-    /// `None`: the policy of the region.
-    policy: Option<Policy>,
-    max_keys: Option<usize>,
-    when_full: Option<WhenFull>,
-    /// In seconds since 1970.
-    epoch: Option<i64>,
-    on_miss: Option<OnMiss>,
-    on_failure: Option<OnFailure>,
-    /// The store whose machines the region is one of, if it is made so.
-    member: Option<Member>,
-    #[cfg(feature = "store")]
-    store: Option<ratecell_sync::Named>,
-}
-
-impl LimiterBuilder {
-    /// The number of keys that have room at the same time, at least 1; default 100,000. With exactly this many keys,
-    /// about 6 in 100,000 find no room. Up to two fifths more keys fit, but a larger part of them finds no room.
-    ///
-    /// The memory is about 26 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
-    /// bytes, and 8 more for each unit that it has room for, allocated when a key needs them.
-    pub fn max_keys(mut self, max_keys: usize) -> Self {
-        self.max_keys = Some(max_keys);
-        self
-    }
-
-    /// How to decide a new key when the table has no room for it; default [`WhenFull::Evict`].
-    pub fn when_full(mut self, when_full: WhenFull) -> Self {
-        self.when_full = Some(when_full);
-        self
-    }
-
-    /// The zero of the limiter's times, in whole seconds; default the Monday 00:00 UTC before it is built. For those who
-    /// give every request its time, such as that of a record in a log, and know the civil time of their zero. A
-    /// `calendar_window` is counted from it, and aligned windows are aligned to it.
-    ///
-    /// Only [`build`](Self::build) takes an epoch: a region has its own.
-    pub fn epoch(mut self, epoch: SystemTime) -> Self {
-        let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
-        self.epoch = Some(match epoch.duration_since(UNIX_EPOCH) {
-            Ok(after) => since(after),
-            Err(before) => -since(before.duration()),
-        });
-        self
-    }
-
-    /// For a limiter that shares its units with other machines: what a check does if no lease of this machine answers it.
-    /// Any other limiter refuses to be built with it.
-    pub fn on_miss(mut self, on_miss: OnMiss) -> Self {
-        self.on_miss = Some(on_miss);
-        self
-    }
-
-    /// For a limiter that shares its units with other machines: what a check does if no lease answers it, and the store is
-    /// away. Any other limiter refuses to be built with it.
-    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
-        self.on_failure = Some(on_failure);
-        self
-    }
-
-    /// Shares the limit with all machines that have the same store and name: see [`crate::store`]. The agent that talks to
-    /// the store is a thread of this process, which ends with the limiter.
-    ///
-    /// The policy in force is that of the store, if another machine was there first with another rate or capacity;
-    /// [`Shared::warnings`] then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
-    /// forgives none.
-    #[cfg(feature = "store")]
-    pub fn shared_by(mut self, store: ratecell_sync::Named) -> Self {
-        self.store = Some(store);
-        self
-    }
-
-    fn nothing() -> Self {
-        Self {
-            policy: None,
-            max_keys: None,
-            when_full: None,
-            epoch: None,
-            on_miss: None,
-            on_failure: None,
-            member: None,
-            #[cfg(feature = "store")]
-            store: None,
-        }
-    }
-
-    /// An error where an epoch is set, and the limiter has that of its region or store.
-    fn refuse_epoch(&self) -> Result<(), BuildError> {
-        if self.epoch.is_some() { Err(BuildError::Epoch) } else { Ok(()) }
-    }
-
-    /// An error where options are set that only a limiter of many machines has.
-    fn refuse_sharing(&self) -> Result<(), BuildError> {
-        let option = match (self.on_miss, self.on_failure) {
-            (Some(_), _) => "on_miss",
-            (_, Some(_)) => "on_failure",
-            _ => return Ok(()),
-        };
-        Err(BuildError::NotShared { option })
-    }
-
-    /// Builds the limiter, with all its memory, for this process alone.
-    ///
-    /// # Errors
-    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; there is no policy;
-    /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
-    pub fn build(self) -> Result<Limiter, BuildError> {
-        #[cfg(feature = "store")]
-        if let Some(store) = self.store.clone() {
-            return agent::build(self, &store);
-        }
-        self.refuse_sharing()?;
-        let clock = self.epoch.map_or_else(Clock::new, Clock::since);
-        let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
-        let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
-        let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
-        let layers = policy.layers().iter();
-        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
-        let layers = layers.collect::<Result<_, _>>()?;
-        Ok(Limiter {
-            layers,
-            policy,
-            clock,
-            has_other_zone_rules: false,
-            secret,
-            remote: None,
-            #[cfg(feature = "async")]
-            waits: Default::default(),
-        })
-    }
 }
 
 impl fmt::Debug for Limiter {
@@ -229,9 +101,24 @@ impl fmt::Debug for Limiter {
 }
 
 impl Limiter {
+    /// A limiter of one machine.
+    fn of_layers(policy: Policy, layers: Layers<Table, LogTable>, clock: Clock, secret: Secret) -> Self {
+        Self {
+            policy,
+            clock,
+            has_other_zone_rules: false,
+            digest: hold::digest(&layers, &secret),
+            secret,
+            layers,
+            remote: None,
+            #[cfg(feature = "async")]
+            waits: Default::default(),
+        }
+    }
+
     /// Begins a limiter of `policy`.
     pub fn builder(policy: Policy) -> LimiterBuilder {
-        LimiterBuilder { policy: Some(policy), ..LimiterBuilder::nothing() }
+        LimiterBuilder::of(policy)
     }
 
     /// Begins a limiter with the policy of an existing region, which it [attaches](LimiterBuilder::attach) to or

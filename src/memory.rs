@@ -50,6 +50,11 @@ impl Memory {
         Ok(Self::of_block(Block::private(len)?, len))
     }
 
+    /// Zeroed memory of this process, of which a page is resident once it is written.
+    pub(crate) fn sparse(len: usize) -> Result<Self, MemoryError> {
+        Ok(Self::of_block(Block::sparse(len)?, len))
+    }
+
     /// Allocates `len` zeroed bytes, shared with the processes that are forked off later.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ mod policy;
 pub(crate) use boot::Medium;
 pub(crate) use header::Header;
 
-use directory::Directory;
+use directory::{Directory, Plan};
 
 /// What a limiter asks of a region.
 #[derive(Clone, Debug)]
@@ -48,6 +48,14 @@ pub(crate) struct Terms {
     pub(crate) when_full: Option<WhenFull>,
     /// `None`: no board, or whatever is there.
     pub(crate) board: Option<BoardTerms>,
+    /// Whether a new one counts what is given back, where its words need that.
+    pub(crate) reservations: bool,
+}
+
+impl Terms {
+    fn plan(&self) -> Plan {
+        Plan::of(&self.packings, self.reservations, self.board.is_some())
+    }
 }
 
 /// The store of a region that has a board.
@@ -59,28 +67,22 @@ pub(crate) struct BoardTerms {
     pub(crate) secret: Secret,
 }
 
-/// The bytes of a region of that many layers and buckets, without a board.
-pub(crate) fn bytes(layers: usize, buckets: usize) -> Option<usize> {
-    bytes_with(layers, buckets, false)
-}
-
-fn bytes_with(layers: usize, buckets: usize, board: bool) -> Option<usize> {
-    Directory::new(layers, buckets, board).map(|directory| directory.bytes)
+/// The bytes of a region on these terms with that many buckets.
+pub(crate) fn bytes(terms: &Terms, buckets: usize) -> Option<usize> {
+    Directory::new(&terms.plan(), buckets).map(|directory| directory.bytes)
 }
 
 /// The bytes of a region on these terms.
 pub(crate) fn size(terms: &Terms) -> Result<usize, BuildError> {
     let buckets = buckets_for(terms.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
-    bytes_with(terms.packings.len(), buckets, terms.board.is_some()).ok_or_else(BuildError::too_large)
+    bytes(terms, buckets).ok_or_else(BuildError::too_large)
 }
 
-/// The most buckets of that many layers in `len` bytes, without a board.
-pub(crate) fn buckets_in(layers: usize, len: usize) -> usize {
-    buckets_with(layers, len, false)
-}
-
-fn buckets_with(layers: usize, len: usize, board: bool) -> usize {
-    let fits = |buckets: usize| bytes_with(layers, buckets, board).is_some_and(|bytes| bytes <= len);
+/// The most buckets of a region on these terms in `len` bytes.
+pub(crate) fn buckets_in(terms: &Terms, len: usize) -> usize {
+    let plan = terms.plan();
+    let fits =
+        |buckets: usize| Directory::new(&plan, buckets).is_some_and(|directory| directory.bytes <= len);
     // No bucket takes less than a byte.
     let (mut most, mut too_many) = (0, len);
     while most + 1 < too_many {
@@ -111,18 +113,16 @@ fn write(memory: &Memory, header: Header) -> Result<Header, BuildError> {
 
 /// The header of a new region in `memory`.
 fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
-    let layers = terms.packings.len();
-    let has_board = terms.board.is_some();
     let buckets = match terms.max_keys {
         Some(max_keys) => buckets_for(max_keys)?,
-        None => buckets_with(layers, memory.len(), has_board),
+        None => buckets_in(&terms, memory.len()),
     };
     if let Some(BoardTerms { name, .. }) = &terms.board
         && !Name::is_valid(name)
     {
         return Err(unusable_name(Some(name)).into());
     }
-    let directory = Directory::new(layers, buckets.max(1), has_board);
+    let directory = Directory::new(&terms.plan(), buckets.max(1));
     let needed = directory.as_ref().map_or(usize::MAX, |directory| directory.bytes);
     let Some(directory) = directory.filter(|_| needed <= memory.len()) else {
         return Err(RegionError::TooSmall { needed, len: memory.len() }.into());

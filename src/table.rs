@@ -18,8 +18,10 @@ mod entries;
 mod find;
 mod full;
 mod geometry;
+mod given;
 pub(crate) mod group;
 mod hash;
+mod hold;
 mod insert;
 #[cfg(test)]
 mod inspect;
@@ -39,12 +41,15 @@ pub(crate) mod tag;
 pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
+pub(crate) use hold::Holding;
 pub(crate) use survey::Extent;
 
 pub(crate) use layout::Seat;
+pub(crate) use tag::SeatNumber;
 
 use buckets::{Address, Buckets};
 use find::Search;
+use given::Given;
 use insert::is_still_absent;
 use layout::Bucket;
 use tag::Version;
@@ -81,6 +86,7 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     buckets: Buckets<SLOTS>,
     when_full: WhenFull,
     counters: Counters,
+    given: Given,
     /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
     outgrows_cache: bool,
 }
@@ -107,6 +113,9 @@ pub(crate) const fn keys_in(buckets: usize) -> usize {
     buckets.saturating_mul(KEYS_PER_BUCKET)
 }
 
+/// The bytes of a bucket's total of what was given back.
+pub(crate) const TOTAL_BYTES: usize = 8;
+
 /// The parts of a table begin at multiples of this: two cache lines, which are fetched together.
 pub(crate) const PART_ALIGNMENT: usize = 128;
 
@@ -118,6 +127,8 @@ pub(crate) struct Parts {
     pub(crate) counters_at: usize,
     /// Of [`COUNTER_LINE`] bytes.
     pub(crate) counter_lines: usize,
+    /// A total of what was given back for each bucket, if it is kept.
+    pub(crate) given_at: Option<usize>,
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -126,16 +137,23 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// The parts of a table of that many buckets, one behind the other from `offset` on, and where they end; `None`
     /// where no memory is so large.
-    pub(crate) fn parts(offset: usize, buckets: usize) -> Option<(Parts, usize)> {
+    pub(crate) fn parts(offset: usize, buckets: usize, counts_given: bool) -> Option<(Parts, usize)> {
         let end = buckets.checked_mul(Self::BUCKET_BYTES)?.checked_add(offset)?;
         let counters_at = end.checked_next_multiple_of(PART_ALIGNMENT)?;
-        let parts = Parts { buckets_at: offset, buckets, counters_at, counter_lines: COUNTER_LINES };
-        Some((parts, counters_at.checked_add(COUNTER_LINES * COUNTER_LINE)?))
+        let mut end = counters_at.checked_add(COUNTER_LINES * COUNTER_LINE)?;
+        let given_at = if counts_given { Some(end.checked_next_multiple_of(PART_ALIGNMENT)?) } else { None };
+        if let Some(given_at) = given_at {
+            end = buckets.checked_mul(TOTAL_BYTES)?.checked_add(given_at)?;
+            end = end.checked_next_multiple_of(PART_ALIGNMENT)?;
+        }
+        let parts =
+            Parts { buckets_at: offset, buckets, counters_at, counter_lines: COUNTER_LINES, given_at };
+        Some((parts, end))
     }
 
-    /// The bytes of a table of that many buckets; `None` where no memory is so large.
+    /// The bytes of a table of that many buckets, without totals; `None` where no memory is so large.
     pub(crate) fn bytes(buckets: usize) -> Option<usize> {
-        Self::parts(0, buckets).map(|(_, end)| end)
+        Self::parts(0, buckets, false).map(|(_, end)| end)
     }
 
     /// The table whose parts stand there in `memory`; zeros are an empty one. `None` where one does not fit.
@@ -150,22 +168,37 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !Pair::is_supported() {
             return Err(BuildError::Processor);
         }
-        let Parts { buckets_at, buckets, counters_at, counter_lines } = parts;
+        let Parts { buckets_at, buckets, counters_at, counter_lines, given_at } = parts;
         let buckets_there = Buckets::in_memory(memory, buckets_at, buckets);
         let counters = Counters::in_memory(memory, counters_at, counter_lines);
+        let given = match given_at {
+            Some(given_at) => Given::in_memory(memory, given_at, buckets),
+            None => Some(Given::NOT_KEPT),
+        };
         let outgrows_cache = buckets.saturating_mul(Self::BUCKET_BYTES) > 512 << 10;
-        Ok(buckets_there.zip(counters).map(|(buckets, counters)| Self {
+        let parts = buckets_there.zip(counters).zip(given);
+        Ok(parts.map(|((buckets, counters), given)| Self {
             buckets,
             when_full,
             counters,
+            given,
             outgrows_cache,
         }))
     }
 
     /// A table in a memory of its own.
     pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
-        let (parts, end) = Self::parts(0, buckets).ok_or_else(BuildError::too_large)?;
+        let (parts, end) = Self::parts(0, buckets, false).ok_or_else(BuildError::too_large)?;
         Self::in_memory(&Memory::private(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
+    }
+
+    /// The same table, which counts what is given back: in another memory, of which a page is resident once something was
+    /// given back in it.
+    pub(crate) fn with_totals(self) -> Result<Self, BuildError> {
+        let buckets = self.buckets.count();
+        let bytes = buckets.checked_mul(TOTAL_BYTES).ok_or_else(BuildError::too_large)?;
+        let given = Given::in_memory(&Memory::sparse(bytes)?, 0, buckets);
+        Ok(Self { given: given.ok_or_else(BuildError::too_large)?, ..self })
     }
 
     #[cfg(test)]

@@ -38,6 +38,14 @@ impl<C> Verdict<C> {
         self.word
     }
 
+    /// The cell of its own that was charged, or decided on.
+    pub(crate) fn cell(&self) -> Option<C>
+    where
+        C: Copy,
+    {
+        self.charge.map(|(cell, _)| cell)
+    }
+
     pub(crate) fn full_until(&self) -> Option<u64> {
         self.full_until
     }

@@ -220,15 +220,11 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
     let layers =
         layers.map(|kernel| Ok(LayerTable::Words(kernel, Table::private(buckets, WhenFull::Evict)?)));
     let (on_miss, on_failure) = (builder.on_miss.unwrap_or_default(), builder.on_failure.unwrap_or_default());
+    let layers = layers.collect::<Result<_, BuildError>>()?;
+    let (policy, secret) = (joined.policy.clone(), joined.member.secret.clone());
     let limiter = Limiter {
-        layers: layers.collect::<Result<_, BuildError>>()?,
-        policy: joined.policy.clone(),
-        clock: Clock::new(),
-        has_other_zone_rules: false,
-        secret: joined.member.secret.clone(),
         remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
-        #[cfg(feature = "async")]
-        waits: Default::default(),
+        ..Limiter::of_layers(policy, layers, Clock::new(), secret)
     };
     start(limiter, joined, None)
 }

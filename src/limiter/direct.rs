@@ -9,8 +9,8 @@ use crossbeam_utils::CachePadded;
 use super::states::{Layers, Logs, States, Words};
 use crate::cell::{Cell, Verdict, Word, back_off};
 use crate::clock::Clock;
-use crate::table::Lookup;
-use ratecell_core::algorithm::{Algorithm, Entries, Kernel, Log, Plan, SlidingLog};
+use crate::table::{Holding, Lookup, SeatNumber};
+use ratecell_core::algorithm::{Algorithm, Entries, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog};
 use ratecell_core::{Decision, Policy, Request};
 
 /// A rate limiter without keys: one limit for everything.
@@ -44,6 +44,35 @@ impl Words for OneWord {
             // The cell belongs to one key for ever, so no charge is of another.
             if let Some(charge) = Cell::charge(&**self, algorithm, now, request, || true) {
                 return Verdict::charged(self, charge);
+            }
+        }
+    }
+
+    /// Held within one call alone, for a layer that a later one refuses: the word has no tenure by which a permit could be
+    /// told from one of before it was forgotten.
+    fn reserve<A: Reserve>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Verdict<&Word>, Option<Holding>) {
+        let verdict = Words::charge(self, algorithm, h, now, request);
+        let after = algorithm.decide(verdict.word(), now, request).charged;
+        let holding = after.map(|after| {
+            let held = algorithm.held(verdict.word(), after, now, request.units(), 0);
+            Holding { seat: SeatNumber::SHARED, held }
+        });
+        (verdict, holding)
+    }
+
+    fn release(&self, in_flight: &InFlight, _: u64, permit: &Holding, cost: u32, now: u64) {
+        let Held { made, .. } = permit.held;
+        loop {
+            let word = self.load();
+            let (lower, back) = in_flight.release(word, now, made, cost);
+            if back == 0 || self.replace(word, lower) {
+                return;
             }
         }
     }
@@ -97,6 +126,17 @@ impl Logs for OneLog {
         let (decision, count) =
             SlidingLog::decide(request, |cost, charge| log.step(&mut entries, 0, now, cost, charge));
         (decision, entries.newest().map(|clock| Entries { clock, count }))
+    }
+
+    fn reserve(
+        &self,
+        log: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>, Option<Holding>) {
+        let (decision, entries) = Logs::charge(self, log, h, now, request);
+        (decision, entries, None)
     }
 
     fn peek(&self, log: &SlidingLog, _: u64, now: u64, cost: u32) -> Decision {

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::Limiter;
-use super::layers::{Inquiry, MAX_LAYERS, Receipts, refund};
+use super::layers::{Decisions, Inquiry, MAX_LAYERS, Receipts, Turn, refund};
 use super::remote::{OnFailure, Wait};
 use super::tables::LayerTable;
 use ratecell_core::{Decision, Outcome, Request};
@@ -142,14 +142,18 @@ fn charge_all(
     decisions: &mut [Decision],
 ) -> Result<(), (usize, Decision)> {
     let mut receipts = Receipts::<LayerTable>::new();
-    for ((number, inquiry), decision) in inquiries.iter().enumerate().zip(decisions) {
-        match inquiry.charge(&mut receipts) {
-            Ok(charged) => *decision = charged,
-            Err(refused) => {
+    let mut charged = ArrayVec::<Decisions, MAX_LAYERS>::new();
+    charged.extend(inquiries.iter().take(MAX_LAYERS).map(|_| Decisions::default()));
+    for turn in Turn::ALL {
+        for ((number, inquiry), decisions) in inquiries.iter().enumerate().zip(&mut charged) {
+            if let Err(refused) = inquiry.charge(turn, &mut receipts, decisions, None) {
                 refund(receipts);
                 return Err((number, refused));
             }
         }
+    }
+    for (decision, charged) in decisions.iter_mut().zip(charged) {
+        *decision = charged.all();
     }
     Ok(())
 }

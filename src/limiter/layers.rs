@@ -1,6 +1,8 @@
 //! Several layers as one, of one limiter or of several: charged all or none.
 
 use arrayvec::ArrayVec;
+
+use crate::table::Holding;
 use ratecell_core::{Decision, Outcome, Request};
 
 /// The most layers that are charged together: of one request, or of all that are decided at once.
@@ -16,8 +18,19 @@ pub(crate) trait Layer {
     /// Decides, and writes nothing. Of a charge, which nothing refuses, the decision is a peek's.
     fn peek(&self, h: u64, now: u64, request: &Request<'_>) -> Decision;
 
+    /// Whether it counts requests in flight: such a charge can always be taken back.
+    fn is_in_flight(&self) -> bool;
+
     /// Decides, and charges what is allowed.
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>);
+
+    /// [`charge`](Self::charge), and what is held of it.
+    fn reserve(
+        &self,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Self::Receipt<'_>, Option<Holding>);
 }
 
 /// A charge that can be taken back.
@@ -29,6 +42,21 @@ pub(crate) trait Refund: Sized {
 
 /// The receipts of what has been charged, in order.
 pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
+
+/// What is held of each layer.
+pub(crate) type Holdings = ArrayVec<Option<Holding>, MAX_LAYERS>;
+
+/// Which layers are charged. Those in flight come first, whatever their place: a permit can always be taken back, the
+/// charge of a rate only as long as nobody has charged after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    InFlight,
+    Others,
+}
+
+impl Turn {
+    pub(super) const ALL: [Self; 2] = [Self::InFlight, Self::Others];
+}
 
 /// Takes back all of them, the newest first.
 pub(crate) fn refund<R: Refund>(mut receipts: ArrayVec<R, MAX_LAYERS>) {
@@ -63,18 +91,28 @@ impl<'l, L: Layer> Inquiry<'l, L> {
             let charged = self.layers.iter().map(|layer| layer.charge(self.h, self.now, &self.request).0);
             return Decision::combined(charged).unwrap_or_default();
         }
+        self.decide_and(None)
+    }
+
+    /// [`decide`](Self::decide), of a request that is no charge. Adds what is held of each layer, if all were charged.
+    pub(crate) fn reserve(&self, holdings: &mut Holdings) -> Decision {
+        self.decide_and(Some(holdings))
+    }
+
+    fn decide_and(&self, mut holdings: Option<&mut Holdings>) -> Decision {
         let peeked = self.peek(&self.request);
         if !peeked.is_allowed() || self.request.units() == 0 {
             return self.uncharged(peeked);
         }
         let mut receipts = Receipts::<L>::new();
-        match self.charge(&mut receipts) {
-            Ok(decision) => decision,
-            Err(refused) => {
+        let mut decisions = Decisions::default();
+        for turn in Turn::ALL {
+            if let Err(refused) = self.charge(turn, &mut receipts, &mut decisions, holdings.as_deref_mut()) {
                 refund(receipts);
-                self.overtaken(refused)
+                return self.overtaken(refused);
             }
         }
+        decisions.all()
     }
 
     /// What every layer says of `request`, and writes nothing.
@@ -92,11 +130,28 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         Decision::combined(peeked).unwrap_or_default()
     }
 
-    /// Charges the layers in order and adds their receipts, until one refuses.
-    pub(super) fn charge(&self, receipts: &mut Receipts<'l, L>) -> Result<Decision, Decision> {
-        let mut all: Option<Decision> = None;
+    /// Charges the layers whose turn it is, in order, and adds their receipts and decisions, until one refuses.
+    pub(super) fn charge(
+        &self,
+        turn: Turn,
+        receipts: &mut Receipts<'l, L>,
+        decisions: &mut Decisions,
+        mut holdings: Option<&mut Holdings>,
+    ) -> Result<(), Decision> {
         for (number, layer) in (0..).zip(self.layers) {
-            let (decision, receipt) = layer.charge(self.h, self.now, &self.request);
+            if layer.is_in_flight() != (turn == Turn::InFlight) {
+                continue;
+            }
+            let (decision, receipt) = match &mut holdings {
+                None => layer.charge(self.h, self.now, &self.request),
+                Some(holdings) => {
+                    let (decision, receipt, holding) = layer.reserve(self.h, self.now, &self.request);
+                    if let Some(place) = holdings.get_mut(number as usize) {
+                        *place = holding;
+                    }
+                    (decision, receipt)
+                }
+            };
             let decision = decision.of_layer(number);
             if !decision.is_allowed() {
                 return Err(decision);
@@ -106,9 +161,9 @@ impl<'l, L: Layer> Inquiry<'l, L> {
                 full.element().refund(receipts);
                 return Err(decision.never());
             }
-            all = Some(all.map_or(decision, |all| all.combine(decision)));
+            decisions.add(turn, decision);
         }
-        Ok(all.unwrap_or_default())
+        Ok(())
     }
 
     /// The answer where all layers' peeks say `peeked`, and nothing is to be charged.
@@ -161,5 +216,32 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         // A table without a place for the key has none for one unit either, which no peek sees.
         let is_without_place = decision.outcome() == Outcome::Denied && decision.is_without_place();
         if is_without_place { by_policy.max(decision.retry_after_ns()) } else { by_policy }
+    }
+}
+
+/// The decisions of layers that were charged, which are combined in the order of the layers as far as equals go.
+#[derive(Debug, Default)]
+pub(super) struct Decisions {
+    in_flight: Option<Decision>,
+    others: Option<Decision>,
+}
+
+impl Decisions {
+    fn add(&mut self, turn: Turn, decision: Decision) {
+        let all = match turn {
+            Turn::InFlight => &mut self.in_flight,
+            Turn::Others => &mut self.others,
+        };
+        *all = Some(all.map_or(decision, |all| all.combine(decision)));
+    }
+
+    /// All as one.
+    pub(super) fn all(self) -> Decision {
+        match (self.in_flight, self.others) {
+            // Of equals the earlier layer is named.
+            (Some(one), Some(other)) if one.layer() < other.layer() => one.combine(other),
+            (Some(one), Some(other)) => other.combine(one),
+            (one, other) => one.or(other).unwrap_or_default(),
+        }
     }
 }

@@ -58,10 +58,10 @@ impl LimiterBuilder {
     /// # Errors
     /// The policy has a `sliding_log`; there is no policy; or not one key has room.
     pub fn max_keys_in(&self, len: usize) -> Result<usize, BuildError> {
-        let layers = self.new_region()?.packings.len();
-        match region::buckets_in(layers, len) {
+        let terms = self.new_region()?;
+        match region::buckets_in(&terms, len) {
             0 => {
-                let needed = region::bytes(layers, 1).unwrap_or(usize::MAX);
+                let needed = region::bytes(&terms, 1).unwrap_or(usize::MAX);
                 Err(RegionError::TooSmall { needed, len }.into())
             }
             buckets => Ok(keys_in(buckets)),
@@ -138,7 +138,8 @@ impl LimiterBuilder {
     pub(super) fn open_file(self, path: &Path) -> Result<Limiter, BuildError> {
         self.refuse_epoch()?;
         let terms = match &self.policy {
-            Some(policy) => Some(self.wide(policy)?),
+            // The blocks of a file are there; a page of them takes memory once something was given back.
+            Some(policy) => Some(Terms { reservations: self.member.is_none(), ..self.wide(policy)? }),
             None => None,
         };
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
@@ -176,6 +177,7 @@ impl LimiterBuilder {
             policy: policy.to_string(),
             max_keys: self.max_keys,
             when_full: self.when_full,
+            reservations: self.reservations,
             board: self
                 .member
                 .as_ref()
@@ -236,14 +238,9 @@ impl LimiterBuilder {
         };
         let (on_miss, on_failure) = (self.on_miss.unwrap_or_default(), self.on_failure.unwrap_or_default());
         Ok(Limiter {
-            policy,
-            layers,
-            clock: header.clock,
             has_other_zone_rules: header.has_other_zone_rules(),
-            secret: header.secret,
             remote: board.map(|board| Box::new(Remote::new(board, on_miss, on_failure))),
-            #[cfg(feature = "async")]
-            waits: Default::default(),
+            ..Limiter::of_layers(policy, layers, header.clock, header.secret)
         })
     }
 }
@@ -277,14 +274,8 @@ impl Limiter {
         let layers = kernels(&policy, false)?.into_iter().zip(tables);
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
         Ok(Self {
-            policy,
-            layers,
-            clock: self.clock,
             has_other_zone_rules: self.has_other_zone_rules,
-            secret: self.secret.clone(),
-            remote: None,
-            #[cfg(feature = "async")]
-            waits: Default::default(),
+            ..Self::of_layers(policy, layers, self.clock, self.secret.clone())
         })
     }
 }

@@ -4,8 +4,8 @@ use core::ops::Deref;
 
 use super::layers::{Inquiry, Layer, Refund};
 use crate::cell::{Cell, Verdict};
-use crate::table::Lookup;
-use ratecell_core::algorithm::{Algorithm, Entries, Kernel, SlidingLog};
+use crate::table::{Holding, Lookup};
+use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Kernel, Reserve, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
 /// What holds a layer's words.
@@ -23,6 +23,18 @@ pub(super) trait Words {
         now: u64,
         request: &Request<'_>,
     ) -> Verdict<Self::Cell<'_>>;
+
+    /// [`charge`](Self::charge), and what is held of it.
+    fn reserve<A: Reserve>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Verdict<Self::Cell<'_>>, Option<Holding>);
+
+    /// Takes back a permit of `cost` units that was given at `now`.
+    fn release(&self, in_flight: &InFlight, h: u64, permit: &Holding, cost: u32, now: u64);
 
     /// Decides so many units at `now`, and charges them if they are allowed: a plain request.
     fn decide_cost<A: Algorithm>(
@@ -60,6 +72,15 @@ pub(super) trait Logs {
         now: u64,
         request: &Request<'_>,
     ) -> (Decision, Option<Entries>);
+
+    /// [`charge`](Self::charge), and what is held of it.
+    fn reserve(
+        &self,
+        log: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>, Option<Holding>);
 
     /// Decides so many units, and writes nothing.
     fn peek(&self, log: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision;
@@ -107,14 +128,25 @@ impl<W: Words, L: Logs> States<W, L> {
 
 /// What takes a layer's charge back.
 #[derive(Debug)]
-pub(super) enum Receipt<'l, C, L> {
+pub(super) enum Receipt<'l, C, W, L> {
     Word(Verdict<C>),
+    /// Of requests in flight: taken back whatever came after it.
+    Permit(&'l W, InFlight, Permit),
     Log(&'l L, u64, Entries),
     /// It stays.
     Kept,
 }
 
-impl<C: Cell, L: Logs> Refund for Receipt<'_, C, L> {
+/// What was given of the layers in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permit {
+    h: u64,
+    holding: Holding,
+    cost: u32,
+    now: u64,
+}
+
+impl<C: Cell, W: Words, L: Logs> Refund for Receipt<'_, C, W, L> {
     fn refund(self, earlier: &mut [Self]) {
         match self {
             Self::Word(verdict) => {
@@ -125,6 +157,9 @@ impl<C: Cell, L: Logs> Refund for Receipt<'_, C, L> {
                     }
                 }
             }
+            Self::Permit(words, in_flight, Permit { h, holding, cost, now }) => {
+                words.release(&in_flight, h, &holding, cost, now);
+            }
             Self::Log(logs, h, entries) => logs.refund(h, entries),
             Self::Kept => {}
         }
@@ -133,7 +168,7 @@ impl<C: Cell, L: Logs> Refund for Receipt<'_, C, L> {
 
 impl<W: Words, L: Logs> Layer for States<W, L> {
     type Receipt<'l>
-        = Receipt<'l, W::Cell<'l>, L>
+        = Receipt<'l, W::Cell<'l>, W, L>
     where
         Self: 'l;
 
@@ -149,8 +184,16 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
         }
     }
 
+    fn is_in_flight(&self) -> bool {
+        matches!(self, Self::Words(Kernel::InFlight(_), _))
+    }
+
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
         match self {
+            Self::Words(Kernel::InFlight(_), _) => {
+                let (decision, receipt, _) = self.reserve(h, now, request);
+                (decision, receipt)
+            }
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
                 let verdict = words.charge(algorithm, h, now, request);
                 (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict))
@@ -158,6 +201,33 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
             Self::Logs(log, logs) => {
                 let (decision, entries) = logs.charge(log, h, now, request);
                 (decision, entries.map_or(Receipt::Kept, |entries| Receipt::Log(logs, h, entries)))
+            }
+        }
+    }
+
+    fn reserve(
+        &self,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Self::Receipt<'_>, Option<Holding>) {
+        match self {
+            Self::Words(Kernel::InFlight(in_flight), words) => {
+                let (verdict, holding) = words.reserve(in_flight, h, now, request);
+                let decision = words.report(in_flight, &verdict, now, request);
+                let permit = |holding| Permit { h, holding, cost: request.units(), now };
+                let receipt = holding
+                    .map_or(Receipt::Kept, |holding| Receipt::Permit(words, *in_flight, permit(holding)));
+                (decision, receipt, holding)
+            }
+            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
+                let (verdict, holding) = words.reserve(algorithm, h, now, request);
+                (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict), holding)
+            }),
+            Self::Logs(log, logs) => {
+                let (decision, entries, holding) = logs.reserve(log, h, now, request);
+                let receipt = entries.map_or(Receipt::Kept, |entries| Receipt::Log(logs, h, entries));
+                (decision, receipt, holding)
             }
         }
     }

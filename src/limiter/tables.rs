@@ -4,8 +4,8 @@ use super::states::{Logs, States, Words};
 use crate::cell::Verdict;
 use crate::error::BuildError;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Lookup, Seat, Stats, Table, WhenFull, buckets_for};
-use ratecell_core::algorithm::{Algorithm, Entries, Plan, SlidingLog};
+use crate::table::{Extent, Holding, Lookup, Seat, Stats, Table, WhenFull, buckets_for};
+use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Plan, Reserve, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
 /// A layer and the table of its keys' states.
@@ -15,7 +15,11 @@ impl LayerTable {
     /// With all its memory, for this process.
     pub(super) fn alone(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
         Ok(match plan {
-            Plan::Word(kernel) => Self::Words(kernel, Table::private(buckets_for(max_keys)?, when_full)?),
+            Plan::Word(kernel) => {
+                let table = Table::private(buckets_for(max_keys)?, when_full)?;
+                let counts_given = kernel.packing().counts_what_is_given_back();
+                Self::Words(kernel, if counts_given { table.with_totals()? } else { table })
+            }
             Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
         })
     }
@@ -58,6 +62,20 @@ impl Words for Table {
         self.charge(algorithm, h, now, request)
     }
 
+    fn reserve<A: Reserve>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Verdict<Seat<'_>>, Option<Holding>) {
+        self.reserve(algorithm, h, now, request)
+    }
+
+    fn release(&self, in_flight: &InFlight, h: u64, permit: &Holding, cost: u32, now: u64) {
+        self.release(in_flight, h, permit, cost, || now);
+    }
+
     #[inline]
     fn decide_cost<A: Algorithm>(
         &self,
@@ -98,6 +116,16 @@ impl Logs for LogTable {
         request: &Request<'_>,
     ) -> (Decision, Option<Entries>) {
         self.charge(log, h, now, request)
+    }
+
+    fn reserve(
+        &self,
+        log: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>, Option<Holding>) {
+        self.reserve(log, h, now, request)
     }
 
     fn peek(&self, log: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {

@@ -31,6 +31,11 @@ impl Block {
         Ok(Self { start: start.ok_or_else(refused)?, layout })
     }
 
+    /// The same: the allocator decides when a page is resident.
+    pub(super) fn sparse(len: usize) -> Result<Self, MemoryError> {
+        Self::private(len)
+    }
+
     /// Refused: the allocator's memory is of one process.
     pub(super) fn shared(_: usize) -> Result<Self, MemoryError> {
         Err(MemoryError::Unsupported)
@@ -56,7 +61,7 @@ mod tests {
     #[test]
     fn it_is_zeroed_and_aligned() {
         for len in [0, 1, 63, 4096, if cfg!(miri) { 20_003 } else { 1_000_003 }] {
-            let block = Block::private(len).expect("memory");
+            let block = if len == 1 { Block::sparse(len) } else { Block::private(len) }.expect("memory");
             assert!(block.start().addr().get().is_multiple_of(ALIGNMENT), "{len}");
             // SAFETY: the block has `len` bytes, which nobody else uses.
             let bytes = unsafe { core::slice::from_raw_parts_mut(block.start().as_ptr(), len) };

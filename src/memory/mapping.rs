@@ -34,6 +34,14 @@ impl Block {
         Ok(block)
     }
 
+    /// `len` zeroed bytes of this process, of which a page is resident once it is written, and so small.
+    pub(super) fn sparse(len: usize) -> Result<Self, MemoryError> {
+        let block = Self::mapped(len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE, None)?;
+        // A huge page would make 2 MiB resident at the first total.
+        block.advise(0..len, Advice::LinuxNoHugepage);
+        Ok(block)
+    }
+
     /// `len` zeroed bytes that are shared with the processes forked off later. A page is resident once it is used, and
     /// so small.
     pub(super) fn shared(len: usize) -> Result<Self, MemoryError> {

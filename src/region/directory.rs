@@ -15,7 +15,8 @@ use core::ops::Range;
 use super::{packings, policy};
 use crate::board::Board;
 use crate::error::{RegionError, RegionField};
-use crate::table::{COUNTER_LINE, PART_ALIGNMENT, Parts, Table};
+use crate::table::{COUNTER_LINE, PART_ALIGNMENT, Parts, TOTAL_BYTES, Table};
+use ratecell_core::algorithm::WordLayout;
 
 /// Entries of a directory.
 const ENTRIES: usize = 64;
@@ -42,10 +43,12 @@ enum Kind {
     Table = 3,
     Counters = 4,
     Board = 5,
+    Given = 6,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board];
+    const ALL: [Self; 6] =
+        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given];
 
     fn of(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == number)
@@ -58,6 +61,7 @@ impl Kind {
             Self::Table => "table",
             Self::Counters => "counters",
             Self::Board => "board",
+            Self::Given => "given",
         }
     }
 
@@ -65,7 +69,7 @@ impl Kind {
     fn form(self) -> u64 {
         match self {
             Self::Table => 2,
-            Self::Packings | Self::Policy | Self::Counters | Self::Board => 1,
+            Self::Packings | Self::Policy | Self::Counters | Self::Board | Self::Given => 1,
         }
     }
 
@@ -77,12 +81,13 @@ impl Kind {
             Self::Table => <Table>::BUCKET_BYTES,
             Self::Counters => COUNTER_LINE,
             Self::Board => Board::BYTES,
+            Self::Given => TOTAL_BYTES,
         }
     }
 
-    /// Whether each layer has a section of this kind; otherwise there is at most one for all.
+    /// Whether a layer has a section of this kind; otherwise there is at most one for all.
     fn is_a_layer_s(self) -> bool {
-        matches!(self, Self::Table | Self::Counters)
+        matches!(self, Self::Table | Self::Counters | Self::Given)
     }
 }
 
@@ -151,21 +156,38 @@ pub(crate) struct Directory {
     pub(crate) board_at: Option<usize>,
 }
 
+/// Which sections a new region is to have.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// For each layer, whether it counts what is given back.
+    pub(super) counts_given: Vec<bool>,
+    pub(super) board: bool,
+}
+
+impl Plan {
+    /// Of the layers with these words. With `reservations`, what is given back is counted beside the words that need it.
+    pub(super) fn of(packings: &[WordLayout], reservations: bool, board: bool) -> Self {
+        let counts_given = |words: &WordLayout| reservations && words.counts_what_is_given_back();
+        Self { counts_given: packings.iter().map(counts_given).collect(), board }
+    }
+}
+
 impl Directory {
-    /// The directory of a new region of that many layers, each with as many buckets; `None` where no memory is so large.
-    pub(super) fn new(layers: usize, buckets: usize, board: bool) -> Option<Self> {
+    /// The directory of a new region whose layers have that many buckets each; `None` where no memory is so large.
+    pub(super) fn new(plan: &Plan, buckets: usize) -> Option<Self> {
         let packings_at = SECTIONS_AT;
+        let layers = plan.counts_given.len();
         let packings_end = layers.checked_mul(packings::BYTES)?.checked_add(packings_at)?;
         let policy_at = packings_end.checked_next_multiple_of(ALIGNMENT)?;
         let mut end = policy_at.checked_add(policy::BYTES)?;
         let mut tables = Vec::new();
-        for _ in 0..layers {
-            let (parts, after) = <Table>::parts(end, buckets)?;
+        for counts_given in &plan.counts_given {
+            let (parts, after) = <Table>::parts(end, buckets, *counts_given)?;
             tables.push(parts);
             end = after;
         }
         let mut board_at = None;
-        if board {
+        if plan.board {
             let at = end.checked_next_multiple_of(ALIGNMENT)?;
             end = at.checked_add(Board::BYTES)?;
             board_at = Some(at);
@@ -189,10 +211,13 @@ impl Directory {
         let packings = self.layers() * packings::BYTES;
         let tables = self.tables.iter().enumerate().flat_map(|(layer, parts)| {
             let (buckets, lines) = (parts.buckets * Kind::Table.unit(), parts.counter_lines * COUNTER_LINE);
-            [
+            let given =
+                parts.given_at.map(|at| entry(Kind::Given, layer, at, parts.buckets * Kind::Given.unit()));
+            let table = [
                 entry(Kind::Table, layer, parts.buckets_at, buckets),
                 entry(Kind::Counters, layer, parts.counters_at, lines),
-            ]
+            ];
+            table.into_iter().chain(given)
         });
         let for_all = [
             entry(Kind::Packings, 0, self.packings_at, packings),
@@ -258,11 +283,16 @@ impl Directory {
                 let reason = format!("{buckets} buckets; expected {}, as in layer 0", first.buckets);
                 return Err(table.entry.damaged(&reason));
             }
+            let given = Self::optional(&entries, Kind::Given, layer as u64)?;
+            if let Some(given) = &given {
+                given.is_long(buckets * Kind::Given.unit())?;
+            }
             tables.push(Parts {
                 buckets_at: table.offset,
                 buckets,
                 counters_at: counters.offset,
                 counter_lines: counters.length / COUNTER_LINE,
+                given_at: given.map(|given| given.offset),
             });
         }
         let board_at = board.map(|board| board.offset);

@@ -68,7 +68,7 @@ impl Header {
     }
 }
 
-pub(crate) fn bytes(_: usize, _: usize) -> Option<usize> {
+pub(crate) fn bytes(_: &Terms, _: usize) -> Option<usize> {
     None
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn size(_: &Terms) -> Result<usize, BuildError> {
     Err(REFUSED.into())
 }
 
-pub(crate) fn buckets_in(_: usize, _: usize) -> usize {
+pub(crate) fn buckets_in(_: &Terms, _: usize) -> usize {
     0
 }
 

@@ -26,6 +26,7 @@ fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
         policy: policy.to_string(),
         max_keys: Some(100),
         when_full: None,
+        reservations: false,
         board,
     }
 }
@@ -64,7 +65,7 @@ fn a_region_without_a_store_is_as_it_was() {
     assert_eq!(found(&memory).board, None);
     let with = size(&terms(Some(("api", SECRET)))).expect("a size");
     assert_eq!(with, memory.len().next_multiple_of(128) + Board::BYTES);
-    assert_eq!(Some(memory.len()), bytes(1, header.directory.buckets()));
+    assert_eq!(Some(memory.len()), bytes(&terms(None), header.directory.buckets()));
     // Where as many keys as fit are asked for, the board takes its part of the memory.
     let (mut few, mut more) = (terms(Some(("api", SECRET))), terms(None));
     (few.max_keys, more.max_keys) = (None, None);

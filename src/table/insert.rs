@@ -263,7 +263,7 @@ fn named<'t, const SLOTS: usize>(
 
 /// Whether the slot of that tag is the key's own.
 #[inline(always)]
-fn is_seized_for<const SLOTS: usize>(
+pub(super) fn is_seized_for<const SLOTS: usize>(
     address: &Address<'_, SLOTS>,
     bucket: Index<'_, SLOTS>,
     tag: Tag,

@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
-use super::{Stats, WhenFull};
+use super::{Holding, SeatNumber, Stats, WhenFull};
 use crate::error::BuildError;
 use crate::memory::MemoryError;
-use ratecell_core::algorithm::{Entries, Log, SlidingLog};
+use ratecell_core::algorithm::{Entries, Held, Log, SlidingLog};
 use ratecell_core::{Decision, Request};
 
 /// Keys per shard at the advertised capacity, and the most that one holds: at random, fewer than one
@@ -25,6 +25,8 @@ struct Shard {
     hashes: [u64; MAX_KEYS_PER_SHARD],
     /// A place whose log is empty is free.
     logs: [Log; MAX_KEYS_PER_SHARD],
+    /// How many keys each place has had, and how often one was forgotten there.
+    lives: [u16; MAX_KEYS_PER_SHARD],
     /// Shared by newcomers without room, under [`WhenFull::Share`].
     overflow: Log,
     /// Until when an erased log held anything: newcomers are judged no earlier.
@@ -37,6 +39,7 @@ impl Default for Shard {
         Self {
             hashes: [0; MAX_KEYS_PER_SHARD],
             logs: [const { Log::new() }; MAX_KEYS_PER_SHARD],
+            lives: [0; MAX_KEYS_PER_SHARD],
             overflow: Log::new(),
             floor: 0,
             stats: Stats::default(),
@@ -107,11 +110,63 @@ impl LogTable {
         }
     }
 
+    /// [`charge`](Self::charge), and what is held of it.
+    pub(crate) fn reserve(
+        &self,
+        algorithm: &SlidingLog,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Entries>, Option<Holding>) {
+        let Some(mut shard) = self.shard(h) else { return (Decision::default(), None, None) };
+        let step = |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge);
+        let (decision, count) = SlidingLog::decide(request, step);
+        if count == 0 {
+            return (decision, None, None);
+        }
+        let held = |clock: u64| Held { made: clock, ..Held::default() };
+        if let Some(place) = shard.place(h)
+            && let Some(clock) = shard.logs.get(place).and_then(Log::newest)
+        {
+            let seat = SeatNumber::of_log(place, shard.lives.get(place).copied().unwrap_or(0));
+            return (decision, Some(Entries { clock, count }), Some(Holding { seat, held: held(clock) }));
+        }
+        // Without a log of its own it is in the shared one, or was let in uncharged.
+        let clock = shard.overflow.newest().filter(|_| self.when_full == WhenFull::Share);
+        let holding = clock.map(|clock| Holding { seat: SeatNumber::SHARED, held: held(clock) });
+        (decision, None, holding)
+    }
+
+    /// Gives back `units` of what is held, as far as they are still there.
+    pub(crate) fn settle(
+        &self,
+        algorithm: &SlidingLog,
+        h: u64,
+        holding: &Holding,
+        units: u32,
+        clock: impl Fn() -> u64,
+    ) {
+        let Some(mut shard) = self.shard(h) else { return };
+        let log = if holding.seat == SeatNumber::SHARED {
+            Some(&mut shard.overflow)
+        } else {
+            let life = shard.place(h).and_then(|place| shard.lives.get(place).copied());
+            let is_held = life.is_some_and(|life| holding.seat.is_of_life(life));
+            if is_held { shard.find(h) } else { None }
+        };
+        if let Some(log) = log {
+            algorithm.give_back(log, clock(), holding.held.made, units);
+        }
+    }
+
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
     pub(crate) fn forget(&self, h: u64) -> bool {
-        let mut shard = self.shard(h);
-        let log = shard.as_mut().and_then(|shard| shard.find(h));
-        log.map(|log| *log = Log::new()).is_some()
+        let Some(mut shard) = self.shard(h) else { return false };
+        let place = shard.place(h);
+        if let Some(log) = place.and_then(|place| shard.logs.get_mut(place)) {
+            *log = Log::new();
+        }
+        place.is_some()
     }
 
     pub(crate) fn stats(&self, algorithm: &SlidingLog, now: u64) -> Stats {
@@ -127,6 +182,13 @@ impl LogTable {
     }
 }
 
+/// A place of a shard.
+struct Place<'s> {
+    hash: &'s mut u64,
+    log: &'s mut Log,
+    life: &'s mut u16,
+}
+
 /// Drops all of a log, and gives its memory back.
 // Out of line: in a caller's loop the address of the allocator's function would be kept in a register, and a call through
 // one cannot be followed in the machine code.
@@ -136,9 +198,14 @@ fn clear(log: &mut Log) {
 }
 
 impl Shard {
+    fn place(&self, h: u64) -> Option<usize> {
+        let mut places = self.hashes.iter().zip(&self.logs);
+        places.position(|(hash, log)| *hash == h && !log.is_empty())
+    }
+
     fn find(&mut self, h: u64) -> Option<&mut Log> {
-        let mut places = self.hashes.iter().zip(&mut self.logs);
-        places.find(|(hash, log)| **hash == h && !log.is_empty()).map(|(_, log)| log)
+        let place = self.place(h)?;
+        self.logs.get_mut(place)
     }
 
     fn decide(
@@ -165,8 +232,8 @@ impl Shard {
         if log.is_empty() {
             return decision;
         }
-        if let Some((hash, free)) = self.room(algorithm, when_full, now) {
-            (*hash, *free) = (h, log);
+        if let Some(Place { hash, log: free, life }) = self.room(algorithm, when_full, now) {
+            (*hash, *free, *life) = (h, log, life.wrapping_add(1));
             return decision;
         }
         match when_full {
@@ -188,19 +255,16 @@ impl Shard {
 
     /// A free place. If there is none, the logs that hold nothing are erased, and if there is none, under
     /// `Evict`, the one that holds least.
-    fn room(
-        &mut self,
-        algorithm: &SlidingLog,
-        when_full: WhenFull,
-        now: u64,
-    ) -> Option<(&mut u64, &mut Log)> {
+    fn room(&mut self, algorithm: &SlidingLog, when_full: WhenFull, now: u64) -> Option<Place<'_>> {
         if !self.logs.iter().any(Log::is_empty) {
             self.erase_fresh(algorithm, now);
         }
         if when_full == WhenFull::Evict && !self.logs.iter().any(Log::is_empty) {
             self.evict_least(algorithm, now);
         }
-        self.hashes.iter_mut().zip(&mut self.logs).find(|(_, log)| log.is_empty())
+        let places = self.hashes.iter_mut().zip(&mut self.logs).zip(&mut self.lives);
+        let mut places = places.map(|((hash, log), life)| Place { hash, log, life });
+        places.find(|place| place.log.is_empty())
     }
 
     fn erase_fresh(&mut self, algorithm: &SlidingLog, now: u64) {

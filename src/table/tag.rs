@@ -184,6 +184,64 @@ impl Version {
     }
 }
 
+/// Where a charge stands that is held: its slot, and the tenure in which it was charged. Plain data, which callers keep.
+///
+/// | field | bits | meaning |
+/// | --- | --- | --- |
+/// | distance | 9 | of the slot's bucket from home |
+/// | place | 3 | of the slot in its bucket, counted from 1; 0: no slot |
+/// | tenure | 13 | of the slot |
+/// | spare | 6 | zeros |
+/// | shared | 1 | it is the cell that the newcomers of the home share |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeatNumber(u32);
+
+impl SeatNumber {
+    /// The cell that newcomers share.
+    pub(crate) const SHARED: Self = Self(1);
+
+    pub(super) fn new(distance: usize, place: usize, tag: Tag) -> Self {
+        let slot = ((distance as u32) << PLACE_BITS) | place as u32;
+        let tenure = ((tag.0 & TENURE) >> TENURE_SHIFT) as u32;
+        Self((slot << (u32::BITS - SLOT_BITS)) | (tenure << (u32::BITS - SLOT_BITS - TENURE_BITS)))
+    }
+
+    /// That of a log, by the place in its shard, and how many logs that had before.
+    pub(super) fn of_log(place: usize, life: u16) -> Self {
+        Self::new(place, 1, Tag(u64::from(life) << TENURE_SHIFT))
+    }
+
+    /// Whether it is that of a log of this life.
+    pub(super) fn is_of_life(self, life: u16) -> bool {
+        self.is_of_tenure(Tag(u64::from(life) << TENURE_SHIFT))
+    }
+
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn is_shared(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// How far the slot's bucket is from home, and its place there; `None` if it is no slot.
+    pub(super) fn slot(self) -> Option<(usize, usize)> {
+        let slot = self.0 >> (u32::BITS - SLOT_BITS);
+        let place = slot & ((1 << PLACE_BITS) - 1);
+        (place != 0).then_some(((slot >> PLACE_BITS) as usize, place as usize))
+    }
+
+    /// Whether the tag is of the tenure in which it was charged.
+    pub(super) fn is_of_tenure(self, tag: Tag) -> bool {
+        let tenure = (self.0 >> (u32::BITS - SLOT_BITS - TENURE_BITS)) & ((1 << TENURE_BITS) - 1);
+        u64::from(tenure) == (tag.0 & TENURE) >> TENURE_SHIFT
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +282,18 @@ mod tests {
             prop_assert_eq!((next.slot(), next.turn()), (version.slot(), version.turn()));
             prop_assert!(next != version && next != Version(garbage));
         }
+    }
+
+    #[test]
+    fn a_seat_number_keeps_its_fields_apart() {
+        for (distance, place, tenure) in [(0, 1, 0), (256, 7, (1 << TENURE_BITS) - 1), (511, 3, 4_097)] {
+            let tag = Tag(tenure << TENURE_SHIFT | VOID);
+            let number = SeatNumber::new(distance, place, tag);
+            assert_eq!((number.slot(), number.is_shared()), (Some((distance, place)), false));
+            assert!(number.is_of_tenure(tag) && !number.is_of_tenure(tag.forgotten()));
+            assert_eq!(SeatNumber::of_bits(number.bits()), number);
+        }
+        assert!(SeatNumber::SHARED.is_shared() && SeatNumber::SHARED.slot().is_none());
     }
 
     #[test]

@@ -141,6 +141,10 @@ impl Memory {
         Ok(Self)
     }
 
+    pub(crate) fn sparse(len: usize) -> Result<Self, MemoryError> {
+        Self::private(len)
+    }
+
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the signature of the mapped memory")]
     pub(crate) fn array<T: Default>(&self, _: usize, len: usize) -> Option<Array<T>> {
         Some(Array((0..len).map(|_| T::default()).collect()))

@@ -12,6 +12,7 @@ use ratecell_vectors::{Judge, Replays, Tally, replay};
 use crate::cli::VectorsArgs;
 use crate::output::{print, table};
 
+mod held;
 mod keys;
 mod logs;
 
@@ -34,7 +35,10 @@ impl Replays for Failures {
     }
 
     fn judge(&self, kind: &str) -> Option<Judge> {
-        logs::judge(kind)
+        match kind {
+            "reserve" | "concurrency" => Some(held::judge()),
+            _ => logs::judge(kind),
+        }
     }
 
     fn failed(&mut self, failure: &str) -> Result<()> {

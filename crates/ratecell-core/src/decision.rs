@@ -168,6 +168,12 @@ impl Decision {
         Self { next_ns, ..self }
     }
 
+    /// This decision of a release, by which so many units came back.
+    #[inline]
+    pub const fn with_given_back(self, given_back: u32) -> Self {
+        Self { given_back, ..self }
+    }
+
     /// This decision with these [`notes`](Self::notes).
     #[inline]
     pub const fn with_notes(self, notes: u32) -> Self {

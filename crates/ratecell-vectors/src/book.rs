@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::holds::Holds;
 use ratecell_core::algorithm::{Algorithm, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog};
-use ratecell_core::{ChangeError, Decision, Generation, Outcome, Policy, Request, with_kernel};
+use ratecell_core::{Decision, Generation, Outcome, Policy, Request, with_kernel};
 
 /// The state of one key in one layer.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Entry {
 
 /// What was reserved, and the permit of its layers in flight.
 #[derive(Clone, Debug)]
-pub(crate) struct Reservation {
+struct Reservation {
     key: String,
     cost: u32,
     life: u64,
@@ -52,11 +53,18 @@ pub(crate) struct Book {
     keys: HashMap<String, Entry>,
     /// Whether what has been given back is known.
     known: bool,
+    /// By their numbers.
+    reservations: HashMap<u64, Reservation>,
 }
 
 impl Book {
     pub(crate) fn new(policy: Policy, known: bool) -> Self {
-        Self { generation: Generation::first(policy), keys: HashMap::new(), known }
+        Self {
+            generation: Generation::first(policy),
+            keys: HashMap::new(),
+            known,
+            reservations: HashMap::new(),
+        }
     }
 
     fn plans(policy: &Policy) -> impl Iterator<Item = Plan> + '_ {
@@ -72,7 +80,7 @@ impl Book {
     }
 
     /// Decides, and charges all layers or none.
-    pub(crate) fn check(&mut self, key: &str, cost: u32, now: u64) -> Decision {
+    fn decide(&mut self, key: &str, cost: u32, now: u64) -> Decision {
         let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
         let request = Request::new(key).cost(cost);
         let tried = entry.decide(self.generation.policy(), now, &request, false);
@@ -83,24 +91,18 @@ impl Book {
     }
 
     /// Charges as much as there is room for.
-    pub(crate) fn charge(&mut self, key: &str, cost: u32, now: u64) -> Decision {
+    fn fill(&mut self, key: &str, cost: u32, now: u64) -> Decision {
         let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
         if now <= self.generation.policy().max_now_ns() {
             let _ = entry.decide(self.generation.policy(), now, &Request::new(key).cost(cost).charge(), true);
         }
-        self.check(key, 0, now)
+        self.decide(key, 0, now)
     }
 
-    pub(crate) fn forget(&mut self, key: &str) {
-        let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
-        entry.states = Self::plans(self.generation.policy()).map(State::fresh).collect();
-        entry.life += 1;
-    }
-
-    pub(crate) fn reserve(&mut self, key: &str, cost: u32, now: u64) -> (Decision, Option<Reservation>) {
+    fn hold(&mut self, key: &str, cost: u32, now: u64) -> (Decision, Option<Reservation>) {
         let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
         let before: Vec<u64> = entry.states.iter().map(State::word).collect();
-        let decision = self.check(key, cost, now);
+        let decision = self.decide(key, cost, now);
         if !decision.is_allowed() {
             return (decision, None);
         }
@@ -144,13 +146,13 @@ impl Book {
             .then(|| Decision::clock_range(self.generation.policy().capacity()))
     }
 
-    pub(crate) fn settle(&mut self, reservation: &Reservation, actual: u32, now: u64) -> Decision {
+    fn give_back(&mut self, reservation: &Reservation, actual: u32, now: u64) -> Decision {
         if let Some(decision) = self.out_of_range(now) {
             return decision;
         }
         let Reservation { key, cost, life, held, generation, .. } = reservation;
         if actual > *cost {
-            return self.charge(key, actual - cost, now);
+            return self.fill(key, actual - cost, now);
         }
         let units = cost - actual;
         let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
@@ -176,26 +178,7 @@ impl Book {
                 }
             }
         }
-        self.check(key, 0, now)
-    }
-
-    /// Puts `policy` in force: each word becomes one of it.
-    pub(crate) fn change(&mut self, policy: &Policy, now: u64) -> Result<(), ChangeError> {
-        let Some(next) = self.generation.followed_by(policy, now)? else { return Ok(()) };
-        for entry in self.keys.values_mut() {
-            for (number, state) in entry.states.iter_mut().enumerate() {
-                if let State::Word(word) = state {
-                    *word = self.generation.changed(&next, number, *word);
-                }
-            }
-        }
-        self.generation = next;
-        Ok(())
-    }
-
-    /// The policy in force.
-    pub(crate) fn policy(&self) -> &Policy {
-        self.generation.policy()
+        self.decide(key, 0, now)
     }
 
     fn in_flight(policy: &Policy) -> impl Iterator<Item = (usize, InFlight)> + '_ {
@@ -206,7 +189,7 @@ impl Book {
     }
 
     /// A peek, and how many units came back: of several layers, the least.
-    pub(crate) fn release(&mut self, permit: &Reservation, now: u64) -> (Decision, u32) {
+    fn take_back(&mut self, permit: &Reservation, now: u64) -> (Decision, u32) {
         if let Some(decision) = self.out_of_range(now) {
             return (decision, 0);
         }
@@ -220,11 +203,11 @@ impl Book {
                 least = Some(least.map_or(back, |least: u32| least.min(back)));
             }
         }
-        (self.check(&permit.key, 0, now), least.unwrap_or(0))
+        (self.decide(&permit.key, 0, now), least.unwrap_or(0))
     }
 
     /// All layers in flight or none; the permit is moved if it is allowed.
-    pub(crate) fn renew(&mut self, permit: &mut Reservation, now: u64) -> Decision {
+    fn move_on(&mut self, permit: &mut Reservation, now: u64) -> Decision {
         if let Some(decision) = self.out_of_range(now) {
             return decision;
         }
@@ -245,7 +228,7 @@ impl Book {
             }
             permit.permit_life = life;
         }
-        let peeked = self.check(&permit.key, 0, now);
+        let peeked = self.decide(&permit.key, 0, now);
         let decided = decided.unwrap_or(Decision::allowed(0));
         peeked.refused_by(&decided)
     }
@@ -289,5 +272,63 @@ impl State {
             // A state is made for its plan.
             _ => Decision::clock_range(0),
         }
+    }
+}
+
+impl Holds for Book {
+    fn check(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision {
+        self.decide(key, cost, now_ns)
+    }
+
+    fn charge(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision {
+        self.fill(key, cost, now_ns)
+    }
+
+    fn forget(&mut self, key: &str) {
+        let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
+        entry.states = Self::plans(self.generation.policy()).map(State::fresh).collect();
+        entry.life += 1;
+    }
+
+    fn reserve(&mut self, number: u64, key: &str, cost: u32, now_ns: u64) -> Decision {
+        let (decision, reservation) = self.hold(key, cost, now_ns);
+        self.reservations.extend(reservation.map(|reservation| (number, reservation)));
+        decision
+    }
+
+    fn settle(&mut self, number: u64, actual: u32, now_ns: u64) -> Option<Decision> {
+        let reservation = self.reservations.get(&number)?.clone();
+        Some(self.give_back(&reservation, actual, now_ns))
+    }
+
+    fn release(&mut self, number: u64, now_ns: u64) -> Option<Decision> {
+        let permit = self.reservations.get(&number)?.clone();
+        let (decision, back) = self.take_back(&permit, now_ns);
+        Some(decision.with_given_back(back))
+    }
+
+    fn renew(&mut self, number: u64, now_ns: u64) -> Option<Decision> {
+        let mut permit = self.reservations.get(&number)?.clone();
+        let decision = self.move_on(&mut permit, now_ns);
+        self.reservations.insert(number, permit);
+        Some(decision)
+    }
+
+    fn change(&mut self, policy: &Policy, now_ns: u64) -> Result<(), &'static str> {
+        let next = self.generation.followed_by(policy, now_ns).map_err(|error| error.code())?;
+        let Some(next) = next else { return Ok(()) };
+        for entry in self.keys.values_mut() {
+            for (number, state) in entry.states.iter_mut().enumerate() {
+                if let State::Word(word) = state {
+                    *word = self.generation.changed(&next, number, *word);
+                }
+            }
+        }
+        self.generation = next;
+        Ok(())
+    }
+
+    fn policy(&self) -> &Policy {
+        self.generation.policy()
     }
 }

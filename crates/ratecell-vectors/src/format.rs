@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;
-    let judge = if KINDS.contains(&version) { rows::judge(&kind) } else { None };
+    let judge = if KINDS.contains(&version) { others(&kind).or_else(|| rows::judge(&kind)) } else { None };
     if let Some(judge) = judge {
         return Ok(Kind::Rows(judge));
     }
@@ -50,8 +50,7 @@ pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> R
         }
         return Ok(Kind::Decisions);
     }
-    let judge = if KINDS.contains(&version) { others(&kind) } else { None };
-    Ok(judge.map_or(Kind::Unknown(kind, version), Kind::Rows))
+    Ok(Kind::Unknown(kind, version))
 }
 
 /// Reads a row of any kind but decisions.

@@ -5,7 +5,7 @@
 //! waiting, which `ratecell-core` answers, and of rules, which `ratecell-rules` evaluates; and of the kinds that the caller has a [`Judge`] for.
 //!
 //! ```text
-//! answer · policy → resolved → book → rows → format → replay
+//! answer · policy → resolved → holds → book → rows → format → replay
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -14,10 +14,12 @@
 mod answer;
 mod policy;
 mod resolved;
+mod holds;
 mod book;
 mod rows;
 mod format;
 mod replay;
 
+pub use holds::Holds;
 pub use replay::{Decides, Replays, Tally, replay};
-pub use rows::{Judge, Judged, object};
+pub use rows::{Judge, Judged, held, object};

@@ -6,6 +6,10 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::book::Book;
+use crate::holds::Holds;
+use ratecell_core::Policy;
+
 mod client_keys;
 mod fields;
 mod grammar;
@@ -44,7 +48,9 @@ pub(crate) fn judge(kind: &str) -> Option<Judge> {
         "fields" | "fields_several" => fields::responses(),
         "fields_construct" => Box::new(fields::construct),
         "concurrency_construct" => Box::new(held::construct),
-        "reserve" | "reserve_unknown" | "concurrency" | "change" | "change_refused" => held::calls(),
+        "reserve" | "reserve_unknown" | "concurrency" | "change" | "change_refused" => {
+            held(|policy, _, known| Ok(Box::new(Book::new(policy, known))))
+        }
         "rules_construct" => Box::new(rules::construct),
         "rules_decide" => rules::decisions(),
         "rules_evaluate" => rules::evaluations(),
@@ -52,6 +58,12 @@ pub(crate) fn judge(kind: &str) -> Option<Judge> {
         "waiting" => waiting::traces(),
         _ => return None,
     })
+}
+
+/// What judges the rows about reservations, permits and changes: `make` makes the keys of a section, from its policy, its
+/// epoch in seconds after 1970, and whether what was given back is known.
+pub fn held(make: impl FnMut(Policy, Option<i64>, bool) -> Result<Box<dyn Holds>> + 'static) -> Judge {
+    held::calls(make)
 }
 
 /// The row as an object.

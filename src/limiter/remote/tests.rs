@@ -16,15 +16,11 @@ fn limiter(policy: &str, on_miss: OnMiss, on_failure: OnFailure) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
     let table = || Table::private(buckets_for(100).expect("a size"), WhenFull::Evict).expect("a table");
     let layers = kernels(&policy, true).expect("words").into_iter();
+    let layers = layers.map(|kernel| States::Words(kernel, table())).collect();
+    let secret = Secret::random().expect("random bytes");
     let limiter = Limiter {
-        layers: layers.map(|kernel| States::Words(kernel, table())).collect(),
-        policy,
-        clock: Clock::new(),
-        secret: Secret::random().expect("random bytes"),
-        has_other_zone_rules: false,
         remote: Some(Box::new(Remote::new(Board::private().expect("a board"), on_miss, on_failure))),
-        #[cfg(feature = "async")]
-        waits: Default::default(),
+        ..Limiter::of_layers(policy, layers, Clock::new(), secret)
     };
     lives(&limiter);
     limiter

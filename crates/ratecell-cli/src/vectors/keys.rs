@@ -15,15 +15,19 @@ pub(crate) struct Keys {
     last_now_ns: u64,
 }
 
+/// A limiter whose epoch is so many seconds after 1970, or any.
+pub(super) fn built(policy: Policy, epoch: Option<i64>, max_keys: usize) -> Result<Limiter> {
+    let mut builder = Limiter::builder(policy).max_keys(max_keys);
+    if let Some(seconds) = epoch {
+        let distance = Duration::from_secs(seconds.unsigned_abs());
+        builder = builder.epoch(if seconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance });
+    }
+    Ok(builder.build()?)
+}
+
 impl Keys {
-    /// Of a limiter whose epoch is so many seconds after 1970, or any.
     pub(crate) fn new(policy: Policy, epoch: Option<i64>) -> Result<Self> {
-        let mut builder = Limiter::builder(policy).max_keys(MAX_KEYS);
-        if let Some(seconds) = epoch {
-            let distance = Duration::from_secs(seconds.unsigned_abs());
-            builder = builder.epoch(if seconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance });
-        }
-        Ok(Self { limiter: builder.build()?, last_now_ns: 0 })
+        Ok(Self { limiter: built(policy, epoch, MAX_KEYS)?, last_now_ns: 0 })
     }
 }
 

@@ -41,8 +41,18 @@ impl WordLayout {
 
     /// Whether the time in a word of one is the time in a word of the other, whatever the rates.
     pub fn keeps_times_of(&self, other: &Self) -> bool {
-        let has_axis = matches!(&self.word, b"gcra    " | b"bucket  " | b"bucket1s");
-        !has_axis && self.may_follow(other) && self.grain == other.grain
+        !self.has_axis() && self.may_follow(other) && self.grain == other.grain
+    }
+
+    /// Whether a part of a charge can be given back only by those who know what else was given back since: in words that
+    /// are a position, which what is given back moves.
+    pub fn counts_what_is_given_back(&self) -> bool {
+        self.has_axis()
+    }
+
+    /// Whether the word is a position on an axis of units or time.
+    fn has_axis(&self) -> bool {
+        matches!(&self.word, b"gcra    " | b"bucket  " | b"bucket1s")
     }
 
     /// Whether the words are those of the GCRA family.

@@ -61,7 +61,8 @@ pub struct SlidingLog {
 
 impl SlidingLog {
     /// The window's nanoseconds.
-    pub(super) fn window(&self) -> u64 {
+    #[must_use]
+    pub fn window(&self) -> u64 {
         self.window
     }
 

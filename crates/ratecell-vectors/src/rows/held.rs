@@ -1,14 +1,15 @@
 //! Reservations, permits and policies that change: what is charged, given back, released and renewed, call by call.
 
-use std::collections::HashMap;
+use std::fmt;
 
 use anyhow::{Context, Result, bail};
+use ratecell_core::Policy;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Judge, Judged, read};
 use crate::answer::Answer;
-use crate::book::{Book, Reservation};
+use crate::holds::Holds;
 use crate::policy::{self, policy, unix_seconds};
 use crate::resolved::differences;
 
@@ -46,15 +47,21 @@ struct Changed {
 }
 
 /// The limiter of a section.
-#[derive(Debug)]
 struct Live {
-    book: Book,
+    keys: Box<dyn Holds>,
     is_multi: bool,
     epoch: Option<i64>,
-    held: HashMap<u64, Reservation>,
 }
 
-pub(super) fn calls() -> Judge {
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("policy", self.keys.policy()).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn calls(
+    mut make: impl FnMut(Policy, Option<i64>, bool) -> Result<Box<dyn Holds>> + 'static,
+) -> Judge {
     let mut live: Option<Live> = None;
     Box::new(move |row| {
         let Some(columns) = row.as_array() else {
@@ -70,7 +77,7 @@ pub(super) fn calls() -> Judge {
                 return Ok(Judged::Wrong(wrong));
             }
             let known = section.given.as_deref() == Some("known");
-            live = Some(Live { book: Book::new(policy, known), is_multi, epoch, held: HashMap::new() });
+            live = Some(Live { keys: make(policy, epoch, known)?, is_multi, epoch });
             return Ok(Judged::Section);
         };
         let Some(live) = &mut live else { return Ok(Judged::Wrong("no limiter".to_owned())) };
@@ -110,7 +117,7 @@ impl Live {
     fn request(&mut self, columns: &[Value]) -> Result<Judged> {
         let (request, stated) = columns.split_at_checked(3).context("expected a request")?;
         let (now, key, cost): (u64, String, u32) = of(request, "an instant, a key and a cost")?;
-        judged(stated, self.book.check(&key, cost, now).into())
+        judged(stated, self.keys.check(&key, cost, now).into())
     }
 
     fn call(&mut self, call: &str, columns: &[Value]) -> Result<Judged> {
@@ -119,23 +126,21 @@ impl Live {
                 let (request, stated) = columns.split_at_checked(4).context("expected a request")?;
                 let (number, now, key, cost): (u64, u64, String, u32) =
                     of(request, "a number, an instant, a key and a cost")?;
-                let (decision, reservation) = self.book.reserve(&key, cost, now);
-                self.held.extend(reservation.map(|reservation| (number, reservation)));
-                judged(stated, decision.into())
+                judged(stated, self.keys.reserve(number, &key, cost, now).into())
             }
             "settle" => {
                 let (request, stated) = columns.split_at_checked(3).context("expected a settle")?;
                 let (number, now, actual): (u64, u64, u32) = of(request, "a number, an instant and a cost")?;
-                let reservation = self.held.get(&number).context("no such reservation")?;
-                judged(stated, self.book.settle(reservation, actual, now).into())
+                let settled = self.keys.settle(number, actual, now).context("no such reservation")?;
+                judged(stated, settled.into())
             }
             "release" => {
                 let (request, stated) = columns.split_at_checked(2).context("expected a release")?;
                 let (number, now): (u64, u64) = of(request, "a number and an instant")?;
                 let (stated, back) =
                     stated.split_at_checked(stated.len().saturating_sub(1)).context("no answer")?;
-                let permit = self.held.get(&number).context("no such permit")?;
-                let (decision, got) = self.book.release(permit, now);
+                let decision = self.keys.release(number, now).context("no such permit")?;
+                let got = decision.given_back();
                 if back.first().and_then(Value::as_u64) != Some(u64::from(got)) {
                     return Ok(Judged::Wrong(format!("expected {back:?} back, got {got}")));
                 }
@@ -144,13 +149,12 @@ impl Live {
             "renew" => {
                 let (request, stated) = columns.split_at_checked(2).context("expected a renewal")?;
                 let (number, now): (u64, u64) = of(request, "a number and an instant")?;
-                let permit = self.held.get_mut(&number).context("no such permit")?;
-                judged(stated, self.book.renew(permit, now).into())
+                judged(stated, self.keys.renew(number, now).context("no such permit")?.into())
             }
             "charge" => {
                 let (request, stated) = columns.split_at_checked(3).context("expected a charge")?;
                 let (now, key, cost): (u64, String, u32) = of(request, "an instant, a key and a cost")?;
-                judged(stated, self.book.charge(&key, cost, now).into())
+                judged(stated, self.keys.charge(&key, cost, now).into())
             }
             "change" => {
                 let (now, json, stated): (u64, Map<String, Value>, Changed) =
@@ -159,14 +163,14 @@ impl Live {
                 let error = match policy(&policy::Stated { policy: json, epoch: self.epoch }) {
                     // No text says one layer of several.
                     Ok(_) if is_multi != self.is_multi => Some("different_table"),
-                    Ok(policy) => self.book.change(&policy, now).err().map(|error| error.code()),
+                    Ok(policy) => self.keys.change(&policy, now).err(),
                     Err(error) => Some(error.kind().code()),
                 };
                 Ok(match (stated.error.as_deref(), stated.resolved) {
                     (stated, _) if stated != error => {
                         Judged::Wrong(format!("expected {stated:?}, got {error:?}"))
                     }
-                    (_, Some(resolved)) => match differences(&resolved, self.book.policy()) {
+                    (_, Some(resolved)) => match differences(&resolved, self.keys.policy()) {
                         Some(wrong) => Judged::Wrong(wrong),
                         None => Judged::Right,
                     },
@@ -175,7 +179,7 @@ impl Live {
             }
             "forget" => {
                 let (_, key): (u64, String) = of(columns, "an instant and a key")?;
-                self.book.forget(&key);
+                self.keys.forget(&key);
                 Ok(Judged::Right)
             }
             _ => bail!("no call {call}"),

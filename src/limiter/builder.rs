@@ -1,0 +1,155 @@
+//! How a limiter is asked for.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+#[cfg(feature = "store")]
+use super::agent;
+use super::remote::Member;
+use super::tables::LayerTable;
+use super::{Limiter, OnFailure, OnMiss};
+use crate::clock::Clock;
+use crate::error::BuildError;
+use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull};
+use ratecell_core::Policy;
+
+/// A limiter under construction.
+#[derive(Clone, Debug)]
+#[must_use = "a builder is not a limiter: call `build`"]
+pub struct LimiterBuilder {
+    /// `None`: the policy of the region.
+    pub(super) policy: Option<Policy>,
+    pub(super) max_keys: Option<usize>,
+    pub(super) when_full: Option<WhenFull>,
+    /// In seconds since 1970.
+    epoch: Option<i64>,
+    pub(super) on_miss: Option<OnMiss>,
+    pub(super) on_failure: Option<OnFailure>,
+    /// The store whose machines the region is one of, if it is made so.
+    pub(super) member: Option<Member>,
+    /// Whether a region in memory that the caller gives counts what is given back.
+    pub(super) reservations: bool,
+    #[cfg(feature = "store")]
+    pub(super) store: Option<ratecell_sync::Named>,
+}
+
+impl LimiterBuilder {
+    /// The number of keys that have room at the same time, at least 1; default 100,000. With exactly this many keys,
+    /// about 6 in 100,000 find no room. Up to two fifths more keys fit, but a larger part of them finds no room.
+    ///
+    /// The memory is about 26 bytes for each key and layer, allocated at construction. A `sliding_log` needs about 100
+    /// bytes, and 8 more for each unit that it has room for, allocated when a key needs them.
+    pub fn max_keys(mut self, max_keys: usize) -> Self {
+        self.max_keys = Some(max_keys);
+        self
+    }
+
+    /// How to decide a new key when the table has no room for it; default [`WhenFull::Evict`].
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.when_full = Some(when_full);
+        self
+    }
+
+    /// For memory that the caller gives: makes room for what is given back, 8 bytes for each 5 keys and layer, so that
+    /// [`Limiter::reserve`] works with every policy. Without it, it works with windows, logs and `in_flight` alone. The limiter
+    /// of this process and the files of [`open`](Self::open) always have that room; a page of it takes memory once something
+    /// was given back.
+    pub fn reservations(mut self) -> Self {
+        self.reservations = true;
+        self
+    }
+
+    /// The zero of the limiter's times, in whole seconds; default the Monday 00:00 UTC before it is built. For those who
+    /// give every request its time, such as that of a record in a log, and know the civil time of their zero. A
+    /// `calendar_window` is counted from it, and aligned windows are aligned to it.
+    ///
+    /// Only [`build`](Self::build) takes an epoch: a region has its own.
+    pub fn epoch(mut self, epoch: SystemTime) -> Self {
+        let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
+        self.epoch = Some(match epoch.duration_since(UNIX_EPOCH) {
+            Ok(after) => since(after),
+            Err(before) => -since(before.duration()),
+        });
+        self
+    }
+
+    /// For a limiter that shares its units with other machines: what a check does if no lease of this machine answers it.
+    /// Any other limiter refuses to be built with it.
+    pub fn on_miss(mut self, on_miss: OnMiss) -> Self {
+        self.on_miss = Some(on_miss);
+        self
+    }
+
+    /// For a limiter that shares its units with other machines: what a check does if no lease answers it, and the store is
+    /// away. Any other limiter refuses to be built with it.
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = Some(on_failure);
+        self
+    }
+
+    /// Shares the limit with all machines that have the same store and name: see [`crate::store`]. The agent that talks to
+    /// the store is a thread of this process, which ends with the limiter.
+    ///
+    /// The policy in force is that of the store, if another machine was there first with another rate or capacity;
+    /// [`Shared::warnings`] then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
+    /// forgives none.
+    #[cfg(feature = "store")]
+    pub fn shared_by(mut self, store: ratecell_sync::Named) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    pub(super) fn of(policy: Policy) -> Self {
+        Self { policy: Some(policy), ..Self::nothing() }
+    }
+
+    pub(super) fn nothing() -> Self {
+        Self {
+            policy: None,
+            max_keys: None,
+            when_full: None,
+            epoch: None,
+            on_miss: None,
+            on_failure: None,
+            member: None,
+            reservations: false,
+            #[cfg(feature = "store")]
+            store: None,
+        }
+    }
+
+    /// An error where an epoch is set, and the limiter has that of its region or store.
+    pub(super) fn refuse_epoch(&self) -> Result<(), BuildError> {
+        if self.epoch.is_some() { Err(BuildError::Epoch) } else { Ok(()) }
+    }
+
+    /// An error where options are set that only a limiter of many machines has.
+    pub(super) fn refuse_sharing(&self) -> Result<(), BuildError> {
+        let option = match (self.on_miss, self.on_failure) {
+            (Some(_), _) => "on_miss",
+            (_, Some(_)) => "on_failure",
+            _ => return Ok(()),
+        };
+        Err(BuildError::NotShared { option })
+    }
+
+    /// Builds the limiter, with all its memory, for this process alone.
+    ///
+    /// # Errors
+    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; there is no policy;
+    /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
+    pub fn build(self) -> Result<Limiter, BuildError> {
+        #[cfg(feature = "store")]
+        if let Some(store) = self.store.clone() {
+            return agent::build(self, &store);
+        }
+        self.refuse_sharing()?;
+        let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
+        let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
+        let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
+        let layers = policy.layers().iter();
+        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
+        let layers = layers.collect::<Result<_, _>>()?;
+        Ok(Limiter::of_layers(policy, layers, clock, secret))
+    }
+}
