@@ -14,6 +14,8 @@ pub(crate) const MAX_RESERVED: usize = 8;
 const FORM: u8 = 1;
 const HEAD_BYTES: usize = 24;
 const LAYER_BYTES: usize = 40;
+/// Where the number of layers stands.
+const COUNT_AT: usize = 12;
 
 /// What a [`reserve`](crate::Limiter::reserve) has charged: to settle, release or renew it later, in this process or in
 /// another one that uses the same table.
@@ -134,7 +136,7 @@ impl Reservation {
         if form != FORM {
             return Err(ReservationError::Form { form });
         }
-        let count = usize::from(head.get(12).copied().ok_or(length)?);
+        let count = usize::from(head.get(COUNT_AT).copied().ok_or(length)?);
         if !(1..=MAX_RESERVED).contains(&count) || layers.len() != count * LAYER_BYTES {
             return Err(length);
         }
@@ -147,9 +149,20 @@ impl Reservation {
             let held = Held { made, start, end, given };
             Some((seat != NOTHING).then(|| Holding { seat: SeatNumber::of_bits(seat), held }))
         };
-        let layers = layers.chunks(LAYER_BYTES).map(holding).collect::<Option<_>>();
+        let mut held = ArrayVec::new();
+        for layer in layers.chunks(LAYER_BYTES) {
+            held.try_push(holding(layer).ok_or(length)?).map_err(|_| length)?;
+        }
         let (cost, generation) = (cost.ok_or(length)?, generation.ok_or(length)?);
-        Ok(Self { hash, cost, generation, digest, layers: layers.ok_or(length)? })
+        Ok(Self { hash, cost, generation, digest, layers: held })
+    }
+
+    /// The reservation with which these bytes begin; what follows is not read.
+    #[cfg_attr(not(feature = "capi"), expect(dead_code, reason = "in C it stands in memory for all layers"))]
+    pub(crate) fn from_start(bytes: &[u8]) -> Result<Self, ReservationError> {
+        let length = ReservationError::Length { len: bytes.len() };
+        let count = usize::from(bytes.get(COUNT_AT).copied().ok_or(length)?);
+        Self::from_bytes(bytes.get(..HEAD_BYTES + count * LAYER_BYTES).ok_or(length)?)
     }
 }
 
