@@ -43,8 +43,11 @@ pub(crate) trait Refund: Sized {
 /// The receipts of what has been charged, in order.
 pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
 
-/// What is held of each layer.
-pub(crate) type Holdings = ArrayVec<Option<Holding>, MAX_LAYERS>;
+/// The most layers of a policy that can be reserved: as many as a region has.
+pub(crate) const MAX_RESERVED: usize = 8;
+
+/// What is held of each layer; `None` where nothing is.
+pub(crate) type Holdings = ArrayVec<Option<Holding>, MAX_RESERVED>;
 
 /// Which layers are charged. Those in flight come first, whatever their place: a permit can always be taken back, the
 /// charge of a rate only as long as nobody has charged after it.

@@ -2,13 +2,9 @@
 
 use core::fmt;
 
-use arrayvec::ArrayVec;
-
+use super::layers::{Holdings, MAX_RESERVED};
 use crate::table::{Holding, SeatNumber};
 use ratecell_core::algorithm::Held;
-
-/// The most layers of a policy that can be reserved: as many as a region has.
-pub(crate) const MAX_RESERVED: usize = 8;
 
 /// The form of the bytes, which they name.
 const FORM: u8 = 1;
@@ -44,8 +40,7 @@ pub struct Reservation {
     pub(super) generation: u16,
     /// Of what the words mean, and whose they are.
     pub(super) digest: u64,
-    /// `None` of a layer where nothing is held.
-    pub(super) layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
+    pub(super) layers: Holdings,
 }
 
 /// Why bytes are no [`Reservation`].

@@ -167,9 +167,11 @@ fn judge(case: Case, limiter: &Limiter, counts: &Words, seen: &mut Seen) {
     let mut all = 0;
     for number in 0..KEYS {
         let counted = u64::from(counts[1 + number].load(Ordering::SeqCst));
-        let left = (0..=CAPACITY).take_while(|_| limiter.check_at(key(number), 1, 0).is_allowed()).count() as u64;
+        let left =
+            (0..=CAPACITY).take_while(|_| limiter.check_at(key(number), 1, 0).is_allowed()).count() as u64;
         if !case.evicts() && counted + left > CAPACITY {
-            seen.violations.push(format!("{case:?}: key {number}: {counted} net units, and {left} were left"));
+            seen.violations
+                .push(format!("{case:?}: key {number}: {counted} net units, and {left} were left"));
         }
         all += counted + left;
     }
