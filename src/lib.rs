@@ -74,7 +74,7 @@ pub use memory::{Memory, MemoryError};
 pub use ratecell_core::client_key;
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Period, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, Weekday, builder, fields,
+    Resolved, Start, Weekday, Zone, builder, fields,
 };
 pub use table::{Stats, WhenFull};
 

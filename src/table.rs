@@ -295,14 +295,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Search::Found(seat, word) if seat.is_held() => return on(word),
                 Search::Found(..) => {}
                 Search::InVain(version) => {
-                    let decision = on(self.newcomer(algorithm, &address, now));
+                    let decision = on(self.newcomer(algorithm, &address, now, request));
                     if decision.is_allowed() || is_still_absent(&address, version) {
                         return decision;
                     }
                 }
             }
         }
-        on(self.newcomer(algorithm, &address, now))
+        on(self.newcomer(algorithm, &address, now, request))
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
@@ -327,12 +327,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The word on which a key without a cell is decided.
-    fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>, now: u64) -> u64 {
+    fn newcomer<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address<'_, SLOTS>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> u64 {
         let word = address.home.bucket().header.word();
-        match self.when_full {
-            WhenFull::Share => algorithm.above(word, 0, now),
-            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => algorithm.above(0, word, now),
-        }
+        let (word, floor) = match self.when_full {
+            WhenFull::Share => (word, 0),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => (0, word),
+        };
+        algorithm.above_in(word, floor, now, request.named_zone())
     }
 }
 

@@ -16,10 +16,10 @@ const HOUSES: [House; 2] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
-            "request",
             "error",
             "decision",
             "zone",
+            "request",
             "algorithm",
             "policy",
             "structured",
