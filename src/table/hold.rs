@@ -249,7 +249,7 @@ impl<const SLOTS: usize> Found<'_, SLOTS> {
     fn replace(&self, address: &Address<'_, SLOTS>, lower: u64) -> bool {
         match *self {
             Self::Slot(slot, tag, word) => slot.replace((tag, word), (tag.next_void(), lower)),
-            // The next seq: an insertion that has seen the greater word begins anew.
+            // The next seq, as after a charge: whoever has seen another word begins anew.
             Self::Shared(ground) => {
                 let lowered = Ground { version: ground.version.next(), word: lower };
                 address.home.bucket().header.replace(ground, lowered)

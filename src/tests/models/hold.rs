@@ -132,8 +132,8 @@ impl Rates {
     }
 }
 
-/// A settles r1, stops before its exchange, while r2 is reserved and r3 is settled: the word is then the same number, but what r1
-/// gives back would stand in no total that r2 is settled by.
+/// One settles r1 and stops before its exchange, while r2 is reserved and r3 is settled. The word is then the same number, but
+/// what r1 gives back would stand in no total that r2 is settled by. Red, of an own cell: a lowering keeps the void.
 fn same_number(name: &'static str, shared: bool) {
     explore(name, Bound::Preemptions(3), move || {
         let world = Rates::new(shared);
