@@ -14,9 +14,24 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 16] = [
-        "version", "status", "flags", "config", "request", "decision", "limiter", "check", "batch", "joint",
-        "regions", "stats", "policy", "fields", "clients", "waiting",
+    const SOURCES: [&str; 17] = [
+        "version",
+        "status",
+        "flags",
+        "config",
+        "request",
+        "decision",
+        "limiter",
+        "check",
+        "reservation",
+        "batch",
+        "joint",
+        "regions",
+        "stats",
+        "policy",
+        "fields",
+        "clients",
+        "waiting",
     ];
 
     pub(crate) fn compare() {

@@ -40,7 +40,7 @@ reached() {
 objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
 # What decides, and what is asked beside it: no panic is there at all.
 deciding=(decide_all limiter_check limiter_check_at limiter_decide limiter_decide_batch limiter_forget
-    limiter_now limiter_stats strerror version_number)
+    limiter_now limiter_release limiter_renew limiter_settle limiter_stats strerror version_number)
 # What parses, allocates or writes text: of a panic there, which would be a bug, a status is made.
 guarded=(client_key clients_new fields limiter_epoch limiter_new limiter_open limiter_policy limiter_with_policy
     policy_explain policy_format region_attach region_init region_size waiting_event waiting_new)

@@ -16,6 +16,9 @@
  * - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
  *   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
  *   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
+ * - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
+ *   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
+ *   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
  * - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
@@ -34,7 +37,7 @@
  *   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
  *   as Rust programs do.
  * - Versions. A program works with every later library of the same soname. ratecell_request,
- *   ratecell_decision, ratecell_claim and ratecell_answer never change. ratecell_config and ratecell_stats
+ *   ratecell_decision, ratecell_claim, ratecell_answer and ratecell_reservation never change. ratecell_config and ratecell_stats
  *   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
  *   its own.
  *
@@ -110,6 +113,18 @@
  * call returns RATECELL_ASKED. With RATECELL_CHARGE, only what this machine holds is charged.
  */
 #define RATECELL_TRY 128
+
+/**
+ * In a ratecell_request of ratecell_limiter_decide: if it is allowed, write to its reservation what was charged, to be
+ * settled, released or renewed.
+ */
+#define RATECELL_RESERVE 256
+
+/**
+ * In a ratecell_config, for ratecell_region_init and ratecell_region_size: make room for what is given back, 8 bytes for each
+ * 5 keys and layer, so that RATECELL_RESERVE works with every policy.
+ */
+#define RATECELL_RESERVATIONS 512
 
 /**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
@@ -192,6 +207,11 @@ enum ratecell_status
    * The text does not fit the buffer.
    */
   RATECELL_ENOSPC = -7,
+  /**
+   * The limiter reserves nothing: it is in memory of which ratecell_region_init made a region without
+   * RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines.
+   */
+  RATECELL_ERESERVE = -8,
   /**
    * The policy's text does not follow the grammar; ratecell_policy_explain says where.
    */
@@ -625,11 +645,6 @@ typedef struct ratecell_clients ratecell_clients;
 typedef struct ratecell_limiter ratecell_limiter;
 
 /**
- * A reservation; no function of this version makes one.
- */
-typedef struct ratecell_reservation ratecell_reservation;
-
-/**
  * A machine that says when to ask a limiter again, and which waiter is first. It has no clock, no thread and no
  * lock, and calls no limiter: its driver does, which is the caller.
  */
@@ -664,7 +679,7 @@ typedef struct ratecell_config {
    */
   uint64_t when_full;
   /**
-   * RATECELL_ZEROED, or 0. A flag that the library does not know, or that the call has no use for, is
+   * RATECELL_ZEROED and RATECELL_RESERVATIONS, or 0. A flag that the library does not know, or that the call has no use for, is
    * RATECELL_ECONFIG.
    */
   uint64_t flags;
@@ -765,6 +780,23 @@ typedef struct ratecell_decision {
 } ratecell_decision;
 
 /**
+ * What a request with RATECELL_RESERVE has charged: 344 bytes of plain data, the same in every version. All zeros are no
+ * reservation.
+ *
+ * Its first 24 + 40 * n bytes are all of it, for the n layers of the limiter's policy. They may be kept and copied, also to
+ * another process that shares the table, and there to the beginning of another ratecell_reservation. The bytes behind them
+ * are written as zeros and not read. They are in the byte order of the machine.
+ *
+ * Settle each reservation once, and release it once: a second time may give back units of other requests of the key.
+ */
+typedef struct ratecell_reservation {
+  /**
+   * The library's own.
+   */
+  uint64_t data[43];
+} ratecell_reservation;
+
+/**
  * A request: 64 bytes on 64-bit machines, the same in every version. With only key, key_len and cost set, and all
  * else 0, it is a plain check by the limiter's clock.
  */
@@ -806,8 +838,9 @@ typedef struct ratecell_request {
    */
   uint32_t cost;
   /**
-   * RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY. Any other bit, and RATECELL_CHARGE
-   * with RATECELL_WITHIN, is RATECELL_EINVAL.
+   * RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY, RATECELL_RESERVE. Any
+   * other bit is RATECELL_EINVAL, and so is RATECELL_CHARGE with RATECELL_WITHIN or RATECELL_RESERVE, and RATECELL_RESERVE
+   * in a batch and in a claim.
    */
   uint32_t flags;
   /**
@@ -815,7 +848,8 @@ typedef struct ratecell_request {
    */
   const struct ratecell_zone *zone;
   /**
-   * Must be NULL.
+   * With RATECELL_RESERVE, where the reservation is written; for ratecell_limiter_settle, _release and _renew, where it
+   * stands. Otherwise it must be NULL.
    */
   struct ratecell_reservation *reservation;
 } ratecell_request;
@@ -1312,9 +1346,15 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
  * Decide a request: of a key or a hash, now or at an instant, within a delay, or of units that have been spent
  * already.
  *
+ * With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
+ * the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
+ * table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+ * has layers in_flight, the reservation is their permit.
+ *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
  * Errors: RATECELL_EINVAL (limiter, request, its key, flags, zone or reservation), RATECELL_EALIGN (limiter,
- * request, decision), RATECELL_ESIZE (the key's length). Then nothing was charged.
+ * request, decision, reservation), RATECELL_ESIZE (the key's length), RATECELL_ERESERVE (the limiter, with
+ * RATECELL_RESERVE). Then nothing was charged.
  * NULL: decision may be.
  * Threads: any.
  * Since: 0.1
@@ -1338,6 +1378,69 @@ int32_t ratecell_limiter_decide(const struct ratecell_limiter *limiter,
 int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
                                 const void *key,
                                 size_t key_len);
+
+/**
+ * Settle the request's reservation: its cost is how many units were used, so the others that were reserved are given back,
+ * and a cost of 0 is a cancellation. If more were used than were reserved, the difference is charged as with
+ * RATECELL_CHARGE. Layers in_flight stay as they are.
+ *
+ * Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
+ * as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
+ * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
+ *
+ * The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
+ * read, and the key, its hash and the other flags are not. Settle each reservation once.
+ *
+ * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
+ * and writes *decision, that of a peek afterwards.
+ * Errors: RATECELL_EINVAL (limiter, request, its flags, zone or reservation), RATECELL_EALIGN (limiter, request,
+ * reservation, decision), RATECELL_ERESERVE (limiter). Then nothing was charged, and nothing given back.
+ * NULL: decision may be.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_settle(const struct ratecell_limiter *limiter,
+                                const struct ratecell_request *request,
+                                struct ratecell_decision *decision);
+
+/**
+ * Give back the permit of the layers in_flight that the request's reservation is; all other layers stay as they are.
+ * Nothing comes back of a permit that has passed by itself, whose key was forgotten or evicted meanwhile, or that is of
+ * another table.
+ *
+ * The request may be the one that reserved: beside the reservation, RATECELL_AT with now_ns is read, and the key, its hash, the
+ * cost and the other flags are not. Release each permit once.
+ *
+ * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
+ * and writes *decision, that of a peek afterwards. Its given_back is how many units came back: of several such layers the
+ * least.
+ * Errors: as ratecell_limiter_settle.
+ * NULL: decision may be.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_limiter_release(const struct ratecell_limiter *limiter,
+                                 const struct ratecell_request *request,
+                                 struct ratecell_decision *decision);
+
+/**
+ * Renew the permit of the layers in_flight that the request's reservation is, so that it lives on for at least another hold,
+ * and write it back to the reservation. What was forgotten or has passed is acquired again. All such layers are renewed, or
+ * none; a permit that is renewed at least once each hold is never refused.
+ *
+ * Of the request the same is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
+ *
+ * Returns RATECELL_ALLOWED, or RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, after which the permit is what it
+ * was; and writes *decision, that of a peek afterwards or the refusal.
+ * Errors: as ratecell_limiter_settle.
+ * NULL: decision may be.
+ * Threads: any.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_renew(const struct ratecell_limiter *limiter,
+                               const struct ratecell_request *request,
+                               struct ratecell_decision *decision);
 
 /**
  * Decide n requests in their order, while memory is fetched for those to come. The decisions are those of as many
@@ -1406,6 +1509,9 @@ size_t ratecell_region_size(const char *policy,
  * RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
  * tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were
  * never checked.
+ *
+ * RATECELL_RESERVATIONS makes room for what is given back to the keys, as RATECELL_RESERVE needs under a rate or an interval
+ * bucket.
  *
  * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE

@@ -14,6 +14,9 @@
 //! - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
 //!   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
 //!   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
+//! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
+//!   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
+//!   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
 //! - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
@@ -32,7 +35,7 @@
 //!   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
 //!   as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
-//!   ratecell_decision, ratecell_claim and ratecell_answer never change. ratecell_config and ratecell_stats
+//!   ratecell_decision, ratecell_claim, ratecell_answer and ratecell_reservation never change. ratecell_config and ratecell_stats
 //!   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
 //!   its own.
 
@@ -54,6 +57,7 @@ mod limiter;
 mod pointer;
 mod policy;
 mod request;
+mod reservation;
 mod regions;
 mod stats;
 mod status;
@@ -74,8 +78,8 @@ pub use config::{ratecell_config, ratecell_on_failure, ratecell_on_miss, ratecel
 pub use decision::{RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_UNANSWERED, ratecell_decision};
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
-    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_TRY,
-    RATECELL_WITHIN, RATECELL_ZEROED,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_RESERVATIONS,
+    RATECELL_RESERVE, RATECELL_TRY, RATECELL_WITHIN, RATECELL_ZEROED,
 };
 pub use joint::ratecell_decide_all;
 pub use limiter::{
@@ -87,7 +91,10 @@ pub use regions::{
     ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach, ratecell_region_init,
     ratecell_region_size,
 };
-pub use request::{ratecell_claim, ratecell_request, ratecell_reservation, ratecell_zone};
+pub use request::{ratecell_claim, ratecell_request, ratecell_zone};
+pub use reservation::{
+    ratecell_limiter_release, ratecell_limiter_renew, ratecell_limiter_settle, ratecell_reservation,
+};
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::ratecell_version_number;

@@ -54,6 +54,8 @@ FIELD(ratecell_request, flags, 44, uint32_t);
 FIELD(ratecell_request, zone, 48, const ratecell_zone *);
 FIELD(ratecell_request, reservation, 56, ratecell_reservation *);
 
+SIZE(ratecell_reservation, 344, 8);
+
 SIZE(ratecell_claim, 72, 8);
 FIELD(ratecell_claim, limiter, 0, const ratecell_limiter *);
 FIELD(ratecell_claim, request, 8, ratecell_request);
@@ -162,6 +164,7 @@ VALUE(RATECELL_E2BIG, -4);
 VALUE(RATECELL_ECONFIG, -5);
 VALUE(RATECELL_ENAME, -6);
 VALUE(RATECELL_ENOSPC, -7);
+VALUE(RATECELL_ERESERVE, -8);
 VALUE(RATECELL_EPOLICY_SYNTAX, -10);
 VALUE(RATECELL_EPOLICY_ZERO_LIMIT, -11);
 VALUE(RATECELL_EPOLICY_ZERO_PERIOD, -12);
@@ -203,6 +206,9 @@ VALUE(RATECELL_WITHIN, 8);
 VALUE(RATECELL_CHARGE, 16);
 VALUE(RATECELL_NEXT, 32);
 VALUE(RATECELL_ZEROED, 64);
+VALUE(RATECELL_TRY, 128);
+VALUE(RATECELL_RESERVE, 256);
+VALUE(RATECELL_RESERVATIONS, 512);
 VALUE(RATECELL_NO_PLACE, 1);
 
 VALUE(RATECELL_STYLE_DRAFT11, 1);
@@ -260,6 +266,12 @@ FUNCTION(ratecell_limiter_check,
 FUNCTION(ratecell_limiter_check_at,
          int32_t (*)(const ratecell_limiter *, const void *, size_t, uint32_t, uint64_t, ratecell_decision *));
 FUNCTION(ratecell_limiter_decide,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, ratecell_decision *));
+FUNCTION(ratecell_limiter_settle,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, ratecell_decision *));
+FUNCTION(ratecell_limiter_release,
+         int32_t (*)(const ratecell_limiter *, const ratecell_request *, ratecell_decision *));
+FUNCTION(ratecell_limiter_renew,
          int32_t (*)(const ratecell_limiter *, const ratecell_request *, ratecell_decision *));
 FUNCTION(ratecell_limiter_decide_batch,
          int32_t (*)(const ratecell_limiter *, const ratecell_request *, size_t, ratecell_decision *));

@@ -44,6 +44,15 @@ static const struct pointer pointers[] = {
     { LIMITER_DECIDE, AT(limiter), 8, RATECELL_EINVAL },
     { LIMITER_DECIDE, AT(requests), 8, RATECELL_EINVAL },
     { LIMITER_DECIDE, AT(decision), 8, 0 },
+    { LIMITER_SETTLE, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_SETTLE, AT(held), 8, RATECELL_EINVAL },
+    { LIMITER_SETTLE, AT(decision), 8, 0 },
+    { LIMITER_RELEASE, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_RELEASE, AT(held), 8, RATECELL_EINVAL },
+    { LIMITER_RELEASE, AT(decision), 8, 0 },
+    { LIMITER_RENEW, AT(limiter), 8, RATECELL_EINVAL },
+    { LIMITER_RENEW, AT(held), 8, RATECELL_EINVAL },
+    { LIMITER_RENEW, AT(decision), 8, 0 },
     { FIELDS, AT(answers), 8, RATECELL_EINVAL },
     { FIELDS, AT(buffer), 1, RATECELL_EINVAL },
     { LIMITER_STATS, AT(limiter), 8, RATECELL_EINVAL },
@@ -154,7 +163,7 @@ static void refused(struct call *call, enum call_name function, int32_t expected
     nothing_is_charged(call);
     CHECK(memcmp(before, call->region, call->region_len) == 0);
     unsigned char *file = file_read(call->path, &len);
-    CHECK_U64(len, call->region_len);
+    CHECK_U64(len, call->file_len);
     free(file);
     free(before);
     call_end(call);
@@ -296,7 +305,7 @@ static void every_config_is_checked(void) {
     }
 }
 
-/* Only memory that a region is made of is said to be zeros. */
+/* Only memory that a region is made of is said to be zeros, or gets more room than it would have. */
 static void a_flag_without_a_use_is_refused(void) {
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
         struct call call;
@@ -304,6 +313,16 @@ static void a_flag_without_a_use_is_refused(void) {
         call_begin(&call);
         call.own_config.flags = call.own_view.flags = RATECELL_ZEROED;
         if (makers[i] == REGION_INIT) {
+            CHECK_STATUS(call_functions[makers[i]].call(&call), 0);
+            call_end(&call);
+        } else {
+            refused(&call, makers[i], RATECELL_ECONFIG);
+        }
+        check_case("%s(RATECELL_RESERVATIONS)", call_functions[makers[i]].name);
+        call_begin(&call);
+        call.own_config.flags = call.own_view.flags = RATECELL_RESERVATIONS;
+        if (makers[i] == REGION_INIT) {
+            call.own_config.max_keys = 1;
             CHECK_STATUS(call_functions[makers[i]].call(&call), 0);
             call_end(&call);
         } else {

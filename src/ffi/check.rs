@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 
 use super::decision::status;
-use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status};
+use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status, reservation};
 use ratecell_core::{Decision, Request};
 
 /// Decides a request of a limiter, and answers.
@@ -27,7 +27,7 @@ unsafe fn answer<'r>(
 }
 
 #[inline(always)]
-fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_decision>>) -> i32 {
+pub(super) fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_decision>>) -> i32 {
     if let Some(place) = place {
         ratecell_decision::write(place, decision);
     }
@@ -83,9 +83,15 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 /// Decide a request: of a key or a hash, now or at an instant, within a delay, or of units that have been spent
 /// already.
 ///
+/// With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
+/// the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
+/// table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+/// has layers in_flight, the reservation is their permit.
+///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
 /// Errors: RATECELL_EINVAL (limiter, request, its key, flags, zone or reservation), RATECELL_EALIGN (limiter,
-/// request, decision), RATECELL_ESIZE (the key's length). Then nothing was charged.
+/// request, decision, reservation), RATECELL_ESIZE (the key's length), RATECELL_ERESERVE (the limiter, with
+/// RATECELL_RESERVE). Then nothing was charged.
 /// NULL: decision may be.
 /// Threads: any.
 /// Since: 0.1
@@ -97,7 +103,12 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { answer(limiter, || pointer::input(request)?.read(), decision) }
+    unsafe {
+        if pointer::input(request).is_ok_and(ratecell_request::reserves) {
+            return reservation::reserve(limiter, request, decision);
+        }
+        answer(limiter, || pointer::input(request)?.read(), decision)
+    }
 }
 
 /// Make a key as if it had never been seen.

@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use core::time::Duration;
 use std::time::UNIX_EPOCH;
 
-use super::flags::RATECELL_ZEROED;
+use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::pointer;
 use super::ratecell_status;
 use super::ratecell_status::RATECELL_ECONFIG;
@@ -32,7 +32,7 @@ pub struct ratecell_config {
     /// What happens to a new key for which there is no room: one of ratecell_when_full. For an
     /// existing region, 0 is what it has.
     pub when_full: u64,
-    /// RATECELL_ZEROED, or 0. A flag that the library does not know, or that the call has no use for, is
+    /// RATECELL_ZEROED and RATECELL_RESERVATIONS, or 0. A flag that the library does not know, or that the call has no use for, is
     /// RATECELL_ECONFIG.
     pub flags: u64,
     /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
@@ -158,6 +158,9 @@ impl ratecell_config {
             let why =
                 || format!("epoch_s {}: expected an instant that the system's times hold", self.epoch_s);
             builder = builder.epoch(epoch.ok_or_else(|| Refusal::config(why()))?);
+        }
+        if self.flags & u64::from(RATECELL_RESERVATIONS) != 0 {
+            builder = builder.reservations();
         }
         self.share(builder)
     }

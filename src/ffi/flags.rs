@@ -17,3 +17,9 @@ pub const RATECELL_ZEROED: u32 = 64;
 /// In a ratecell_request: do not wait for the store that many machines share. If only that can answer, it is asked, and the
 /// call returns RATECELL_ASKED. With RATECELL_CHARGE, only what this machine holds is charged.
 pub const RATECELL_TRY: u32 = 128;
+/// In a ratecell_request of ratecell_limiter_decide: if it is allowed, write to its reservation what was charged, to be
+/// settled, released or renewed.
+pub const RATECELL_RESERVE: u32 = 256;
+/// In a ratecell_config, for ratecell_region_init and ratecell_region_size: make room for what is given back, 8 bytes for each
+/// 5 keys and layer, so that RATECELL_RESERVE works with every policy.
+pub const RATECELL_RESERVATIONS: u32 = 512;

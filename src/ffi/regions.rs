@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
-use super::flags::RATECELL_ZEROED;
+use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::limiter::make;
 use super::policy;
 use super::ratecell_status::RATECELL_ECONFIG;
@@ -11,6 +11,9 @@ use super::why::{Refusal, explained, guarded};
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
 use crate::memory::Memory;
+
+/// The flags of a config of which a region is made.
+const FLAGS: u32 = RATECELL_ZEROED | RATECELL_RESERVATIONS;
 
 /// # Safety
 /// As the header's preamble has it.
@@ -69,7 +72,7 @@ pub unsafe extern "C" fn ratecell_region_size(
         let config = unsafe { ratecell_config::read(config) }?;
         // SAFETY: as the header's preamble has it.
         bytes = unsafe {
-            let construct = || Ok(builder(policy, &config.with_flags(RATECELL_ZEROED)?)?.region_bytes()?);
+            let construct = || Ok(builder(policy, &config.with_flags(FLAGS)?)?.region_bytes()?);
             explained(config.why, config.why_len, construct, |_| None)
         }?;
         Ok(())
@@ -86,6 +89,9 @@ pub unsafe extern "C" fn ratecell_region_size(
 /// RATECELL_ZEROED in the config says that the memory is all zeros, as fresh pages are. Then only what stands before the
 /// tables is written, and the system provides the pages as keys come. If it is not all zeros, keys may be found in it that were
 /// never checked.
+///
+/// RATECELL_RESERVATIONS makes room for what is given back to the keys, as RATECELL_RESERVE needs under a rate or an interval
+/// bucket.
 ///
 /// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
@@ -106,7 +112,7 @@ pub unsafe extern "C" fn ratecell_region_init(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        make(config, RATECELL_ZEROED, limiter, |config| {
+        make(config, FLAGS, limiter, |config| {
             let (builder, memory) = (builder(policy, config)?, self::memory(memory, len)?);
             Ok(if config.zeroed() { builder.init_zeroed(&memory)? } else { builder.init(&memory)? })
         })

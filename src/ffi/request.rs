@@ -3,21 +3,16 @@
 use core::ffi::c_void;
 
 use super::flags::{
-    RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, RATECELL_NEXT, RATECELL_TRY, RATECELL_WITHIN,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_HASHED, RATECELL_NEXT, RATECELL_RESERVE, RATECELL_TRY,
+    RATECELL_WITHIN,
 };
 use super::ratecell_status::RATECELL_EINVAL;
-use super::{pointer, ratecell_limiter, ratecell_status};
+use super::{pointer, ratecell_limiter, ratecell_reservation, ratecell_status};
 use ratecell_core::Request;
 
 /// The zone of a policy whose windows are the caller's days; no function of this version makes one.
 #[derive(Debug)]
 pub struct ratecell_zone {
-    _private: (),
-}
-
-/// A reservation; no function of this version makes one.
-#[derive(Debug)]
-pub struct ratecell_reservation {
     _private: (),
 }
 
@@ -50,12 +45,14 @@ pub struct ratecell_request {
     /// that of a peek afterwards. A new key for which a full table has no room is not charged under
     /// RATECELL_FULL_DENY and RATECELL_FULL_ALLOW; under RATECELL_FULL_DENY the decision says so, and no peek does.
     pub cost: u32,
-    /// RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY. Any other bit, and RATECELL_CHARGE
-    /// with RATECELL_WITHIN, is RATECELL_EINVAL.
+    /// RATECELL_HASHED, RATECELL_AT, RATECELL_WITHIN, RATECELL_CHARGE, RATECELL_NEXT, RATECELL_TRY, RATECELL_RESERVE. Any
+    /// other bit is RATECELL_EINVAL, and so is RATECELL_CHARGE with RATECELL_WITHIN or RATECELL_RESERVE, and RATECELL_RESERVE
+    /// in a batch and in a claim.
     pub flags: u32,
     /// Must be NULL.
     pub zone: *const ratecell_zone,
-    /// Must be NULL.
+    /// With RATECELL_RESERVE, where the reservation is written; for ratecell_limiter_settle, _release and _renew, where it
+    /// stands. Otherwise it must be NULL.
     pub reservation: *mut ratecell_reservation,
 }
 
@@ -95,6 +92,23 @@ impl ratecell_request {
         };
         let Self { hash, now_ns, max_delay_ns, cost, flags, .. } = *self;
         Ok(Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags))
+    }
+
+    /// Whether it is for [`reserve`](Self::reserved).
+    #[inline(always)]
+    pub(super) fn reserves(&self) -> bool {
+        self.flags & RATECELL_RESERVE != 0
+    }
+
+    /// The request without RATECELL_RESERVE, and where its reservation is; an error where it means nothing.
+    pub(super) fn reserved(&self) -> Result<(Self, *mut ratecell_reservation), ratecell_status> {
+        // Of units that have been spent nothing comes back.
+        if self.flags & RATECELL_CHARGE != 0 {
+            return Err(RATECELL_EINVAL);
+        }
+        let plain =
+            Self { flags: self.flags & !RATECELL_RESERVE, reservation: core::ptr::null_mut(), ..*self };
+        Ok((plain, self.reservation))
     }
 }
 

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char};
 
 use crate::error::{BuildError, RegionError, RegionField};
+use crate::limiter::ReserveError;
 use crate::memory::MemoryError;
 use ratecell_core::PolicyErrorKind;
 
@@ -38,6 +39,9 @@ pub enum ratecell_status {
     RATECELL_ENAME = -6,
     /// The text does not fit the buffer.
     RATECELL_ENOSPC = -7,
+    /// The limiter reserves nothing: it is in memory of which ratecell_region_init made a region without
+    /// RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines.
+    RATECELL_ERESERVE = -8,
 
     /// The policy's text does not follow the grammar; ratecell_policy_explain says where.
     RATECELL_EPOLICY_SYNTAX = -10,
@@ -107,7 +111,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 40] = [
+const TEXTS: [(ratecell_status, &CStr); 41] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -123,6 +127,10 @@ const TEXTS: [(ratecell_status, &CStr); 40] = [
     (RATECELL_ECONFIG, c"RATECELL_ECONFIG: a field of the config has an unknown value"),
     (RATECELL_ENAME, c"RATECELL_ENAME: a name, unit or partition for fields is not one"),
     (RATECELL_ENOSPC, c"RATECELL_ENOSPC: the text does not fit the buffer"),
+    (
+        RATECELL_ERESERVE,
+        c"RATECELL_ERESERVE: the limiter reserves nothing: its region has no room for what is given back, or it is one of many machines",
+    ),
     (
         RATECELL_EPOLICY_SYNTAX,
         c"RATECELL_EPOLICY_SYNTAX: the policy is not [algorithm] LIMIT/PERIOD [option=value]... [& layer]...",
@@ -218,6 +226,17 @@ impl From<BuildError> for ratecell_status {
             BuildError::Processor => RATECELL_EPROCESSOR,
             BuildError::Policy(error) => error.kind().into(),
             BuildError::Region(error) | BuildError::File { error, .. } => error.into(),
+        }
+    }
+}
+
+impl From<&ReserveError> for ratecell_status {
+    fn from(error: &ReserveError) -> Self {
+        match error {
+            ReserveError::Charge => RATECELL_EINVAL,
+            ReserveError::Layers { .. } | ReserveError::NotCounted | ReserveError::Shared => {
+                RATECELL_ERESERVE
+            }
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use core::fmt;
 
+use arrayvec::ArrayVec;
+
 use super::Limiter;
-use super::layers::{Holdings, Inquiry, Layer, MAX_RESERVED};
-use super::reservation::Reservation;
+use super::layers::{Inquiry, Layer};
+use super::reservation::{MAX_RESERVED, Reservation};
 use super::states::{Layers, States};
 use super::tables::LayerTable;
 use crate::table::{Holding, Lookup, Secret, Table};
@@ -74,46 +76,43 @@ impl Limiter {
     /// # Errors
     /// [`ReserveError`]: this limiter cannot reserve, or the request is a charge. Nothing was charged.
     pub fn reserve(&self, request: Request<'_>) -> Result<(Decision, Option<Reservation>), ReserveError> {
-        self.can_reserve(&request)?;
+        self.can_reserve()?;
+        if request.is_charge() {
+            return Err(ReserveError::Charge);
+        }
         let h = self.hash(&request);
         let now = request.now_ns().unwrap_or_else(|| {
             self.prefetch(h);
             self.clock.now()
         });
         let inquiry = Inquiry { layers: &self.layers, h, now, request };
-        let mut holdings = Holdings::new();
-        holdings.extend(self.layers.iter().map(|_| None));
+        let mut holdings = [None; MAX_RESERVED];
         let decision = match &self.layers {
             Layers::One(layer) => {
                 let (decision, _, holding) = layer.reserve(h, now, &request);
-                if let Some(place) = holdings.first_mut() {
-                    *place = holding;
-                }
+                let [place, ..] = &mut holdings;
+                *place = holding;
                 decision
             }
             Layers::Several(_) => inquiry.reserve(&mut holdings),
         };
         let decision = inquiry.with_next(decision);
-        let reservation = decision.is_allowed().then(|| Reservation {
-            hash: h,
-            cost: request.units(),
-            generation: 0,
-            digest: self.digest,
-            layers: holdings,
+        let reservation = decision.is_allowed().then(|| {
+            let mut layers = ArrayVec::from(holdings);
+            layers.truncate(self.layers.len());
+            Reservation { hash: h, cost: request.units(), generation: 0, digest: self.digest, layers }
         });
         Ok((decision, reservation))
     }
 
-    fn can_reserve(&self, request: &Request<'_>) -> Result<(), ReserveError> {
+    /// An error where none of its charges can be held.
+    pub(crate) fn can_reserve(&self) -> Result<(), ReserveError> {
         let layers = self.layers.len();
         if layers > MAX_RESERVED {
             return Err(ReserveError::Layers { layers });
         }
         if self.remote.is_some() {
             return Err(ReserveError::Shared);
-        }
-        if request.is_charge() {
-            return Err(ReserveError::Charge);
         }
         if self.layers.iter().all(States::can_give_back) { Ok(()) } else { Err(ReserveError::NotCounted) }
     }
@@ -128,7 +127,12 @@ impl Limiter {
     ///
     /// Settle each reservation once: a second time gives back units of other requests of the key.
     pub fn settle(&self, reservation: Reservation, actual: u32) -> Decision {
-        self.settle_by(&reservation, actual, || self.clock.latest())
+        self.settle_now(&reservation, actual)
+    }
+
+    /// [`settle`](Self::settle) of what the caller keeps.
+    pub(crate) fn settle_now(&self, reservation: &Reservation, actual: u32) -> Decision {
+        self.settle_by(reservation, actual, || self.clock.latest())
     }
 
     /// [`settle`](Self::settle) at `now_ns`.
@@ -170,7 +174,12 @@ impl Limiter {
     ///
     /// Release each permit once: a second time may give back the permit of another request of the key.
     pub fn release(&self, reservation: Reservation) -> Decision {
-        self.release_by(&reservation, || self.clock.latest())
+        self.release_now(&reservation)
+    }
+
+    /// [`release`](Self::release) of what the caller keeps.
+    pub(crate) fn release_now(&self, reservation: &Reservation) -> Decision {
+        self.release_by(reservation, || self.clock.latest())
     }
 
     /// [`release`](Self::release) at `now_ns`.

@@ -43,11 +43,8 @@ pub(crate) trait Refund: Sized {
 /// The receipts of what has been charged, in order.
 pub(super) type Receipts<'l, L> = ArrayVec<<L as Layer>::Receipt<'l>, MAX_LAYERS>;
 
-/// The most layers of a policy that can be reserved: as many as a region has.
-pub(crate) const MAX_RESERVED: usize = 8;
-
-/// What is held of each layer; `None` where nothing is.
-pub(crate) type Holdings = ArrayVec<Option<Holding>, MAX_RESERVED>;
+/// What is held of each layer, at its number.
+pub(crate) type Holdings = [Option<Holding>];
 
 /// Which layers are charged. Those in flight come first, whatever their place: a permit can always be taken back, the
 /// charge of a rate only as long as nobody has charged after it.
@@ -97,7 +94,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         self.decide_and(None)
     }
 
-    /// [`decide`](Self::decide), of a request that is no charge. Adds what is held of each layer, if all were charged.
+    /// [`decide`](Self::decide), of a request that is no charge. Writes what is held of each layer, if all were charged.
     pub(crate) fn reserve(&self, holdings: &mut Holdings) -> Decision {
         self.decide_and(Some(holdings))
     }

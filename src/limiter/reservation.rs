@@ -2,14 +2,20 @@
 
 use core::fmt;
 
-use super::layers::{Holdings, MAX_RESERVED};
+use arrayvec::ArrayVec;
+
 use crate::table::{Holding, SeatNumber};
 use ratecell_core::algorithm::Held;
+
+/// The most layers of a policy that can be reserved: as many as a region has.
+pub(crate) const MAX_RESERVED: usize = 8;
 
 /// The form of the bytes, which they name.
 const FORM: u8 = 1;
 const HEAD_BYTES: usize = 24;
 const LAYER_BYTES: usize = 40;
+/// Where the number of layers stands.
+const COUNT_AT: usize = 12;
 
 /// What a [`reserve`](crate::Limiter::reserve) has charged: to settle, release or renew it later, in this process or in
 /// another one that uses the same table.
@@ -40,7 +46,8 @@ pub struct Reservation {
     pub(super) generation: u16,
     /// Of what the words mean, and whose they are.
     pub(super) digest: u64,
-    pub(super) layers: Holdings,
+    /// `None` of a layer where nothing is held.
+    pub(super) layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
 }
 
 /// Why bytes are no [`Reservation`].
@@ -129,7 +136,7 @@ impl Reservation {
         if form != FORM {
             return Err(ReservationError::Form { form });
         }
-        let count = usize::from(head.get(12).copied().ok_or(length)?);
+        let count = usize::from(head.get(COUNT_AT).copied().ok_or(length)?);
         if !(1..=MAX_RESERVED).contains(&count) || layers.len() != count * LAYER_BYTES {
             return Err(length);
         }
@@ -142,9 +149,20 @@ impl Reservation {
             let held = Held { made, start, end, given };
             Some((seat != NOTHING).then(|| Holding { seat: SeatNumber::of_bits(seat), held }))
         };
-        let layers = layers.chunks(LAYER_BYTES).map(holding).collect::<Option<_>>();
+        let mut held = ArrayVec::new();
+        for layer in layers.chunks(LAYER_BYTES) {
+            held.try_push(holding(layer).ok_or(length)?).map_err(|_| length)?;
+        }
         let (cost, generation) = (cost.ok_or(length)?, generation.ok_or(length)?);
-        Ok(Self { hash, cost, generation, digest, layers: layers.ok_or(length)? })
+        Ok(Self { hash, cost, generation, digest, layers: held })
+    }
+
+    /// The reservation with which these bytes begin; what follows is not read.
+    #[cfg_attr(not(feature = "capi"), expect(dead_code, reason = "in C it stands in memory for all layers"))]
+    pub(crate) fn from_start(bytes: &[u8]) -> Result<Self, ReservationError> {
+        let length = ReservationError::Length { len: bytes.len() };
+        let count = usize::from(bytes.get(COUNT_AT).copied().ok_or(length)?);
+        Self::from_bytes(bytes.get(..HEAD_BYTES + count * LAYER_BYTES).ok_or(length)?)
     }
 }
 

@@ -72,3 +72,18 @@ int32_t ask_next_at(const ratecell_limiter *limiter, const void *key, size_t key
                     uint64_t now_ns, ratecell_decision *decision) {
     return flagged(limiter, ask_at(key, key_len, cost, now_ns), RATECELL_NEXT, decision);
 }
+
+int32_t ask_reserve_at(const ratecell_limiter *limiter, const void *key, size_t key_len, uint32_t cost,
+                       uint64_t now_ns, ratecell_reservation *reservation) {
+    ratecell_request request = ask_at(key, key_len, cost, now_ns);
+    request.flags |= RATECELL_RESERVE;
+    request.reservation = reservation;
+    return ratecell_limiter_decide(limiter, &request, NULL);
+}
+
+int32_t ask_held(held_function *function, const ratecell_limiter *limiter, ratecell_reservation *reservation,
+                 uint32_t cost, uint64_t now_ns, ratecell_decision *decision) {
+    ratecell_request request = ask_at(NULL, 0, cost, now_ns);
+    request.reservation = reservation;
+    return function(limiter, &request, decision);
+}

@@ -26,4 +26,12 @@ int32_t ask_within_at(const ratecell_limiter *limiter, const void *key, size_t k
 int32_t ask_next_at(const ratecell_limiter *limiter, const void *key, size_t key_len, uint32_t cost,
                     uint64_t now_ns, ratecell_decision *decision);
 
+/* The same with RATECELL_RESERVE. */
+int32_t ask_reserve_at(const ratecell_limiter *limiter, const void *key, size_t key_len, uint32_t cost,
+                       uint64_t now_ns, ratecell_reservation *reservation);
+/* ratecell_limiter_settle, _release or _renew of a reservation. */
+typedef int32_t held_function(const ratecell_limiter *, const ratecell_request *, ratecell_decision *);
+int32_t ask_held(held_function *function, const ratecell_limiter *limiter, ratecell_reservation *reservation,
+                 uint32_t cost, uint64_t now_ns, ratecell_decision *decision);
+
 #endif

@@ -28,12 +28,17 @@ void call_begin(struct call *call) {
         call->own_answers[i].limiter = call->limiter;
         call->own_answers[i].decision = &call->own_decision;
     }
+    /* Of no units: nothing is charged for it. */
+    CHECK_STATUS(ask_reserve_at(call->limiter, key, 3, 0, call->now_ns, &call->own_reservation), RATECELL_ALLOWED);
+    call->own_held = ask_at(key, 3, 0, call->now_ns);
+    call->own_held.reservation = &call->own_reservation;
     call->region = region_new(policy, &call->own_config, &call->region_len);
     file_new(policy, &call->own_config, call->path, sizeof call->path);
+    free(file_read(call->path, &call->file_len));
     UNTOUCHED(call->out);
     call->with = (struct arguments){
         .limiter = call->limiter, .key = key, .policy = policy, .config = &call->own_config,
-        .view = &call->own_view, .requests = call->own_requests, .claims = call->own_claims,
+        .view = &call->own_view, .requests = call->own_requests, .held = &call->own_held, .claims = call->own_claims,
         .answers = call->own_answers, .memory = call->region, .path = call->path,
         .decision = &call->out.decision, .decisions = call->out.decisions, .stats = &call->out.stats,
         .made = &call->out.made, .now = &call->out.now_ns, .unix_ns = &call->out.unix_ns,
@@ -93,6 +98,18 @@ static int32_t limiter_decide_batch(const struct call *call) {
                                          call->with.decisions);
 }
 
+static int32_t limiter_settle(const struct call *call) {
+    return ratecell_limiter_settle(call->with.limiter, call->with.held, call->with.decision);
+}
+
+static int32_t limiter_release(const struct call *call) {
+    return ratecell_limiter_release(call->with.limiter, call->with.held, call->with.decision);
+}
+
+static int32_t limiter_renew(const struct call *call) {
+    return ratecell_limiter_renew(call->with.limiter, call->with.held, call->with.decision);
+}
+
 static int32_t limiter_stats(const struct call *call) {
     return ratecell_limiter_stats(call->with.limiter, RATECELL_AT, call->now_ns, call->with.stats,
                                   call->with.size);
@@ -145,6 +162,9 @@ const struct function call_functions[] = {
     [LIMITER_DECIDE] = FUNCTION(limiter_decide),
     [LIMITER_FORGET] = FUNCTION(limiter_forget),
     [LIMITER_DECIDE_BATCH] = FUNCTION(limiter_decide_batch),
+    [LIMITER_SETTLE] = FUNCTION(limiter_settle),
+    [LIMITER_RELEASE] = FUNCTION(limiter_release),
+    [LIMITER_RENEW] = FUNCTION(limiter_renew),
     [LIMITER_STATS] = FUNCTION(limiter_stats),
     [POLICY_FORMAT] = FUNCTION(policy_format),
     [POLICY_EXPLAIN] = FUNCTION(policy_explain),

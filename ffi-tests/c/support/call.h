@@ -28,6 +28,8 @@ struct call {
     uint64_t now_ns;
     ratecell_config own_config, own_view;
     ratecell_request own_requests[CALL_REQUESTS];
+    ratecell_request own_held;
+    ratecell_reservation own_reservation;
     ratecell_claim own_claims[CALL_REQUESTS];
     ratecell_answer own_answers[CALL_REQUESTS];
     ratecell_decision own_decision;
@@ -35,11 +37,12 @@ struct call {
     void *region;
     size_t region_len;
     char path[64];
+    size_t file_len;
     struct outputs out;
 
     /* The pointers and lengths, which the tables name by their offsets here. */
     struct arguments {
-        void *limiter, *key, *policy, *config, *view, *requests, *claims, *answers, *memory, *path;
+        void *limiter, *key, *policy, *config, *view, *requests, *held, *claims, *answers, *memory, *path;
         void *decision, *decisions, *stats, *made, *now, *unix_ns, *buffer;
         size_t key_len, n, size, len, memory_len;
     } with;
@@ -56,6 +59,7 @@ struct function {
 enum call_name {
     LIMITER_NEW, LIMITER_POLICY, LIMITER_NOW, LIMITER_EPOCH, LIMITER_STATS,
     LIMITER_CHECK, LIMITER_CHECK_AT, LIMITER_DECIDE, LIMITER_DECIDE_BATCH, LIMITER_FORGET, DECIDE_ALL,
+    LIMITER_SETTLE, LIMITER_RELEASE, LIMITER_RENEW,
     POLICY_FORMAT, POLICY_EXPLAIN, FIELDS,
     REGION_INIT, REGION_ATTACH, LIMITER_OPEN, LIMITER_WITH_POLICY
 };

@@ -1,0 +1,211 @@
+//! Reservations: what was charged, and what is done with it.
+
+use core::mem::MaybeUninit;
+
+use super::check::write;
+use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status};
+use crate::limiter::{Limiter, Reservation};
+use ratecell_core::{Decision, Request};
+
+/// What a request with RATECELL_RESERVE has charged: 344 bytes of plain data, the same in every version. All zeros are no
+/// reservation.
+///
+/// Its first 24 + 40 * n bytes are all of it, for the n layers of the limiter's policy. They may be kept and copied, also to
+/// another process that shares the table, and there to the beginning of another ratecell_reservation. The bytes behind them
+/// are written as zeros and not read. They are in the byte order of the machine.
+///
+/// Settle each reservation once, and release it once: a second time may give back units of other requests of the key.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ratecell_reservation {
+    /// The library's own.
+    pub data: [u64; 43],
+}
+
+const _: () = assert!(size_of::<ratecell_reservation>() == Reservation::MAX_BYTES);
+
+impl ratecell_reservation {
+    /// As C has it; all zeros of none. Into its place: of a copy the machine code may keep memcpy's address in a register, and
+    /// a call through one cannot be followed there.
+    #[inline(never)]
+    fn write(place: &mut MaybeUninit<Self>, reservation: Option<&Reservation>) {
+        let mut bytes = [0; Reservation::MAX_BYTES];
+        let mut places = bytes.iter_mut();
+        if let Some(reservation) = reservation {
+            reservation.write(&mut |part: &[u8]| {
+                for (byte, place) in part.iter().zip(&mut places) {
+                    *place = *byte;
+                }
+            });
+        }
+        let written = place.write(Self { data: [0; 43] });
+        for (word, bytes) in written.data.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_ne_bytes(*bytes);
+        }
+    }
+
+    fn read(&self) -> Result<Reservation, ratecell_status> {
+        let mut bytes = [0; Reservation::MAX_BYTES];
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.data) {
+            *bytes = word.to_ne_bytes();
+        }
+        Reservation::from_start(&bytes).map_err(|_| ratecell_status::RATECELL_EINVAL)
+    }
+}
+
+/// [`ratecell_limiter_decide`](super::ratecell_limiter_decide) of a request with RATECELL_RESERVE.
+///
+/// # Safety
+/// As the header's preamble has it.
+// Out of the way of requests without.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn reserve(
+    limiter: *const ratecell_limiter,
+    request: *const ratecell_request,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    let decide = || {
+        // SAFETY: the caller's word.
+        let (limiter, (request, reservation)) =
+            unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?.reserved()?) };
+        // SAFETY: the same.
+        let (request, reservation, place) =
+            unsafe { (request.read()?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
+        match &limiter.reserve(request) {
+            Ok((decision, reserved)) => {
+                ratecell_reservation::write(reservation, reserved.as_ref());
+                Ok(write(*decision, place))
+            }
+            Err(error) => Err(error.into()),
+        }
+    };
+    decide().unwrap_or_else(|status: ratecell_status| status as i32)
+}
+
+/// Does something with the reservation that a request has, and answers. Where it `moves`, the reservation is written back.
+///
+/// # Safety
+/// As the header's preamble has it.
+unsafe fn with_reservation(
+    limiter: *const ratecell_limiter,
+    request: *const ratecell_request,
+    decision: *mut ratecell_decision,
+    moves: bool,
+    act: impl FnOnce(&Limiter, &mut Reservation, &Request<'_>) -> Decision,
+) -> i32 {
+    let act = || {
+        // SAFETY: the caller's word.
+        let (limiter, (request, place)) =
+            unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?.reserved()?) };
+        // The key is that of the reservation.
+        let request = ratecell_request { key_len: 0, ..request };
+        // SAFETY: a request without a key; the same.
+        let (request, mut reservation, decision) =
+            unsafe { (request.read()?, pointer::input(place)?.read()?, pointer::optional_output(decision)?) };
+        limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
+        let decided = act(limiter, &mut reservation, &request);
+        if moves {
+            // SAFETY: the caller's word; it was read above, so it is neither NULL nor misaligned.
+            ratecell_reservation::write(unsafe { pointer::output(place)? }, Some(&reservation));
+        }
+        Ok(write(decided, decision))
+    };
+    act().unwrap_or_else(|status: ratecell_status| status as i32)
+}
+
+/// Settle the request's reservation: its cost is how many units were used, so the others that were reserved are given back,
+/// and a cost of 0 is a cancellation. If more were used than were reserved, the difference is charged as with
+/// RATECELL_CHARGE. Layers in_flight stay as they are.
+///
+/// Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
+/// as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
+/// place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
+///
+/// The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
+/// read, and the key, its hash and the other flags are not. Settle each reservation once.
+///
+/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
+/// and writes *decision, that of a peek afterwards.
+/// Errors: RATECELL_EINVAL (limiter, request, its flags, zone or reservation), RATECELL_EALIGN (limiter, request,
+/// reservation, decision), RATECELL_ERESERVE (limiter). Then nothing was charged, and nothing given back.
+/// NULL: decision may be.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_settle(
+    limiter: *const ratecell_limiter,
+    request: *const ratecell_request,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        with_reservation(limiter, request, decision, false, |limiter, reservation, request| {
+            match request.now_ns() {
+                Some(now) => limiter.settle_by(reservation, request.units(), || now),
+                None => limiter.settle_now(reservation, request.units()),
+            }
+        })
+    }
+}
+
+/// Give back the permit of the layers in_flight that the request's reservation is; all other layers stay as they are.
+/// Nothing comes back of a permit that has passed by itself, whose key was forgotten or evicted meanwhile, or that is of
+/// another table.
+///
+/// The request may be the one that reserved: beside the reservation, RATECELL_AT with now_ns is read, and the key, its hash, the
+/// cost and the other flags are not. Release each permit once.
+///
+/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
+/// and writes *decision, that of a peek afterwards. Its given_back is how many units came back: of several such layers the
+/// least.
+/// Errors: as ratecell_limiter_settle.
+/// NULL: decision may be.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_release(
+    limiter: *const ratecell_limiter,
+    request: *const ratecell_request,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        with_reservation(limiter, request, decision, false, |limiter, reservation, request| {
+            match request.now_ns() {
+                Some(now) => limiter.release_by(reservation, || now),
+                None => limiter.release_now(reservation),
+            }
+        })
+    }
+}
+
+/// Renew the permit of the layers in_flight that the request's reservation is, so that it lives on for at least another hold,
+/// and write it back to the reservation. What was forgotten or has passed is acquired again. All such layers are renewed, or
+/// none; a permit that is renewed at least once each hold is never refused.
+///
+/// Of the request the same is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
+///
+/// Returns RATECELL_ALLOWED, or RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, after which the permit is what it
+/// was; and writes *decision, that of a peek afterwards or the refusal.
+/// Errors: as ratecell_limiter_settle.
+/// NULL: decision may be.
+/// Threads: any.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_renew(
+    limiter: *const ratecell_limiter,
+    request: *const ratecell_request,
+    decision: *mut ratecell_decision,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    unsafe {
+        with_reservation(limiter, request, decision, true, |limiter, reservation, request| {
+            match request.now_ns() {
+                Some(now) => limiter.renew_at(reservation, now),
+                None => limiter.renew(reservation),
+            }
+        })
+    }
+}
