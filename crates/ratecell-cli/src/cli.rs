@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
+    #[command(subcommand)]
+    Rules(RulesCommand),
     Sync(SyncArgs),
 }
 
@@ -197,6 +199,23 @@ pub(crate) struct CheckArgs {
     /// How many requests.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: u32,
+}
+
+/// Look at files of rules, which say what limits apply to which requests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    Check(RulesCheckArgs),
+}
+
+/// Check a file of rules, and print what each rule says.
+///
+/// A file with a fault is refused as a whole: one line on standard error has the file, the line, the rule, the field,
+/// what was wrong and what was expected. The exit status is then 1.
+#[derive(Debug, Args)]
+pub(crate) struct RulesCheckArgs {
+    /// The file, in TOML.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// Be the agent of this machine: it shares one limit with other machines through a store, Redis or Valkey.
