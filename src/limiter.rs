@@ -127,11 +127,7 @@ impl LimiterBuilder {
     ///
     /// Only [`build`](Self::build) takes an epoch: a region has its own.
     pub fn epoch(mut self, epoch: SystemTime) -> Self {
-        let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
-        self.epoch = Some(match epoch.duration_since(UNIX_EPOCH) {
-            Ok(after) => since(after),
-            Err(before) => -since(before.duration()),
-        });
+        self.epoch = Some(seconds_since_1970(epoch));
         self
     }
 
@@ -202,6 +198,11 @@ impl LimiterBuilder {
         }
         self.refuse_sharing()?;
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        self.build_by(clock)
+    }
+
+    /// Builds the limiter for this process alone, with that clock, which other limiters may have too.
+    pub(crate) fn build_by(self, clock: Clock) -> Result<Limiter, BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
@@ -218,6 +219,15 @@ impl LimiterBuilder {
             #[cfg(feature = "async")]
             waits: Default::default(),
         })
+    }
+}
+
+/// Whole seconds from 1970 to `time`, or before it.
+pub(crate) fn seconds_since_1970(time: SystemTime) -> i64 {
+    let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => since(after),
+        Err(before) => -since(before.duration()),
     }
 }
 

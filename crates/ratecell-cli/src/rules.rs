@@ -4,7 +4,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use ratecell_rules::{Mode, Rules};
+use ratecell::rules::{Mode, Rules};
 
 use crate::cli::{RulesCheckArgs, RulesCommand};
 use crate::output::{one_line, print, table};

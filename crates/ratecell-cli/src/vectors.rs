@@ -14,6 +14,7 @@ use crate::output::{print, table};
 
 mod keys;
 mod logs;
+mod rules;
 
 use keys::Keys;
 
@@ -34,7 +35,7 @@ impl Replays for Failures {
     }
 
     fn judge(&self, kind: &str) -> Option<Judge> {
-        logs::judge(kind)
+        rules::judge(kind).or_else(|| logs::judge(kind))
     }
 
     fn failed(&mut self, failure: &str) -> Result<()> {

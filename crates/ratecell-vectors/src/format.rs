@@ -36,11 +36,11 @@ pub(crate) enum Kind {
     Unknown(String, u64),
 }
 
-/// Reads the first line of a file. Of a kind that is not known here, the caller may have a judge.
+/// Reads the first line of a file. The caller's judge of its kind, if there is one, goes before that of this crate.
 pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;
-    let judge = if KINDS.contains(&version) { rows::judge(&kind) } else { None };
+    let judge = if KINDS.contains(&version) { others(&kind).or_else(|| rows::judge(&kind)) } else { None };
     if let Some(judge) = judge {
         return Ok(Kind::Rows(judge));
     }
@@ -50,8 +50,7 @@ pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> R
         }
         return Ok(Kind::Decisions);
     }
-    let judge = if KINDS.contains(&version) { others(&kind) } else { None };
-    Ok(judge.map_or(Kind::Unknown(kind, version), Kind::Rows))
+    Ok(Kind::Unknown(kind, version))
 }
 
 /// Reads a row of any kind but decisions.
