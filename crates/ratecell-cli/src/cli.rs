@@ -54,8 +54,16 @@ pub(crate) struct ReplayArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// What to allow; may be given several times, each policy then decides for itself.
-    #[arg(long = "policy", short, value_name = "POLICY", required = true)]
+    #[arg(long = "policy", short, value_name = "POLICY", required_unless_present = "rules")]
     pub(crate) policies: Vec<Policy>,
+
+    /// What to allow by a file of rules, in TOML, in place of policies, a key and a cost.
+    ///
+    /// The attributes of a request are the record's fields: method, path, host, client, header:NAME, and others by their
+    /// names, such as user, status or agent. The report says for each rule how many requests it applied to, how many of
+    /// them were allowed, how many it denied, and how many it would have denied as a shadow.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policies", "key", "cost"])]
+    pub(crate) rules: Option<PathBuf>,
 
     /// Whom to limit: client, user, method, path (without its query), host, agent, referer or another field,
     /// header:NAME, or a /json/pointer; several are joined by `+`. Records that lack a part are not decided.
@@ -113,11 +121,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = SpreadArg::Even)]
     pub(crate) spread: SpreadArg,
 
-    /// Keys that each policy has room for.
+    /// Keys that each policy has room for; of rules, each distinct policy.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_keys: usize,
 
-    /// Most denied keys to list for each policy.
+    /// Most denied keys to list for each policy or rule.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
 

@@ -5,6 +5,7 @@ mod support;
 mod check;
 mod replay;
 mod replay_input;
+mod replay_rules;
 mod rules;
 mod sync;
 mod usage;
