@@ -14,9 +14,25 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 16] = [
-        "version", "status", "flags", "config", "request", "decision", "limiter", "check", "batch", "joint",
-        "regions", "stats", "policy", "fields", "clients", "waiting",
+    const SOURCES: [&str; 18] = [
+        "version",
+        "status",
+        "flags",
+        "config",
+        "request",
+        "decision",
+        "limiter",
+        "check",
+        "batch",
+        "joint",
+        "regions",
+        "stats",
+        "policy",
+        "fields",
+        "clients",
+        "rules/request",
+        "rules",
+        "waiting",
     ];
 
     pub(crate) fn compare() {

@@ -14,7 +14,7 @@
 //! - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
 //!   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
 //!   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
-//! - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
+//! - Threads. A function that takes a const pointer to a limiter may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
 //! - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
@@ -27,14 +27,15 @@
 //!   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
 //!   each limiter.
 //! - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
-//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are two
+//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are three
 //!   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
-//!   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
+//!   signal handler. ratecell_rules_decide allocates in the first decisions of a thread, so it must not be
+//!   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
 //!   as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
-//!   ratecell_decision, ratecell_claim and ratecell_answer never change. ratecell_config and ratecell_stats
-//!   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
-//!   its own.
+//!   ratecell_decision, ratecell_claim, ratecell_answer and other structs that are frozen, as they say, never
+//!   change. ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go.
+//!   Before 1.0 each minor version has a soname of its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
 #![expect(
@@ -55,6 +56,7 @@ mod pointer;
 mod policy;
 mod request;
 mod regions;
+mod rules;
 mod stats;
 mod status;
 mod text;
@@ -88,6 +90,11 @@ pub use regions::{
     ratecell_region_size,
 };
 pub use request::{ratecell_claim, ratecell_request, ratecell_reservation, ratecell_zone};
+pub use rules::{
+    RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules, ratecell_rules_answer,
+    ratecell_rules_change, ratecell_rules_claim, ratecell_rules_decide, ratecell_rules_fields,
+    ratecell_rules_free, ratecell_rules_new, ratecell_rules_request, ratecell_rules_shadow,
+};
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};
 pub use version::ratecell_version_number;
