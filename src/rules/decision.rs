@@ -42,7 +42,7 @@ impl RulesDecision {
         let mut decided =
             file.decide(attributes, now_ns, &mut made, |rule, outcome| shadow.push((rule, outcome)));
         decided.answer.shadow = shadow;
-        Self { decided, made: made.into_iter().collect(), file }
+        Self { decided, made: made.iter().copied().collect(), file }
     }
 
     /// The rules that decided.

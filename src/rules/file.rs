@@ -149,18 +149,16 @@ impl File {
                 let _ = joint::decide_all(claims.iter().copied(), own);
             }
         }
-        let mut own = own.into_iter();
-        let decisions: ArrayVec<Decision, MAX_LAYERS> = evaluation
-            .enforced()
-            .map(|one| match one.policy {
-                Some(policy) => {
-                    let decision = own.next().unwrap_or_default();
-                    made.push(Made { policy, decision });
-                    decision
-                }
-                None => Decision::default(),
-            })
-            .collect();
+        let mut own = own.iter().copied();
+        let mut decisions = ArrayVec::<Decision, MAX_LAYERS>::new();
+        for one in evaluation.enforced() {
+            let decision = one.policy.and_then(|policy| {
+                let decision = own.next()?;
+                made.push(Made { policy, decision });
+                Some(decision)
+            });
+            decisions.push(decision.unwrap_or_default());
+        }
         let answer = evaluation.answer(&decisions);
         for one in evaluation.shadows() {
             let outcome = match self.claim(one, now_ns) {
