@@ -33,6 +33,8 @@ mod tables;
 #[cfg(feature = "async")]
 pub use acquire::{Acquire, AcquireError};
 pub use builder::LimiterBuilder;
+#[cfg(feature = "rules")]
+pub(crate) use builder::seconds_since_1970;
 pub use direct::DirectLimiter;
 pub use hold::ReserveError;
 pub use joint::Claim;

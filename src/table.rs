@@ -6,7 +6,7 @@
 
 use crate::cell::{Cell, Charge, Verdict, back_off};
 use crate::error::BuildError;
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryError};
 use crate::sync::Pair;
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
@@ -188,8 +188,17 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// A table in a memory of its own.
     pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        Self::made_in(buckets, when_full, Memory::private)
+    }
+
+    /// A table in a memory of its own, of so many zeroed bytes.
+    pub(crate) fn made_in(
+        buckets: usize,
+        when_full: WhenFull,
+        memory: fn(usize) -> Result<Memory, MemoryError>,
+    ) -> Result<Self, BuildError> {
         let (parts, end) = Self::parts(0, buckets, false).ok_or_else(BuildError::too_large)?;
-        Self::in_memory(&Memory::private(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
+        Self::in_memory(&memory(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
     }
 
     /// The same table, which counts what is given back: in another memory, of which a page is resident once something was

@@ -8,7 +8,7 @@ use ratecell::{Decision, Limiter, Policy, Request, Zone};
 use ratecell_vectors::Decides;
 
 /// More keys than any section has: a limiter that evicts is not the one that the vectors describe.
-const MAX_KEYS: usize = 1 << 16;
+pub(super) const MAX_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(crate) struct Keys {
