@@ -14,7 +14,7 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 17] = [
+    const SOURCES: [&str; 19] = [
         "version",
         "status",
         "flags",
@@ -31,6 +31,8 @@ mod header {
         "policy",
         "fields",
         "clients",
+        "rules/request",
+        "rules",
         "waiting",
     ];
 

@@ -28,7 +28,7 @@ check() {
 build() {
     local changed
     if [ -e "$built/libratecell.so.$version" ] && [ -e "$built/libratecell.a" ]; then
-        changed="$(find src crates/ratecell-core build.rs Cargo.toml Cargo.lock ci/capi.sh ci/lib.sh -newer "$built/libratecell.a" -print -quit)"
+        changed="$(find src crates/ratecell-core crates/ratecell-rules build.rs Cargo.toml Cargo.lock ci/capi.sh ci/lib.sh -newer "$built/libratecell.a" -print -quit)"
         [ -n "$changed" ] || return 0
     fi
     command -v cargo >/dev/null || {

@@ -41,11 +41,12 @@ objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' 
 # What decides, and what is asked beside it: no panic is there at all.
 deciding=(decide_all limiter_check limiter_check_at limiter_decide limiter_decide_batch limiter_forget
     limiter_now limiter_release limiter_renew limiter_settle limiter_stats strerror version_number)
-# What parses, allocates or writes text: of a panic there, which would be a bug, a status is made.
+# What parses, allocates (rules_decide: for the keys of its thread) or writes text: of a panic there, which would be a bug, a status is made.
 guarded=(client_key clients_new fields limiter_epoch limiter_new limiter_open limiter_policy limiter_with_policy
-    policy_explain policy_format region_attach region_init region_size waiting_event waiting_new)
+    policy_explain policy_format region_attach region_init region_size rules_change rules_decide rules_fields rules_new
+    waiting_event waiting_new)
 # What gives memory back, and has no status.
-ending=(clients_free limiter_free waiting_free)
+ending=(clients_free limiter_free rules_free waiting_free)
 placed="$(printf 'ratecell_%s\n' "${deciding[@]}" "${guarded[@]}" "${ending[@]}" | LC_ALL=C sort)"
 diff -u ffi-tests/abi/symbols.txt - <<<"$placed" >&2 || { echo "expected every exported function in one list of $0" >&2; exit 1; }
 

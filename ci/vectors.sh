@@ -6,7 +6,7 @@ vectors="${1:-vectors}"
 host="$(host)"
 cargo build --release --quiet -p ratecell-cli --target "$host"
 program="$target/$host/release/ratecell"
-"$program" vectors "$vectors" vectors/edges vectors/held vectors/rules
+"$program" vectors "$vectors" vectors/callers vectors/edges vectors/held vectors/rules
 
 broken="$(mktemp -d)"
 trap 'rm -rf "$broken"' EXIT

@@ -189,6 +189,8 @@ public:
     }
     /// Whether it was a full table that denied, which had no place for the key, and not the policy.
     [[nodiscard]] constexpr bool no_place() const noexcept { return (raw_.notes & RATECELL_NO_PLACE) != 0; }
+    /// Units that a release gave back; otherwise 0.
+    [[nodiscard]] constexpr std::uint32_t given_back() const noexcept { return raw_.given_back; }
     [[nodiscard]] constexpr const ratecell_decision &raw() const noexcept { return raw_; }
 
 private:
@@ -291,6 +293,9 @@ struct Config {
     WhenFull when_full = WhenFull::Evict;
     /// For Limiter::init alone: the memory is all zeros, as fresh pages are, and only its header is written.
     bool zeroed = false;
+    /// For Limiter::init and region_size alone: room for what is given back, so that Limiter::reserve works with every
+    /// policy.
+    bool reservations = false;
 };
 
 namespace detail {
@@ -299,7 +304,7 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     ratecell_config raw = RATECELL_CONFIG_INIT;
     raw.max_keys = config.max_keys;
     raw.when_full = static_cast<std::uint64_t>(config.when_full);
-    raw.flags = config.zeroed ? RATECELL_ZEROED : 0;
+    raw.flags = static_cast<std::uint64_t>((config.zeroed ? RATECELL_ZEROED : 0) | (config.reservations ? RATECELL_RESERVATIONS : 0));
     return raw;
 }
 
@@ -363,6 +368,8 @@ private:
     std::int32_t code_;
 };
 #endif
+
+class Reservation;
 
 /// A rate limiter: a policy, a table of keys for each of its layers, a clock. Moved, not copied. It belongs to one
 /// process, except that init, attach and open have their tables in memory that processes share.
@@ -456,6 +463,12 @@ public:
             [&](ratecell_decision *out) { return ratecell_limiter_decide(get(), &request.raw(), out); });
     }
 
+    /// Decides a request, and holds what it charges until the Reservation is settled, released or destroyed. Errors: those of
+    /// ratecell_limiter_decide, in its decision().
+    Reservation reserve(const Request &request) const &noexcept;
+    /// A temporary limiter would be gone before it settles.
+    Reservation reserve(const Request &) const && = delete;
+
     /// Decides n requests in their order; the clock is read once for all that have no time. Errors: those of
     /// ratecell_limiter_decide_batch; then nothing was charged and no decision written.
     [[nodiscard]] Status decide_batch(const Request *requests, std::size_t n, Decision *decisions) const noexcept {
@@ -516,6 +529,8 @@ public:
     }
 
 private:
+    friend class Reservation;
+
     struct Free {
         void operator()(ratecell_limiter *handle) const noexcept { ratecell_limiter_free(handle); }
     };
@@ -575,6 +590,132 @@ private:
 
     std::unique_ptr<ratecell_limiter, Free> handle_{};
 };
+
+/// What a request has charged: held until it is settled, released or destroyed. Moved, not copied. The limiter must outlive
+/// it. One thread at a time uses it.
+///
+/// auto held = limiter.reserve({"org:7", 4000});
+/// if (held) { held.used(work()); }
+///
+/// Destroyed, it settles the units that used says, and releases its permit of layers in_flight. A request that ends early,
+/// as by an exception before used, has used all that it reserved.
+class [[nodiscard]] Reservation {
+public:
+    /// Nothing is held.
+    Reservation() noexcept = default;
+
+    /// Takes over what another process, or release_raw, has handed on.
+    Reservation(const Limiter &limiter, const ratecell_reservation &raw) noexcept : limiter_(limiter.get()), raw_(raw) {}
+    Reservation(const Limiter &&, const ratecell_reservation &) = delete;
+
+    Reservation(Reservation &&other) noexcept { swap(other); }
+    Reservation &operator=(Reservation &&other) noexcept {
+        Reservation(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Reservation() {
+        if (used_) {
+            static_cast<void>(settle(*used_));
+        }
+        if (!released_) {
+            static_cast<void>(release());
+        }
+    }
+
+    /// Whether something is held: the request was allowed.
+    [[nodiscard]] explicit operator bool() const noexcept { return limiter_ != nullptr; }
+    /// The answer to the request; without one where the reservation was handed on.
+    [[nodiscard]] const Decision &decision() const noexcept { return decision_; }
+
+    /// Says how many units are used, which the destructor settles; 0 is a cancellation.
+    void used(std::uint32_t units) noexcept { used_ = units; }
+
+    /// Settles now, once: of what was reserved so many units were used, and the others are given back. See
+    /// ratecell_limiter_settle.
+    Decision settle(std::uint32_t units) noexcept { return settled(units, std::nullopt); }
+    /// settle at a time, as Limiter::check_at.
+    Decision settle_at(std::uint32_t units, std::chrono::nanoseconds now) noexcept { return settled(units, now); }
+
+    /// Releases the permit now, once: the decision's given_back() is how many units came back. See ratecell_limiter_release.
+    Decision release() noexcept { return released(std::nullopt); }
+    /// release at a time, as Limiter::check_at.
+    Decision release_at(std::chrono::nanoseconds now) noexcept { return released(now); }
+
+    /// Renews the permit, so that it lives on for at least another hold. See ratecell_limiter_renew.
+    Decision renew() noexcept { return call(ratecell_limiter_renew, 0, std::nullopt); }
+    /// renew at a time, as Limiter::check_at.
+    Decision renew_at(std::chrono::nanoseconds now) noexcept { return call(ratecell_limiter_renew, 0, now); }
+
+    /// The plain data, to hand on: this one holds nothing any more.
+    [[nodiscard]] ratecell_reservation release_raw() noexcept {
+        Reservation taken(std::move(*this));
+        taken.limiter_ = nullptr;
+        return taken.raw_;
+    }
+
+private:
+    friend class Limiter;
+
+    void swap(Reservation &other) noexcept {
+        std::swap(limiter_, other.limiter_);
+        std::swap(raw_, other.raw_);
+        std::swap(decision_, other.decision_);
+        std::swap(used_, other.used_);
+        std::swap(settled_, other.settled_);
+        std::swap(released_, other.released_);
+    }
+
+    /// A second time there is nothing to settle: RATECELL_EINVAL.
+    Decision settled(std::uint32_t units, std::optional<std::chrono::nanoseconds> now) noexcept {
+        used_.reset();
+        if (std::exchange(settled_, true)) {
+            return Decision();
+        }
+        return call(ratecell_limiter_settle, units, now);
+    }
+
+    Decision released(std::optional<std::chrono::nanoseconds> now) noexcept {
+        if (std::exchange(released_, true)) {
+            return Decision();
+        }
+        return call(ratecell_limiter_release, 0, now);
+    }
+
+    template <class Function>
+    Decision call(Function *function, std::uint32_t cost, std::optional<std::chrono::nanoseconds> now) noexcept {
+        if (limiter_ == nullptr || (now && now->count() < 0)) {
+            return Decision();
+        }
+        ratecell_request request{};
+        request.cost = cost;
+        request.reservation = &raw_;
+        if (now) {
+            request.now_ns = static_cast<std::uint64_t>(now->count());
+            request.flags = RATECELL_AT;
+        }
+        return Limiter::decided([&](ratecell_decision *out) { return function(limiter_, &request, out); });
+    }
+
+    const ratecell_limiter *limiter_ = nullptr;
+    ratecell_reservation raw_{};
+    Decision decision_{};
+    std::optional<std::uint32_t> used_{};
+    bool settled_ = false;
+    bool released_ = false;
+};
+
+inline Reservation Limiter::reserve(const Request &request) const &noexcept {
+    Reservation reservation;
+    ratecell_request raw = request.raw();
+    raw.flags |= RATECELL_RESERVE;
+    raw.reservation = &reservation.raw_;
+    reservation.decision_ =
+        decided([&](ratecell_decision *out) { return ratecell_limiter_decide(get(), &raw, out); });
+    if (reservation.decision_) {
+        reservation.limiter_ = get();
+    }
+    return reservation;
+}
 
 static_assert(sizeof(Limiter) == sizeof(ratecell_limiter *), "a limiter is its handle");
 static_assert(std::is_nothrow_move_constructible_v<Limiter> && !std::is_copy_constructible_v<Limiter>);

@@ -17,7 +17,7 @@
 //! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
 //!   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
 //!   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
-//! - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
+//! - Threads. A function that takes a const pointer to a limiter may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
 //! - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
@@ -30,14 +30,15 @@
 //!   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
 //!   each limiter.
 //! - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
-//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are two
+//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are three
 //!   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
-//!   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
+//!   signal handler. ratecell_rules_decide allocates in the first decisions of a thread, so it must not be
+//!   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
 //!   as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
-//!   ratecell_decision, ratecell_claim, ratecell_answer and ratecell_reservation never change. ratecell_config and ratecell_stats
-//!   may grow at their ends; their sizes say how far they go. Before 1.0 each minor version has a soname of
-//!   its own.
+//!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are frozen, as they say, never
+//!   change. ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go.
+//!   Before 1.0 each minor version has a soname of its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
 #![expect(
@@ -59,6 +60,7 @@ mod policy;
 mod request;
 mod reservation;
 mod regions;
+mod rules;
 mod stats;
 mod status;
 mod text;
@@ -94,6 +96,11 @@ pub use regions::{
 pub use request::{ratecell_claim, ratecell_request, ratecell_zone};
 pub use reservation::{
     ratecell_limiter_release, ratecell_limiter_renew, ratecell_limiter_settle, ratecell_reservation,
+};
+pub use rules::{
+    RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules, ratecell_rules_answer,
+    ratecell_rules_change, ratecell_rules_claim, ratecell_rules_decide, ratecell_rules_fields,
+    ratecell_rules_free, ratecell_rules_new, ratecell_rules_request, ratecell_rules_shadow,
 };
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};

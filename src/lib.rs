@@ -34,6 +34,8 @@ mod board;
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;
 mod limiter;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub mod rules;
 #[cfg(feature = "capi")]
 #[expect(unsafe_code, reason = "C hands over pointers")]
 pub mod ffi;
@@ -74,7 +76,7 @@ pub use memory::{Memory, MemoryError};
 pub use ratecell_core::client_key;
 pub use ratecell_core::{
     Decision, Emission, Mode, Outcome, Period, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, Weekday, builder, fields,
+    Resolved, Start, Weekday, Zone, builder, fields,
 };
 pub use table::{Stats, WhenFull};
 

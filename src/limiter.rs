@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::table::log::LogTable;
 use crate::table::{Extent, Lookup, Secret, Stats, Table, spread};
 use ratecell_core::algorithm::Kernel;
-use ratecell_core::{Decision, Key, Outcome, Policy, Request};
+use ratecell_core::{Decision, Key, Outcome, Policy, PolicyError, Request, Zone};
 
 #[cfg(feature = "async")]
 mod acquire;
@@ -34,6 +34,8 @@ mod tables;
 #[cfg(feature = "async")]
 pub use acquire::{Acquire, AcquireError};
 pub use builder::LimiterBuilder;
+#[cfg(feature = "rules")]
+pub(crate) use builder::seconds_since_1970;
 pub use direct::DirectLimiter;
 pub use guard::{Hold, HoldError, Unsettled};
 pub use hold::ReserveError;
@@ -308,6 +310,28 @@ impl Limiter {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The time zone of this name, for [requests](Request::zone) to this limiter, whose policy has `tz=caller`: a name of
+    /// the time zone database such as `Asia/Tokyo`, `UTC`, or an offset such as `+05:30`. This takes up to a millisecond:
+    /// make each zone once.
+    ///
+    /// # Errors
+    /// [`BadZone`](ratecell_core::PolicyErrorKind::BadZone): there is no such zone, or the policy names its zone itself.
+    ///
+    /// ```
+    /// use ratecell::{Limiter, Outcome, Policy, Request};
+    ///
+    /// let policy: Policy = "calendar_window 3/day tz=caller".parse()?;
+    /// let limiter = Limiter::builder(policy).max_keys(1_000).build()?;
+    /// let tokyo = limiter.zone("Asia/Tokyo")?;
+    /// assert!(limiter.decide(Request::new("user:42").zone(&tokyo)).is_allowed());
+    /// let forgotten = limiter.check("user:42");
+    /// assert!(forgotten.outcome() == Outcome::Never && forgotten.is_without_zone());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn zone(&self, name: &str) -> Result<Zone, PolicyError> {
+        self.policy.zone(name)
     }
 
     /// What is not as it should be, though the limiter works: its region was made by a version of ratecell with other rules

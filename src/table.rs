@@ -6,7 +6,7 @@
 
 use crate::cell::{Cell, Charge, Verdict, back_off};
 use crate::error::BuildError;
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryError};
 use crate::sync::Pair;
 use ratecell_core::algorithm::{Algorithm, Step};
 use ratecell_core::{Decision, Request};
@@ -188,8 +188,17 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// A table in a memory of its own.
     pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+        Self::made_in(buckets, when_full, Memory::private)
+    }
+
+    /// A table in a memory of its own, of so many zeroed bytes.
+    pub(crate) fn made_in(
+        buckets: usize,
+        when_full: WhenFull,
+        memory: fn(usize) -> Result<Memory, MemoryError>,
+    ) -> Result<Self, BuildError> {
         let (parts, end) = Self::parts(0, buckets, false).ok_or_else(BuildError::too_large)?;
-        Self::in_memory(&Memory::private(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
+        Self::in_memory(&memory(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
     }
 
     /// The same table, which counts what is given back: in another memory, of which a page is resident once something was
@@ -295,14 +304,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Search::Found(seat, word) if seat.is_held() => return on(word),
                 Search::Found(..) => {}
                 Search::InVain(version) => {
-                    let decision = on(self.newcomer(algorithm, &address, now));
+                    let decision = on(self.newcomer(algorithm, &address, now, request));
                     if decision.is_allowed() || is_still_absent(&address, version) {
                         return decision;
                     }
                 }
             }
         }
-        on(self.newcomer(algorithm, &address, now))
+        on(self.newcomer(algorithm, &address, now, request))
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
@@ -327,12 +336,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The word on which a key without a cell is decided.
-    fn newcomer<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>, now: u64) -> u64 {
+    fn newcomer<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address<'_, SLOTS>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> u64 {
         let word = address.home.bucket().header.word();
-        match self.when_full {
-            WhenFull::Share => algorithm.above(word, 0, now),
-            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => algorithm.above(0, word, now),
-        }
+        let (word, floor) = match self.when_full {
+            WhenFull::Share => (word, 0),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => (0, word),
+        };
+        algorithm.above_in(word, floor, now, request.named_zone())
     }
 }
 

@@ -80,6 +80,8 @@ type Decision struct {
 	// Layer is which of the policy's layers has the least remaining, from 0: the one to name to who was
 	// refused.
 	Layer int
+	// GivenBack is the units that a Release gave back; otherwise 0.
+	GivenBack uint32
 }
 
 // Err is nil where a decision was made, whatever it is, and [ErrClosed] where none was.

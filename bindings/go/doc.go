@@ -18,6 +18,7 @@
 //	sliding_window 1000/1m                    two weighted windows; strict=true for the estimate itself
 //	sliding_log 5/1h                          exact, 8 bytes a unit
 //	fixed_window 5000/1h                      aligned to UTC; offset=30m, or start=first
+//	in_flight 20 hold=60s                     so many at once; a permit that is not released comes back after hold
 //	10/s burst=20 & sliding_window 1000/1h    layers: all or none
 //
 // "100 per minute", "10r/s", "1_000/hour" and "0.5/s" are read as well; [Limiter.Policy] is the canonical form.
@@ -30,6 +31,9 @@
 // same request is allowed, exact to the nanosecond. [Limiter.Check] decides one unit of a key, now. A [Request] says
 // more: a cost, an instant, the longest delay, or that the units have been spent already. [Limiter.Decide] decides one,
 // [Limiter.DecideBatch] many, and [DecideAll] those of several limiters, all or none.
+//
+// [Limiter.Reserve] is for a cost that is known only afterwards, and for layers in_flight, which count those who have not
+// ended: its [Reservation] is settled and released.
 //
 // An instant is for tests, replays and cached clocks: nanoseconds since any instant, as long as all that share the
 // limiter mean the same. The limiter's own is [Limiter.Now], since [Limiter.Epoch].

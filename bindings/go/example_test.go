@@ -135,6 +135,50 @@ func ExampleDecideAll() {
 	// 98
 }
 
+func ExampleLimiter_Reserve() {
+	// So many tokens a minute, and so many requests at once.
+	limiter, _ := ratecell.New("90000/1m & in_flight 2 hold=60s")
+	defer limiter.Close()
+	answer := func() (tokens uint32) {
+		d, r, err := limiter.Reserve("org:7", 2)
+		if err != nil || !d.Allowed {
+			return 0
+		}
+		defer r.Release() // of what is in flight
+		defer func() { r.Settle(tokens) }()
+		return 1
+	}
+	fmt.Println(answer(), limiter.Peek("org:7").Remaining)
+	// Output:
+	// 1 2
+}
+
+func ExampleLimiter_Resume() {
+	path := filepath.Join(os.TempDir(), fmt.Sprint("ratecell-resume-", os.Getpid()))
+	defer os.Remove(path)
+	one, _ := ratecell.Open(path, "90000/1d", ratecell.MaxKeys(1000))
+	defer one.Close()
+	_, r, err := one.Reserve("org:7", 4000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, _ := r.MarshalBinary()
+
+	// Another process, or this one after a restart.
+	other, _ := ratecell.Open(path, "90000/1d")
+	defer other.Close()
+	var resumed ratecell.Reservation
+	if err := resumed.UnmarshalBinary(data); err != nil {
+		fmt.Println(err)
+		return
+	}
+	other.Resume(&resumed)
+	fmt.Println(resumed.Settle(0).Remaining)
+	// Output:
+	// 90000
+}
+
 func ExampleAddFields() {
 	limiter, _ := ratecell.New("10/1m")
 	defer limiter.Close()

@@ -69,6 +69,8 @@ const (
 	StatusInvalid Status = C.RATECELL_EINVAL
 	// StatusConfig: a setting has a value that cannot be, or that only a file of leases has. Of NewClients as well.
 	StatusConfig Status = C.RATECELL_ECONFIG
+	// StatusReserve: the limiter reserves nothing: its units are those of many machines.
+	StatusReserve Status = C.RATECELL_ERESERVE
 	// StatusName: a name for fields, a unit or a partition is none.
 	StatusName Status = C.RATECELL_ENAME
 	// StatusNoMemory: the system did not give the memory.

@@ -114,6 +114,45 @@ FIELD(ratecell_line, name_len, 8, size_t);
 FIELD(ratecell_line, value, 16, const void *);
 FIELD(ratecell_line, value_len, 24, size_t);
 
+SIZE(ratecell_attribute, 32, 8);
+FIELD(ratecell_attribute, name, 0, const void *);
+FIELD(ratecell_attribute, name_len, 8, size_t);
+FIELD(ratecell_attribute, value, 16, const void *);
+FIELD(ratecell_attribute, value_len, 24, size_t);
+
+SIZE(ratecell_rules_claim, 80, 8);
+FIELD(ratecell_rules_claim, decision, 0, ratecell_decision);
+FIELD(ratecell_rules_claim, file, 64, uint64_t);
+FIELD(ratecell_rules_claim, policy, 72, uint64_t);
+
+SIZE(ratecell_rules_shadow, 80, 4);
+FIELD(ratecell_rules_shadow, outcome, 0, int32_t);
+FIELD(ratecell_rules_shadow, reserved, 4, uint32_t);
+FIELD(ratecell_rules_shadow, rule, 8, char *);
+
+SIZE(ratecell_rules_request, 64, 8);
+FIELD(ratecell_rules_request, attributes, 0, const ratecell_attribute *);
+FIELD(ratecell_rules_request, n_attributes, 8, size_t);
+FIELD(ratecell_rules_request, now_ns, 16, uint64_t);
+FIELD(ratecell_rules_request, flags, 24, uint32_t);
+FIELD(ratecell_rules_request, reserved, 28, uint32_t);
+FIELD(ratecell_rules_request, claims, 32, ratecell_rules_claim *);
+FIELD(ratecell_rules_request, max_claims, 40, size_t);
+FIELD(ratecell_rules_request, shadows, 48, ratecell_rules_shadow *);
+FIELD(ratecell_rules_request, max_shadows, 56, size_t);
+
+SIZE(ratecell_rules_answer, 128, 8);
+FIELD(ratecell_rules_answer, retry_after_ns, 0, uint64_t);
+FIELD(ratecell_rules_answer, delay_ns, 8, uint64_t);
+FIELD(ratecell_rules_answer, limit, 16, uint64_t);
+FIELD(ratecell_rules_answer, remaining, 24, uint64_t);
+FIELD(ratecell_rules_answer, reset_after_ns, 32, uint64_t);
+FIELD(ratecell_rules_answer, outcome, 40, int32_t);
+FIELD(ratecell_rules_answer, n_claims, 44, uint32_t);
+FIELD(ratecell_rules_answer, n_shadows, 48, uint32_t);
+FIELD(ratecell_rules_answer, reserved, 52, uint32_t);
+FIELD(ratecell_rules_answer, rule, 56, char *);
+
 SIZE(ratecell_client_kind, 4, 4);
 SIZE(ratecell_waiting_parameters, 80, 8);
 FIELD(ratecell_waiting_parameters, size, 0, size_t);
@@ -157,6 +196,7 @@ VALUE(RATECELL_DENIED, 1);
 VALUE(RATECELL_NEVER, 2);
 VALUE(RATECELL_CLOCK_RANGE, 3);
 VALUE(RATECELL_ASKED, 4);
+VALUE(RATECELL_UNCLEAR_PATH, 5);
 VALUE(RATECELL_EINVAL, -1);
 VALUE(RATECELL_EALIGN, -2);
 VALUE(RATECELL_ESIZE, -3);
@@ -192,6 +232,7 @@ VALUE(RATECELL_EREGION_TIME_NAMESPACE, -49);
 VALUE(RATECELL_EREGION_NO_WORD, -50);
 VALUE(RATECELL_EFILE, -51);
 VALUE(RATECELL_ESTORE, -52);
+VALUE(RATECELL_ERULES, -60);
 VALUE(RATECELL_EPANIC, -90);
 
 VALUE(RATECELL_FULL_EVICT, 0);
@@ -225,6 +266,7 @@ VALUE(RATECELL_CLIENT_LIST, 0);
 VALUE(RATECELL_CLIENT_FORWARDED, 1);
 VALUE(RATECELL_CLIENT_SINGLE, 2);
 VALUE(RATECELL_CLIENT_KEY_SIZE, 44);
+VALUE(RATECELL_RULE_NAME_SIZE, 72);
 VALUE(RATECELL_WAIT_ARRIVE, 1);
 VALUE(RATECELL_WAIT_ANSWER, 2);
 VALUE(RATECELL_WAIT_TIMER, 3);
@@ -300,3 +342,10 @@ FUNCTION(ratecell_waiting_new, int32_t (*)(const ratecell_waiting_parameters *, 
 FUNCTION(ratecell_waiting_event,
          int32_t (*)(ratecell_waiting *, const ratecell_wait_event *, ratecell_wait_action *, size_t, uint64_t *));
 FUNCTION(ratecell_waiting_free, void (*)(ratecell_waiting *));
+FUNCTION(ratecell_rules_new, int32_t (*)(const char *, size_t, const ratecell_config *, ratecell_rules **));
+FUNCTION(ratecell_rules_change, int32_t (*)(const ratecell_rules *, const char *, size_t, char *, size_t));
+FUNCTION(ratecell_rules_decide,
+         int32_t (*)(const ratecell_rules *, const ratecell_rules_request *, ratecell_rules_answer *));
+FUNCTION(ratecell_rules_fields,
+         int32_t (*)(const ratecell_rules *, uint32_t, const ratecell_rules_claim *, size_t, uint64_t, char *, size_t));
+FUNCTION(ratecell_rules_free, void (*)(ratecell_rules *));

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 use core::mem::offset_of;
 use core::time::Duration;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::pointer;
@@ -56,10 +56,10 @@ pub struct ratecell_config {
     pub store: *const c_char,
     /// The name of the limit at the store, 1 to 64 of A-Z a-z 0-9 _ . : -; NULL without a store.
     pub store_name: *const c_char,
-    /// For ratecell_limiter_new: the zero of the limiter's times, in seconds since 1970, and below 0 before it; 0 is the Monday
-    /// 00:00 UTC before it is made. It is for callers who give every request its time, such as that of a record in a log:
-    /// a calendar_window is counted from it, and aligned windows are aligned to it. For any other call it is 0; otherwise
-    /// RATECELL_ECONFIG.
+    /// For ratecell_limiter_new and ratecell_rules_new: the zero of the limiter's times, in seconds since 1970, and below 0
+    /// before it; 0 is the Monday 00:00 UTC before it is made. It is for callers who give every request its time, such as
+    /// that of a record in a log: a calendar_window is counted from it, and aligned windows are aligned to it. For any other
+    /// call it is 0; otherwise RATECELL_ECONFIG.
     pub epoch_s: i64,
 }
 
@@ -148,21 +148,28 @@ impl ratecell_config {
         if let when_full @ (WhenFull::Share | WhenFull::Deny | WhenFull::Allow) = self.when_full()? {
             builder = builder.when_full(when_full);
         }
-        if self.epoch_s != 0 {
-            let distance = Duration::from_secs(self.epoch_s.unsigned_abs());
-            let epoch = if self.epoch_s < 0 {
-                UNIX_EPOCH.checked_sub(distance)
-            } else {
-                UNIX_EPOCH.checked_add(distance)
-            };
-            let why =
-                || format!("epoch_s {}: expected an instant that the system's times hold", self.epoch_s);
-            builder = builder.epoch(epoch.ok_or_else(|| Refusal::config(why()))?);
+        if let Some(epoch) = self.epoch()? {
+            builder = builder.epoch(epoch);
         }
         if self.flags & u64::from(RATECELL_RESERVATIONS) != 0 {
             builder = builder.reservations();
         }
         self.share(builder)
+    }
+
+    /// The zero of the limiter's times, if the config says it.
+    pub(super) fn epoch(self) -> Result<Option<SystemTime>, Refusal> {
+        if self.epoch_s == 0 {
+            return Ok(None);
+        }
+        let distance = Duration::from_secs(self.epoch_s.unsigned_abs());
+        let epoch = if self.epoch_s < 0 {
+            UNIX_EPOCH.checked_sub(distance)
+        } else {
+            UNIX_EPOCH.checked_add(distance)
+        };
+        let why = || format!("epoch_s {}: expected an instant that the system's times hold", self.epoch_s);
+        epoch.map(Some).ok_or_else(|| Refusal::config(why()))
     }
 
     /// What the config says of many machines.
@@ -214,7 +221,7 @@ impl ratecell_config {
         if self.flags & !u64::from(known) == 0 { Ok(self) } else { Err(RATECELL_ECONFIG) }
     }
 
-    fn when_full(self) -> Result<WhenFull, ratecell_status> {
+    pub(super) fn when_full(self) -> Result<WhenFull, ratecell_status> {
         let choices = [
             // The default, which is not to be told apart from nothing said.
             (RATECELL_FULL_EVICT, WhenFull::Evict),

@@ -112,7 +112,7 @@ pub unsafe extern "C" fn ratecell_fields(
     })
 }
 
-fn chosen(bits: u32) -> Result<Styles, ratecell_status> {
+pub(super) fn chosen(bits: u32) -> Result<Styles, ratecell_status> {
     let mut rest = bits;
     let mut styles: Option<Styles> = None;
     for (bit, style) in STYLES {

@@ -21,6 +21,8 @@ pub enum ratecell_status {
     RATECELL_CLOCK_RANGE = 3,
     /// Not known yet: the store that machines share was asked, and the request does not wait. Nothing was charged.
     RATECELL_ASKED = 4,
+    /// The path can be read in several ways, which the file of rules refuses: to be answered with 400. Nothing was charged.
+    RATECELL_UNCLEAR_PATH = 5,
 
     /// A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
     /// is not 0.
@@ -104,6 +106,9 @@ pub enum ratecell_status {
     /// or the store cannot be used. The config's why says which.
     RATECELL_ESTORE = -52,
 
+    /// The file of rules has a fault; why says where and which.
+    RATECELL_ERULES = -60,
+
     /// A bug in ratecell: it stopped half way. The process can go on.
     RATECELL_EPANIC = -90,
 }
@@ -111,12 +116,13 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 41] = [
+const TEXTS: [(ratecell_status, &CStr); 43] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
     (RATECELL_CLOCK_RANGE, c"RATECELL_CLOCK_RANGE: the time is past what the policy's state can tell"),
     (RATECELL_ASKED, c"RATECELL_ASKED: the store was asked, and has not answered yet"),
+    (RATECELL_UNCLEAR_PATH, c"RATECELL_UNCLEAR_PATH: the path can be read in several ways"),
     (RATECELL_EINVAL, c"RATECELL_EINVAL: a pointer is NULL that must not be, or a number selects nothing"),
     (RATECELL_EALIGN, c"RATECELL_EALIGN: a pointer is not aligned for what it points to"),
     (RATECELL_ESIZE, c"RATECELL_ESIZE: a length, count or struct size is too large or too small"),
@@ -191,6 +197,7 @@ const TEXTS: [(ratecell_status, &CStr); 41] = [
     (RATECELL_EREGION_NO_WORD, c"RATECELL_EREGION_NO_WORD: a sliding_log cannot be shared"),
     (RATECELL_EFILE, c"RATECELL_EFILE: the system refuses to open, lock, read, enlarge or map the file"),
     (RATECELL_ESTORE, c"RATECELL_ESTORE: the store of many machines differs, or cannot be used"),
+    (RATECELL_ERULES, c"RATECELL_ERULES: the file of rules has a fault"),
     (RATECELL_EPANIC, c"RATECELL_EPANIC: a bug in ratecell"),
 ];
 

@@ -70,8 +70,8 @@ impl Limiter {
     /// is ready when it leaves the queue, so the decision's [`delay`](Decision::delay) is over then.
     ///
     /// The future runs in any runtime. It may be dropped at any time, and the next in line goes on. A dropped future was
-    /// charged nothing, unless it has its place in a `leaky_queue`: then it stays charged. A future that is neither polled
-    /// nor dropped holds up those behind it.
+    /// charged nothing, unless it has its place in a `leaky_queue`: the last place is given back, and one with others behind
+    /// it stays charged. A future that is neither polled nor dropped holds up those behind it.
     ///
     /// ```
     /// # use ratecell::{Limiter, Policy};
@@ -201,7 +201,7 @@ impl<K> Drop for Acquire<'_, K> {
     fn drop(&mut self) {
         if let State::Waiting { id, .. } = self.state {
             let waker = self.limiter.waits.with(self.limiter, |awaited, now_ns| {
-                awaited.line.leave(now_ns, id);
+                awaited.line.leave(self.limiter, now_ns, id);
                 awaited.wakers.remove(&id)
             });
             drop(waker);

@@ -9,6 +9,7 @@ use super::tables::LayerTable;
 use super::{Limiter, OnFailure, OnMiss};
 use crate::clock::Clock;
 use crate::error::BuildError;
+use crate::memory::{Memory, MemoryError};
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull};
 use ratecell_core::Policy;
 
@@ -64,11 +65,7 @@ impl LimiterBuilder {
     ///
     /// Only [`build`](Self::build) takes an epoch: a region has its own.
     pub fn epoch(mut self, epoch: SystemTime) -> Self {
-        let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
-        self.epoch = Some(match epoch.duration_since(UNIX_EPOCH) {
-            Ok(after) => since(after),
-            Err(before) => -since(before.duration()),
-        });
+        self.epoch = Some(seconds_since_1970(epoch));
         self
     }
 
@@ -144,12 +141,30 @@ impl LimiterBuilder {
         }
         self.refuse_sharing()?;
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        self.build_by(clock, Memory::private)
+    }
+
+    /// Builds the limiter for this process alone, in such memory, with that clock, which other limiters may have too.
+    pub(crate) fn build_by(
+        self,
+        clock: Clock,
+        memory: fn(usize) -> Result<Memory, MemoryError>,
+    ) -> Result<Limiter, BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
         let layers = policy.layers().iter();
-        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full));
+        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full, memory));
         let layers = layers.collect::<Result<_, _>>()?;
         Ok(Limiter::of_layers(policy, layers, clock, secret))
+    }
+}
+
+/// Whole seconds from 1970 to `time`, or before it.
+pub(crate) fn seconds_since_1970(time: SystemTime) -> i64 {
+    let since = |earlier: Duration| i64::try_from(earlier.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => since(after),
+        Err(before) => -since(before.duration()),
     }
 }

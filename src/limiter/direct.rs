@@ -11,7 +11,7 @@ use crate::cell::{Cell, Verdict, Word, back_off};
 use crate::clock::Clock;
 use crate::table::{Holding, Lookup, SeatNumber};
 use ratecell_core::algorithm::{Algorithm, Entries, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog};
-use ratecell_core::{Decision, Policy, Request};
+use ratecell_core::{Decision, Policy, PolicyError, Request, Zone};
 
 /// A rate limiter without keys: one limit for everything.
 ///
@@ -231,6 +231,14 @@ impl DirectLimiter {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The time zone of this name, for requests to this limiter: see [`Limiter::zone`](super::Limiter::zone).
+    ///
+    /// # Errors
+    /// [`BadZone`](ratecell_core::PolicyErrorKind::BadZone): there is no such zone, or the policy names its zone itself.
+    pub fn zone(&self, name: &str) -> Result<Zone, PolicyError> {
+        self.policy.zone(name)
     }
 
     /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC.

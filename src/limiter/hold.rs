@@ -154,12 +154,17 @@ impl Limiter {
             let request = Request::default().cost(actual - cost).charge();
             return self.layers.decide_apart(hash, clock(), &request);
         }
+        let mut seen = None;
         if actual < cost {
             for (layer, holding) in self.held(reservation) {
-                layer.settle(hash, holding, cost, cost - actual, &clock);
+                seen = layer.settle(hash, holding, cost, cost - actual, &clock);
             }
         }
-        self.peek_hash(hash, clock())
+        match (&self.layers, seen) {
+            // The word that it left says it all.
+            (Layers::One(_), Some(decision)) => decision,
+            _ => self.peek_hash(hash, clock()),
+        }
     }
 
     /// Gives back the permit of the layers `in_flight`; all others stay as they are. The decision is that of a
@@ -290,12 +295,23 @@ impl LayerTable {
         }
     }
 
-    fn settle(&self, h: u64, holding: &Holding, cost: u32, units: u32, clock: impl Fn() -> u64) {
+    /// What a peek sees afterwards, where that is known.
+    fn settle(
+        &self,
+        h: u64,
+        holding: &Holding,
+        cost: u32,
+        units: u32,
+        clock: impl Fn() -> u64,
+    ) -> Option<Decision> {
         match self {
             Self::Words(kernel, table) => with_kernel!(kernel, algorithm => {
-                table.settle(algorithm, h, holding, cost, units, clock);
+                table.settle(algorithm, h, holding, cost, units, clock)
             }),
-            Self::Logs(log, table) => table.settle(log, h, holding, units, clock),
+            Self::Logs(log, table) => {
+                table.settle(log, h, holding, units, clock);
+                None
+            }
         }
     }
 }

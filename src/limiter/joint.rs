@@ -69,6 +69,22 @@ pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions:
     if outcome == Outcome::Asked { ask_for_all(&mut inquiries, &remotes, decisions) } else { outcome }
 }
 
+/// What the claims would be decided as where another one refuses the request: nothing is charged. A limiter of many
+/// machines does not ask its store.
+#[cfg(feature = "rules")]
+pub(crate) fn decide_uncharged<'c>(
+    claims: impl Iterator<Item = Claim<'c>>,
+    decisions: &mut [Decision],
+) -> Outcome {
+    let mut gravest = Outcome::Allowed;
+    for (inquiry, decision) in claims.map(Claim::inquiry).zip(decisions) {
+        let peeked = inquiry.peek(&inquiry.request);
+        gravest = gravest.gravest(peeked.outcome());
+        *decision = inquiry.with_next(inquiry.uncharged(peeked));
+    }
+    gravest
+}
+
 /// Asks again until no claim misses units, or the wait of the first that does is over.
 #[cold]
 fn ask_for_all(

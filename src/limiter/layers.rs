@@ -122,7 +122,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
 
     /// What a request of no units sees.
     fn remaining(&self) -> Decision {
-        self.peek(&Request::default().cost(0))
+        self.peek(&self.request.units_alone(0))
     }
 
     fn peek_at(&self, now: u64, request: &Request<'_>) -> Decision {
@@ -195,7 +195,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     /// The delay that would be given at the first instant at which the policy alone admits the request. A layer that
     /// admits it earlier delays it by the less then.
     fn delay_when_admitted(&self) -> u64 {
-        let plain = Request::default().cost(self.request.units());
+        let plain = self.request.units_alone(self.request.units());
         let mut peeked = self.peek(&plain);
         if peeked.outcome() == Outcome::Denied {
             peeked = self.peek_at(self.now.saturating_add(peeked.retry_after_ns()), &plain);
@@ -211,7 +211,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
 
     fn next_ns(&self, decision: &Decision) -> u64 {
         let Ok(one_more) = u32::try_from(decision.remaining().saturating_add(1)) else { return 0 };
-        let peeked = self.peek(&Request::default().cost(one_more));
+        let peeked = self.peek(&self.request.units_alone(one_more));
         let by_policy = if peeked.outcome() == Outcome::Denied { peeked.retry_after_ns() } else { 0 };
         // A table without a place for the key has none for one unit either, which no peek sees.
         let is_without_place = decision.outcome() == Outcome::Denied && decision.is_without_place();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use super::Limiter;
+use super::{Limiter, Reservation};
 use ratecell_core::waiting::{Action, Answer, Event, Parameters, WaitOutcome, Waiting};
 use ratecell_core::{Decision, Request};
 
@@ -43,6 +43,8 @@ pub struct Line {
     last: u64,
     asks: u64,
     woken: VecDeque<u64>,
+    /// Of waiters that have left their places.
+    left: Vec<Reservation>,
 }
 
 #[derive(Debug)]
@@ -54,6 +56,8 @@ struct Waiter {
     ask: Option<Option<u64>>,
     decision: Option<Decision>,
     end: Option<(WaitOutcome, Option<u64>)>,
+    /// Of a place in a queue that it has been charged for, and waits at.
+    place: Option<Box<Reservation>>,
 }
 
 /// What a waiter does next.
@@ -89,6 +93,7 @@ impl Line {
             last: 0,
             asks: 0,
             woken: VecDeque::new(),
+            left: Vec::new(),
         }
     }
 
@@ -97,7 +102,8 @@ impl Line {
     pub fn arrive(&mut self, now_ns: u64, key: &[u8], cost: u32, deadline: Option<u64>) -> u64 {
         self.last += 1;
         let id = self.last;
-        let waiter = Waiter { key: key.into(), cost, deadline, ask: None, decision: None, end: None };
+        let waiter =
+            Waiter { key: key.into(), cost, deadline, ask: None, decision: None, end: None, place: None };
         self.waiters.insert(id, waiter);
         self.hand_in(now_ns, Event::Arrive { id, key, cost, deadline });
         self.woken.retain(|other| *other != id);
@@ -129,8 +135,9 @@ impl Line {
                     PASSED
                 } else {
                     self.asks += 1;
-                    let (decision, answer) = ask(limiter, waiter, now_ns, by);
+                    let (decision, answer, place) = ask(limiter, waiter, now_ns, by);
                     waiter.decision = Some(decision);
+                    waiter.place = place.map(Box::new);
                     answer
                 };
                 self.hand_in(now_ns, Event::Answer { id, answer });
@@ -142,7 +149,7 @@ impl Line {
                 Some(until) if until <= now_ns && due.is_some() => self.hand_in(now_ns, Event::Timer),
                 // The first of its line is about to ask, and has not had its turn: this one has no time for that.
                 Some(until) if until < now_ns => {
-                    self.leave(now_ns, id);
+                    self.leave(limiter, now_ns, id);
                     return Turn::End(WaitEnd { outcome: WaitOutcome::Late, at: None, decision: None });
                 }
                 Some(until) => {
@@ -155,9 +162,10 @@ impl Line {
         }
     }
 
-    /// Removes a waiter that gives up. A waiter that has its place in a `leaky_queue` stays charged. Any other was charged
-    /// nothing, or its turn has already returned that it goes. For a waiter that has ended, nothing happens.
-    pub fn leave(&mut self, now_ns: u64, id: u64) {
+    /// Removes a waiter that gives up. If it has its place in a `leaky_queue`, the place is given back to `limiter`, unless
+    /// somebody stands behind it, who has been told when to go: then it stays charged. Any other was charged nothing, or its
+    /// turn has already returned that it goes. For a waiter that has ended, nothing happens.
+    pub fn leave(&mut self, limiter: &Limiter, now_ns: u64, id: u64) {
         let Some(waiter) = self.waiters.get_mut(&id) else {
             return;
         };
@@ -165,6 +173,9 @@ impl Line {
         self.hand_in(now_ns, Event::Cancel { id });
         if was_to_ask {
             self.hand_in(now_ns, Event::Answer { id, answer: PASSED });
+        }
+        for place in self.left.drain(..) {
+            let _ = limiter.settle_at(place, 0, now_ns);
         }
         self.waiters.remove(&id);
     }
@@ -209,8 +220,11 @@ impl Line {
             let (id, happened): (_, &dyn Fn(&mut Waiter)) = match action {
                 Action::Ask { id, by } => (id, &move |waiter| waiter.ask = Some(by)),
                 Action::Finish { id, outcome, at } => (id, &move |waiter| waiter.end = Some((outcome, at))),
-                // No policy gives units back yet that were charged at the place of a queue.
-                Action::GiveBack { .. } => continue,
+                Action::GiveBack { id } => {
+                    let place = self.waiters.get_mut(&id).and_then(|waiter| waiter.place.take());
+                    self.left.extend(place.map(|place| *place));
+                    continue;
+                }
             };
             if let Some(waiter) = self.waiters.get_mut(&id) {
                 happened(waiter);
@@ -224,13 +238,20 @@ impl Line {
 const PASSED: Answer = Answer::Denied { retry_ns: 0, delay_ns: 0 };
 
 /// Makes the request of a waiter, which is charged only if it can go by an instant that has not passed. No other function
-/// asks for a waiter. It waits for no store: whose turn it is sleeps, and asks again.
-fn ask(limiter: &Limiter, waiter: &Waiter, now_ns: u64, by: Option<u64>) -> (Decision, Answer) {
+/// asks for a waiter. It waits for no store: whose turn it is sleeps, and asks again. A place in a queue is reserved.
+fn ask(
+    limiter: &Limiter,
+    waiter: &Waiter,
+    now_ns: u64,
+    by: Option<u64>,
+) -> (Decision, Answer, Option<Reservation>) {
     let within_ns = by.map(|by| by - now_ns);
     let request = Request::new(&waiter.key).cost(waiter.cost).at(now_ns).without_waiting();
     let request = within_ns.map_or(request, |within_ns| request.within_ns(within_ns));
-    let decision = limiter.decide(request);
-    (decision, Answer::of(&decision, within_ns))
+    // A limiter that cannot reserve, such as one of many machines, decides.
+    let reserved = limiter.reserve(request);
+    let (decision, place) = reserved.unwrap_or_else(|_| (limiter.decide(request), None));
+    (decision, Answer::of(&decision, within_ns), place.filter(|_| decision.delay_ns() > 0))
 }
 
 #[cfg(all(test, not(any(ratecell_loom, ratecell_shuttle))))]

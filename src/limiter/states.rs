@@ -179,7 +179,9 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
             }
             Self::Logs(log, logs) => {
                 let cost = if request.is_charge() { 0 } else { request.units() };
-                logs.peek(log, h, now, cost)
+                let peeked = logs.peek(log, h, now, cost);
+                // No request names a zone for it.
+                if request.named_zone().is_some() { peeked.without_zone() } else { peeked }
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::states::{Logs, States, Words};
 use crate::cell::Verdict;
 use crate::error::BuildError;
+use crate::memory::{Memory, MemoryError};
 use crate::table::log::LogTable;
 use crate::table::{Extent, Holding, Lookup, Seat, Stats, Table, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Plan, Reserve, SlidingLog};
@@ -13,10 +14,15 @@ pub(super) type LayerTable = States<Table, LogTable>;
 
 impl LayerTable {
     /// With all its memory, for this process.
-    pub(super) fn alone(plan: Plan, max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+    pub(super) fn alone(
+        plan: Plan,
+        max_keys: usize,
+        when_full: WhenFull,
+        memory: fn(usize) -> Result<Memory, MemoryError>,
+    ) -> Result<Self, BuildError> {
         Ok(match plan {
             Plan::Word(kernel) => {
-                let table = Table::private(buckets_for(max_keys)?, when_full)?;
+                let table = Table::made_in(buckets_for(max_keys)?, when_full, memory)?;
                 let counts_given = kernel.packing().counts_what_is_given_back();
                 Self::Words(kernel, if counts_given { table.with_totals()? } else { table })
             }

@@ -59,7 +59,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Decision {
         // Nothing is charged, and the answer to a charge is a peek's.
         let unkept = match request.is_charge() {
-            true => algorithm.report(0, now, 0),
+            true => algorithm.decide(0, now, &request.units_alone(0)).decision,
             false => algorithm.decide(0, now, request).decision,
         };
         match (self.when_full, unkept.outcome()) {

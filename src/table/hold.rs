@@ -98,7 +98,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Gives back as much as can be of `units`, a part of the `cost` that is held, at the instant of `clock`. The clock is
-    /// read after the word, so it is no earlier than any instant in it.
+    /// read after the word, so it is no earlier than any instant in it. Returns what a peek sees of the word that it left, if
+    /// it lowered one of the key's own.
+    #[inline]
     pub(crate) fn settle<A: Reserve>(
         &self,
         algorithm: &A,
@@ -107,19 +109,24 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         units: u32,
         clock: impl Fn() -> u64,
-    ) {
+    ) -> Option<Decision> {
         // Added for attempts that failed: no word shows it.
         let mut in_vain = 0_u64;
-        self.lower(h, holding.seat, |bucket, word| {
+        let mut left = (0, 0);
+        let is_lowered = self.lower(h, holding.seat, |bucket, word| {
             let total = self.given.total(bucket).map(|total| total.wrapping_sub(in_vain));
-            let (lower, back) = algorithm.give_back(word, clock(), &holding.held, cost, units, total);
+            let now = clock();
+            let (lower, back) = algorithm.give_back(word, now, &holding.held, cost, units, total);
             if lower == word {
                 return Lowering::Nothing;
             }
             self.given.add(bucket, back);
             in_vain = in_vain.wrapping_add(back);
+            left = (lower, now);
             Lowering::To(lower)
         });
+        // A newcomer is judged by more than the shared word.
+        (is_lowered && !holding.seat.is_shared()).then(|| algorithm.report(left.0, left.1, 0))
     }
 
     /// Takes back what still stands of a permit of `cost` units, and returns how many units that were.
@@ -242,7 +249,7 @@ impl<const SLOTS: usize> Found<'_, SLOTS> {
     fn replace(&self, address: &Address<'_, SLOTS>, lower: u64) -> bool {
         match *self {
             Self::Slot(slot, tag, word) => slot.replace((tag, word), (tag.next_void(), lower)),
-            // The next seq: an insertion that has seen the greater word begins anew.
+            // The next seq, as after a charge: whoever has seen another word begins anew.
             Self::Shared(ground) => {
                 let lowered = Ground { version: ground.version.next(), word: lower };
                 address.home.bucket().header.replace(ground, lowered)

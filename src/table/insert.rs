@@ -11,7 +11,7 @@ use super::tag::{Tag, Version};
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit};
 use crate::cell::{Charge, back_off};
 use ratecell_core::algorithm::Algorithm;
-use ratecell_core::{Decision, Request};
+use ratecell_core::{Decision, Request, Zone};
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// Decides a plain request of a key that a search after `version` did not find, and inserts the key if it is allowed:
@@ -117,7 +117,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             WhenFull::Share => 0,
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => ground.word,
         };
-        let before = algorithm.above(0, floor, now);
+        let before = algorithm.above_in(0, floor, now, request().named_zone());
         let Some(after) = algorithm.decide(before, now, &request()).charged else {
             // Denied by the floor alone, it may be a key that has got a cell since the search.
             let is_answer = before == 0 || is_still_absent(address, version);
@@ -136,18 +136,22 @@ impl<const SLOTS: usize> Table<SLOTS> {
             };
         }
         let seat = self.seize(algorithm, address, ground, &candidate, after, now)?;
-        Some(Verdict::inserted(seat, before, Charge { before: self.unused(algorithm, ground, now), after }))
+        Some(Verdict::inserted(
+            seat,
+            before,
+            Charge { before: self.unused(algorithm, ground, now, request().named_zone()), after },
+        ))
     }
 
     /// The word of a cell of which nothing is used, and which hides its home's floor: so the word is no earlier than that.
     #[inline(always)]
-    fn unused<A: Algorithm>(&self, algorithm: &A, ground: Ground, now: u64) -> u64 {
+    fn unused<A: Algorithm>(&self, algorithm: &A, ground: Ground, now: u64, zone: Option<&Zone>) -> u64 {
         let floor = match self.when_full {
             WhenFull::Share if algorithm.is_healed(ground.word, now) => 0,
             WhenFull::Share => algorithm.fresh_at(ground.word),
             WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => algorithm.believed(ground.word, now),
         };
-        algorithm.carried(0, floor)
+        algorithm.carried_in(0, floor, zone)
     }
 
     /// Reserves the candidate's slot for the key, and seizes it with the word `after`; `None` if another was in the way.

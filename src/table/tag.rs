@@ -224,7 +224,7 @@ impl SeatNumber {
         self.0
     }
 
-    pub(super) fn is_shared(self) -> bool {
+    pub(crate) fn is_shared(self) -> bool {
         self.0 & 1 != 0
     }
 

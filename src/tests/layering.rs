@@ -16,10 +16,10 @@ const HOUSES: [House; 2] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
-            "request",
             "error",
             "decision",
             "zone",
+            "request",
             "algorithm",
             "policy",
             "structured",
@@ -31,7 +31,9 @@ const HOUSES: [House; 2] = [
     },
     House {
         sources: "src",
-        order: &["sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "ffi"],
+        order: &[
+            "sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "rules", "ffi",
+        ],
         imports: 20,
     },
 ];

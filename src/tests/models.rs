@@ -10,6 +10,7 @@ mod clocks;
 mod death;
 mod forget;
 mod hit;
+mod hold;
 mod insert;
 mod law;
 mod layers;

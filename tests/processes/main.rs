@@ -7,6 +7,7 @@
 #[path = "../../src/tests/stress/bounds.rs"]
 mod bounds;
 mod counters;
+mod holding;
 mod moving;
 mod round;
 mod traffic;
@@ -110,6 +111,26 @@ fn killed_and_stopped_while_time_passes() {
     for answers in [seen.evicted, seen.shared, seen.denied_full, seen.allowed_full, *kills, *stops] {
         assert!(answers > 0, "the tables were full, and processes disturbed: {seen:?}");
     }
+}
+
+/// Kills and stops at random while units are reserved, settled, released and renewed, for every kind of word: no key has
+/// more than its bound of what was not given back.
+#[test]
+fn killed_and_stopped_while_they_hold() {
+    let started = Instant::now();
+    let enough = Duration::from_secs(setting("RATECELL_SECONDS", 0) as u64);
+    let mut seen = holding::Seen::default();
+    while seen.rounds < 2 * holding::CASES || started.elapsed() < enough {
+        holding::round(&mut seen);
+    }
+    let holding::Seen { rounds, kills, stops, evicted, hangs, violations } = &seen;
+    println!(
+        "{} s of reservations: {rounds} rounds, {kills} kills, {stops} stops, {evicted} evictions, violations {}, hangs {hangs}",
+        started.elapsed().as_secs(),
+        violations.len()
+    );
+    assert!(violations.is_empty() && *hangs == 0, "{violations:#?}, {hangs} hangs");
+    assert!(*kills > 0 && *stops > 0 && *evicted > 0, "{seen:?}");
 }
 
 /// A saturated key gets its burst and its rate to the unit, by the clock that all processes share.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ratecell::{Limiter, LimiterBuilder, Policy};
 
 use super::counters::Counters;
-use super::traffic;
+use super::{holding, traffic};
 
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
@@ -145,6 +145,9 @@ pub(crate) fn run() {
     }
     if name == traffic::TASK {
         return traffic::run(&path, first as usize, seed);
+    }
+    if name == holding::TASK {
+        return holding::run(&path, first, seed);
     }
     let work = Work::ALL.into_iter().find(|work| work.name == name).expect("a work");
     let (limiter, counters) = (work.builder().open(&path).expect("the region"), work.counters(&path));

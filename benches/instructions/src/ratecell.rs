@@ -133,6 +133,27 @@ fn peeked(answer: Answer, requests: &Requests) -> usize {
     each(&requests.unseen, |key| limiter.decide(by(hasher.hash_one(key), NOW).cost(0)).is_allowed())
 }
 
+/// Charged, and remembered.
+fn reserved(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(Answer::Allowed, &hasher, KEYS);
+    each(&requests.known, |key| {
+        let request = by(hasher.hash_one(key), NOW).cost(8);
+        black_box(limiter.reserve(request)).is_ok_and(|(decision, _)| decision.is_allowed())
+    })
+}
+
+/// The same, and half of it given back.
+fn reserved_and_settled(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(Answer::Allowed, &hasher, KEYS);
+    each(&requests.known, |key| {
+        let request = by(hasher.hash_one(key), NOW).cost(8);
+        let Ok((_, Some(reservation))) = limiter.reserve(request) else { return false };
+        black_box(limiter.settle_at(reservation, 4, NOW)).is_allowed()
+    })
+}
+
 /// The file of leases that `benches/instructions.sh` has an agent fill.
 const LEASED_FILE: &str = "RATECELL_LEASED_FILE";
 /// Units of a key's lease, and those of which a count uses at most two.
@@ -220,6 +241,8 @@ pub(crate) fn cases() -> Vec<Case> {
             answer: denied,
             run: refused,
         },
+        Case { name: "ratecell, caller's hash, reserved", answer: allowed, run: reserved },
+        Case { name: "ratecell, caller's hash, reserved and settled", answer: allowed, run: reserved_and_settled },
     ];
     let leased = [
         Case { name: "ratecell, caller's hash, leased", answer: allowed, run: leased },

@@ -141,7 +141,7 @@ pub(crate) fn leave(limiter: PyRef<'_, Limiter>, waiter: Waiter, now_ns: At) {
         return;
     }
     let (waker, _) = limiter.waits.with(py, &limiter.core, |awaited| {
-        awaited.line.leave(now_ns.0, id);
+        awaited.line.leave(&limiter.core, now_ns.0, id);
         awaited.wakers.remove(&id)
     });
     drop(waker);

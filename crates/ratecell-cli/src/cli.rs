@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
+    #[command(subcommand)]
+    Rules(RulesCommand),
     Sync(SyncArgs),
 }
 
@@ -52,8 +54,16 @@ pub(crate) struct ReplayArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// What to allow; may be given several times, each policy then decides for itself.
-    #[arg(long = "policy", short, value_name = "POLICY", required = true)]
+    #[arg(long = "policy", short, value_name = "POLICY", required_unless_present = "rules")]
     pub(crate) policies: Vec<Policy>,
+
+    /// What to allow by a file of rules, in TOML, in place of policies, a key and a cost.
+    ///
+    /// The attributes of a request are the record's fields: method, path, host, client, header:NAME, and others by their
+    /// names, such as user, status or agent. The report says for each rule how many requests it applied to, how many of
+    /// them were allowed, how many it denied, and how many it would have denied as a shadow.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policies", "key", "cost"])]
+    pub(crate) rules: Option<PathBuf>,
 
     /// Whom to limit: client, user, method, path (without its query), host, agent, referer or another field,
     /// header:NAME, or a /json/pointer; several are joined by `+`. Records that lack a part are not decided.
@@ -111,11 +121,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = SpreadArg::Even)]
     pub(crate) spread: SpreadArg,
 
-    /// Keys that each policy has room for.
+    /// Keys that each policy has room for; of rules, each distinct policy.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_keys: usize,
 
-    /// Most denied keys to list for each policy.
+    /// Most denied keys to list for each policy or rule.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
 
@@ -197,6 +207,23 @@ pub(crate) struct CheckArgs {
     /// How many requests.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: u32,
+}
+
+/// Look at files of rules, which say what limits apply to which requests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    Check(RulesCheckArgs),
+}
+
+/// Check a file of rules, and print what each rule says.
+///
+/// A file with a fault is refused as a whole: one line on standard error has the file, the line, the rule, the field,
+/// what was wrong and what was expected. The exit status is then 1.
+#[derive(Debug, Args)]
+pub(crate) struct RulesCheckArgs {
+    /// The file, in TOML.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// Be the agent of this machine: it shares one limit with other machines through a store, Redis or Valkey.

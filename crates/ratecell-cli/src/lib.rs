@@ -8,6 +8,7 @@ mod cli;
 mod check;
 mod output;
 mod replay;
+mod rules;
 mod sync;
 mod vectors;
 mod zone;
@@ -28,6 +29,7 @@ pub fn run() -> ExitCode {
         Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Rules(command) => rules::run(&command),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

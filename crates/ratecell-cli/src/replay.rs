@@ -14,6 +14,7 @@ mod input;
 mod layers;
 mod pipeline;
 mod report;
+mod rules;
 mod tally;
 mod text;
 
@@ -42,13 +43,16 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
             SpreadArg::Together => Spread::Together,
         },
     };
+    if let Some(path) = &args.rules {
+        return rules::run(path, &args, &options, assumptions);
+    }
     let mut inputs = Inputs::open(&args.files, args.format.as_ref(), &options)?;
     let tally = Tally::new(args.policies, args.max_keys, assumptions, inputs.coarsest_digits())?;
     let (key, cost, filters) = (args.key, args.cost, args.filters);
     let mut question = Question { key, cost, filters, at: args.at, counts: Counts::default() };
     let mut pipeline = Pipeline::start(tally);
     for input in &mut inputs.files {
-        read(input, &mut question, &mut pipeline)?;
+        read(input, |record, digits| question.ask(record, digits, &mut pipeline))?;
     }
     let (keys, tally) = pipeline.finish();
     inputs.progress.finish_and_clear();
@@ -90,8 +94,8 @@ struct Counts {
     no_duration: u64,
 }
 
-/// Hands the records of a file over.
-fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> Result<()> {
+/// Hands the records of a file over, with the digits of its stamps.
+fn read(input: &mut Input, mut ask: impl FnMut(&Record<'_>, u8)) -> Result<()> {
     let Input { name, lines, reader, digits, found, .. } = input;
     let Some(reader) = reader else { return Ok(()) };
     loop {
@@ -102,7 +106,7 @@ fn read(input: &mut Input, question: &mut Question, pipeline: &mut Pipeline) -> 
         match reader.line(line) {
             Line::Record(record) => {
                 found.records += 1;
-                question.ask(&record, *digits, pipeline);
+                ask(&record, *digits);
             }
             Line::Skipped(skip) => found.skip(skip),
             Line::Malformed(Reason::NoZone) => {
@@ -127,15 +131,20 @@ impl Question {
         };
         let cost = self.cost.value.known(record);
         self.counts.no_cost += u64::from(cost.is_none());
-        let time_ns = match self.at {
-            At::Stamp => record.time_ns(),
-            At::Arrival => {
-                let is_unknown = record.stamp_is() == StampIs::End && record.duration_ns().is_none();
-                self.counts.no_duration += u64::from(is_unknown);
-                record.arrival_ns()
-            }
-        };
+        let time_ns = time_ns(record, self.at, &mut self.counts);
         pipeline.decide(time_ns, &key, cost.unwrap_or(0), digits);
+    }
+}
+
+/// When a record's request is decided.
+fn time_ns(record: &Record<'_>, at: At, counts: &mut Counts) -> u64 {
+    match at {
+        At::Stamp => record.time_ns(),
+        At::Arrival => {
+            let is_unknown = record.stamp_is() == StampIs::End && record.duration_ns().is_none();
+            counts.no_duration += u64::from(is_unknown);
+            record.arrival_ns()
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::output::{print, table};
 mod held;
 mod keys;
 mod logs;
+mod rules;
 
 use keys::Keys;
 
@@ -37,7 +38,7 @@ impl Replays for Failures {
     fn judge(&self, kind: &str) -> Option<Judge> {
         match kind {
             "reserve" | "concurrency" => Some(held::judge()),
-            _ => logs::judge(kind),
+            _ => rules::judge(kind).or_else(|| logs::judge(kind)),
         }
     }
 

@@ -7,6 +7,7 @@
 use crate::decision::{Decision, Outcome};
 use crate::error::PolicyError;
 use crate::request::Request;
+use crate::zone::Zone;
 
 mod change;
 mod counting;
@@ -27,7 +28,7 @@ pub(crate) mod sliding_log;
 pub(crate) mod calendar_window;
 pub(crate) mod in_flight;
 
-pub use calendar_window::CalendarWindow;
+pub use calendar_window::{CalendarWindow, CallerWindow};
 pub use change::Change;
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
@@ -86,6 +87,10 @@ pub trait Algorithm: Clone {
     #[cold]
     #[inline(never)]
     fn decide_apart(&self, word: u64, now: u64, request: &Request<'_>) -> Step {
+        if request.named_zone().is_some() {
+            // No request names a zone for it.
+            return Step { charged: None, decision: self.report(word, now, 0).without_zone() };
+        }
         if request.is_charge() {
             return self.charge(word, now, request.units());
         }
@@ -146,6 +151,14 @@ pub trait Algorithm: Clone {
     /// with a request begins at `instant`, unless it begins later.
     fn carried(&self, word: u64, instant: u64) -> u64;
 
+    /// [`carried`](Self::carried) for a request that names this zone, if any: windows of a zone may end earlier than those
+    /// of all.
+    #[inline]
+    fn carried_in(&self, word: u64, instant: u64, zone: Option<&Zone>) -> u64 {
+        let _ = zone;
+        self.carried(word, instant)
+    }
+
     /// Units that `word` still holds at `now`, rounded up: what erasing it would forgive.
     fn level(&self, word: u64, now: u64) -> u64;
 
@@ -196,15 +209,21 @@ pub trait Algorithm: Clone {
     /// so [`newcomer`](Self::newcomer) charges the word carried to the request's instant.
     #[inline]
     fn above(&self, word: u64, floor: u64, now: u64) -> u64 {
+        self.above_in(word, floor, now, None)
+    }
+
+    /// [`above`](Self::above) for a request that names this zone, if any.
+    #[inline]
+    fn above_in(&self, word: u64, floor: u64, now: u64, zone: Option<&Zone>) -> u64 {
         let word = if self.is_healed(word, now) { 0 } else { word };
-        if self.believed(floor, now) > now { self.carried(word, floor) } else { word }
+        if self.believed(floor, now) > now { self.carried_in(word, floor, zone) } else { word }
     }
 
     /// The word that a newcomer is decided on, and the word that it leaves if it is charged.
     #[inline]
     fn newcomer(&self, word: u64, floor: u64, now: u64, request: &Request<'_>) -> (u64, Option<u64>) {
-        let word = self.above(word, floor, now);
-        let begun = self.carried(word, now);
+        let word = self.above_in(word, floor, now, request.named_zone());
+        let begun = self.carried_in(word, now, request.named_zone());
         match self.decide(begun, now, request).charged {
             Some(charged) => (begun, Some(charged)),
             None => (word, None),
@@ -343,6 +362,8 @@ kernels! {
     BucketIntervalFirst(token_bucket::BucketIntervalFirst),
     /// The windows of a calendar.
     CalendarWindow(calendar_window::CalendarWindow),
+    /// The windows of a calendar in the zone of each request.
+    CallerWindow(calendar_window::CallerWindow),
     /// Requests in flight.
     InFlight(in_flight::InFlight),
     /// Units of any of these that were taken at a store.

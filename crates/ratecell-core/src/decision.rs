@@ -73,6 +73,10 @@ impl Decision {
     /// the end of its `on_miss` decided.
     pub const UNANSWERED: u32 = 4;
 
+    /// A bit of [`notes`](Self::notes): the request was refused, with [`Outcome::Never`], because it names no zone though
+    /// the policy has `tz=caller`; or because the zone is not one of this limiter's calendar.
+    pub const NO_ZONE: u32 = 8;
+
     /// Allowed, with nothing remaining and no waits: the start from which an algorithm fills in a decision.
     #[inline]
     pub const fn allowed(limit: u64) -> Self {
@@ -159,6 +163,14 @@ impl Decision {
         let mut never = Self { delay_ns: 0, ..self };
         never.refuse();
         never
+    }
+
+    /// A decision as that of a request that does not name the zone it should: nothing is known of it.
+    #[inline]
+    pub fn without_zone(self) -> Self {
+        let mut refused = Self::allowed(self.limit).with_notes(Self::NO_ZONE);
+        refused.refuse();
+        refused
     }
 
     /// This decision with `next_ns`: the nanoseconds until one unit more than `remaining` would be allowed; 0 if there is
@@ -318,7 +330,7 @@ impl Decision {
     }
 
     /// Further facts, one bit each: [`NO_PLACE`](Self::NO_PLACE), [`LEASED`](Self::LEASED),
-    /// [`UNANSWERED`](Self::UNANSWERED).
+    /// [`UNANSWERED`](Self::UNANSWERED), [`NO_ZONE`](Self::NO_ZONE).
     #[must_use]
     #[inline]
     pub const fn notes(&self) -> u32 {
@@ -345,6 +357,13 @@ impl Decision {
     #[inline]
     pub const fn is_unanswered(&self) -> bool {
         self.notes & Self::UNANSWERED != 0
+    }
+
+    /// Whether the request was refused for its zone, or for having none: see [`NO_ZONE`](Self::NO_ZONE).
+    #[must_use]
+    #[inline]
+    pub const fn is_without_zone(&self) -> bool {
+        self.notes & Self::NO_ZONE != 0
     }
 }
 

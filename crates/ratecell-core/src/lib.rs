@@ -6,7 +6,7 @@
 //! in a concurrent table, and re-exports the items that its users need. Another store can decide by the same code.
 //!
 //! ```text
-//! request · error · decision · zone → algorithm → policy → structured → client_key · waiting · fields
+//! error · decision · zone → request → algorithm → policy → structured → client_key · waiting · fields
 //! ```
 //!
 //! Each module imports only from those to its left.
@@ -17,10 +17,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod request;
 mod error;
 mod decision;
 mod zone;
+mod request;
 pub mod algorithm;
 mod policy;
 mod structured;
@@ -35,7 +35,7 @@ pub use decision::{Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
 pub use policy::{ChangeError, Generation, Layer, Policy, PolicyBuilder};
 pub use request::{Key, Request};
-pub use zone::{Period, Weekday};
+pub use zone::{Period, Weekday, Zone};
 
 /// What each algorithm's [`PolicyBuilder`] is marked with.
 pub mod builder {

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::zone::Zone;
+
 /// A request to a limiter: units of a key, with options.
 ///
 /// A plain request, as [`new`](Self::new) makes it, is for one unit now, and is charged only if it is allowed. A request
@@ -28,6 +30,8 @@ pub struct Request<'k> {
     max_delay_ns: u64,
     cost: u32,
     flags: u32,
+    /// With [`ZONED`].
+    zone: Option<&'k Zone>,
 }
 
 // The numbers are those of the C header, which passes them on unchanged.
@@ -37,12 +41,14 @@ const WITHIN: u32 = 1 << 3;
 const CHARGE: u32 = 1 << 4;
 const NEXT: u32 = 1 << 5;
 const TRY: u32 = 1 << 7;
+/// Not of the header, whose struct has a pointer: so that one test of the flags says what a request is.
+const ZONED: u32 = 1 << 31;
 
 /// One unit of the empty key, now: the request for a limiter without keys.
 impl Default for Request<'_> {
     #[inline(always)]
     fn default() -> Self {
-        Self { key: &[], hash: 0, now_ns: 0, max_delay_ns: u64::MAX, cost: 1, flags: 0 }
+        Self { key: &[], hash: 0, now_ns: 0, max_delay_ns: u64::MAX, cost: 1, flags: 0, zone: None }
     }
 }
 
@@ -74,7 +80,7 @@ impl<'k> Request<'k> {
         cost: u32,
         flags: u32,
     ) -> Self {
-        Self { key, hash, now_ns, max_delay_ns, cost, flags: flags & Self::FLAGS }
+        Self { key, hash, now_ns, max_delay_ns, cost, flags: flags & Self::FLAGS, zone: None }
     }
 
     /// The flags of [`from_parts`](Self::from_parts).
@@ -136,6 +142,15 @@ impl<'k> Request<'k> {
         Self { flags: self.flags | NEXT, ..self }
     }
 
+    /// Names the zone whose windows decide, for a limiter whose policy has `tz=caller`: one that the limiter made. Such a
+    /// limiter refuses a request without a zone, or with a zone of another calendar, and every other limiter refuses one
+    /// with a zone: the outcome is [`Never`](crate::Outcome::Never), nothing is charged, and the decision
+    /// [says why](crate::Decision::is_without_zone).
+    #[inline(always)]
+    pub fn zone(self, zone: &'k Zone) -> Self {
+        Self { zone: Some(zone), flags: self.flags | ZONED, ..self }
+    }
+
     /// Does not wait for the store that a limiter shares with other machines. If only the store can answer, it is asked, and
     /// the outcome is [`Asked`](crate::Outcome::Asked): nothing was charged, and the caller asks again later. Other limiters
     /// never wait, so this does not change their decisions.
@@ -186,6 +201,26 @@ impl<'k> Request<'k> {
         self.flags & NEXT != 0
     }
 
+    /// The zone that it names.
+    #[inline(always)]
+    #[must_use]
+    pub fn named_zone(&self) -> Option<&'k Zone> {
+        if self.flags & ZONED == 0 { None } else { self.zone }
+    }
+
+    /// The same request of no zone.
+    #[inline(always)]
+    pub(crate) fn without_zone(self) -> Self {
+        Self { zone: None, flags: self.flags & !ZONED, ..self }
+    }
+
+    /// So many units of the empty key, now, in the zone of this request.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn units_alone(&self, cost: u32) -> Self {
+        Self { zone: self.zone, flags: self.flags & ZONED, ..Self::default() }.cost(cost)
+    }
+
     /// Whether it does [not wait](Self::without_waiting) for a store.
     #[inline(always)]
     #[must_use]
@@ -198,7 +233,7 @@ impl<'k> Request<'k> {
     #[inline(always)]
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.flags & (WITHIN | CHARGE | NEXT) == 0
+        self.flags & (WITHIN | CHARGE | NEXT | ZONED) == 0
     }
 
     /// Whether one [`step`](crate::algorithm::Algorithm::step) decides it. It may still ask for
@@ -206,7 +241,7 @@ impl<'k> Request<'k> {
     #[inline(always)]
     #[must_use]
     pub(crate) fn is_step(&self) -> bool {
-        self.flags & (WITHIN | CHARGE) == 0
+        self.flags & (WITHIN | CHARGE | ZONED) == 0
     }
 }
 

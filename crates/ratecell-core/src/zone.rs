@@ -8,9 +8,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 mod calendar;
+mod ready;
+mod row;
 
 pub(crate) use calendar::Calendar;
 pub use calendar::{Period, Weekday};
+pub use ready::Zone;
+pub(crate) use ready::{Frame, NS_PER_SECOND};
+pub(crate) use row::Row;
 
 /// A time zone, as a policy names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -47,6 +47,24 @@ impl Answer {
     pub fn is_allowed(&self) -> bool {
         self.outcome == Outcome::Allowed
     }
+
+    /// The answer to a request whose [path is unclear](Evaluation::is_unclear_path): it is never allowed, and no rule
+    /// refuses it.
+    #[must_use]
+    pub fn unclear_path() -> Self {
+        Self::never(None)
+    }
+
+    fn never(rule: Option<usize>) -> Self {
+        Self {
+            outcome: Outcome::Never,
+            rule,
+            retry_after_ns: Decision::NEVER,
+            delay_ns: 0,
+            shown: None,
+            shadow: Vec::new(),
+        }
+    }
 }
 
 impl<'e> Evaluation<'e> {
@@ -71,14 +89,7 @@ impl<'e> Evaluation<'e> {
             layers += policy.map_or(1, |policy| policy.layers().len());
             (layers > MAX_LAYERS).then_some(claim.rule)
         })?;
-        Some(Answer {
-            outcome: Outcome::Never,
-            rule: Some(rule),
-            retry_after_ns: Decision::NEVER,
-            delay_ns: 0,
-            shown: None,
-            shadow: Vec::new(),
-        })
+        Some(Answer::never(Some(rule)))
     }
 
     /// The answer from the decisions on the [`enforced`](Self::enforced) claims, one for each and in their order, made

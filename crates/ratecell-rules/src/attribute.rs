@@ -1,6 +1,7 @@
 //! The attributes of a request, as a program gives them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// An attribute that a file of rules uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,20 @@ impl<'n> Attribute<'n> {
             "host" => Self::Host,
             "client" => Self::Client,
             _ => name.strip_prefix(HEADER).map_or(Self::Own(name), Self::Header),
+        }
+    }
+}
+
+/// What a file calls it.
+impl fmt::Display for Attribute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method => f.write_str("method"),
+            Self::Path => f.write_str("path"),
+            Self::Host => f.write_str("host"),
+            Self::Client => f.write_str("client"),
+            Self::Header(name) => write!(f, "{HEADER}{name}"),
+            Self::Own(name) => f.write_str(name),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::attribute::Names;
+use crate::attribute::{Attribute, Names};
 use crate::cover;
 use crate::error::{RuleLabel, RulesError, RulesErrorKind};
 use crate::file::{self, Model};
@@ -90,6 +90,11 @@ impl Rules {
     #[must_use]
     pub fn policies(&self) -> &[RulePolicy] {
         &self.policies
+    }
+
+    /// The attributes that an evaluation asks for: those that any rule uses, each once.
+    pub fn attributes(&self) -> impl Iterator<Item = Attribute<'_>> {
+        self.names.iter().flatten()
     }
 
     /// The attributes that the rule of that number has conditions on, in the order of the file.

@@ -36,7 +36,7 @@ pub(crate) enum Kind {
     Unknown(String, u64),
 }
 
-/// Reads the first line of a file. Of a kind that is not known here, the caller may have a judge.
+/// Reads the first line of a file. The caller's judge of its kind, if there is one, goes before that of this crate.
 pub(crate) fn kind(line: &[u8], others: impl FnOnce(&str) -> Option<Judge>) -> Result<Kind> {
     let header: Header = parse(line, "not a file of vectors, expected {\"ratecell_vectors\":1,...}")?;
     let Header { ratecell_vectors: version, kind, columns } = header;

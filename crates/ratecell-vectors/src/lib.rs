@@ -2,7 +2,8 @@
 //!
 //! A file of vectors has a first line that names its kind, and a row a line behind it. [`replay`] reads a file of any
 //! kind: of decisions, which the caller's [`Decides`] makes; of policies as text, client keys, HTTP fields and
-//! waiting, which `ratecell-core` answers, and of rules, which `ratecell-rules` evaluates; and of the kinds that the caller has a [`Judge`] for.
+//! waiting, which `ratecell-core` answers, and of rules, which `ratecell-rules` evaluates; and of the kinds that the caller
+//! has a [`Judge`] for, which may be those of rules that are [decided by](decided_by) something else.
 //!
 //! ```text
 //! answer · policy → resolved → holds → book → rows → format → replay
@@ -22,4 +23,5 @@ mod replay;
 
 pub use holds::Holds;
 pub use replay::{Decides, Replays, Tally, replay};
+pub use rows::rules::{DecidesRules, decided_by};
 pub use rows::{Judge, Judged, held, object};

@@ -39,8 +39,8 @@ pub(crate) fn timeless(json: &Map<String, Value>) -> Result<Policy, PolicyError>
         Some(Value::Array(layers)) => layers.iter().filter_map(Value::as_object).collect(),
         _ => Vec::new(),
     };
-    // The text has no words for no layers, nor for layers of layers.
-    if layers.is_empty() || layers.iter().any(|layer| layer.contains_key("layers")) {
+    // The text has no words for no layers, for one layer that is not alone, nor for layers of layers.
+    if layers.len() < 2 || layers.iter().any(|layer| layer.contains_key("layers")) {
         return Policy::all(layers.into_iter().map(timeless).collect::<Result<Vec<_>, _>>()?);
     }
     layers.into_iter().map(text).collect::<Vec<_>>().join(" & ").parse()

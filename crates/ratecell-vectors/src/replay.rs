@@ -40,7 +40,8 @@ pub trait Replays {
     /// It cannot be made, which ends the replay.
     fn decides(&mut self, policy: Policy, epoch: Option<i64>) -> Result<Self::Decides>;
 
-    /// What judges a kind of files that this crate does not know.
+    /// What judges a kind of files that this crate does not know, or in place of this crate one that it does. A file of
+    /// decisions is never judged so.
     fn judge(&self, kind: &str) -> Option<Judge> {
         let _ = kind;
         None

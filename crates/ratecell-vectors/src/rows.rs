@@ -14,7 +14,7 @@ mod client_keys;
 mod fields;
 mod grammar;
 mod held;
-mod rules;
+pub(crate) mod rules;
 mod waiting;
 
 /// What came of a line.

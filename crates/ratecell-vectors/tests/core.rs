@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use ratecell_core::algorithm::{Algorithm, Kernel, Log, Plan, SlidingLog};
-use ratecell_core::{Decision, Outcome, Policy, with_kernel};
+use ratecell_core::{Decision, Outcome, Policy, Request, Zone, with_kernel};
 use ratecell_vectors::{Decides, Replays, Tally, replay};
 
 /// One layer's states, by key.
@@ -17,10 +17,14 @@ enum Layer {
 
 impl Layer {
     fn step(&mut self, key: &str, now_ns: u64, cost: u32, charge: bool) -> Decision {
+        self.decide(key, now_ns, &Request::new(key).cost(cost), charge)
+    }
+
+    fn decide(&mut self, key: &str, now_ns: u64, request: &Request<'_>, charge: bool) -> Decision {
         match self {
             Self::Words(kernel, words) => {
                 let word = words.get(key).copied().unwrap_or(0);
-                let step = with_kernel!(kernel, algorithm => algorithm.step(word, now_ns, cost));
+                let step = with_kernel!(kernel, algorithm => algorithm.decide(word, now_ns, request));
                 if let (true, Some(charged)) = (charge, step.charged) {
                     words.insert(key.to_owned(), charged);
                 }
@@ -28,14 +32,18 @@ impl Layer {
             }
             Self::Logs(algorithm, logs) => {
                 let log = logs.entry(key.to_owned()).or_insert_with(Log::new);
-                algorithm.step(log, 0, now_ns, cost, charge)
+                algorithm.step(log, 0, now_ns, request.units(), charge)
             }
         }
     }
 }
 
 /// The layers of a policy: charged all or none.
-struct Layers(Vec<Layer>);
+struct Layers {
+    layers: Vec<Layer>,
+    policy: Policy,
+    zones: HashMap<String, Zone>,
+}
 
 impl Layers {
     fn new(policy: &Policy) -> Self {
@@ -43,18 +51,19 @@ impl Layers {
             Plan::Word(kernel) => Layer::Words(kernel, HashMap::new()),
             Plan::Log(algorithm) => Layer::Logs(algorithm, HashMap::new()),
         };
-        Self(policy.layers().iter().map(|made| layer(made.plan())).collect())
+        let layers = policy.layers().iter().map(|made| layer(made.plan())).collect();
+        Self { layers, policy: policy.clone(), zones: HashMap::new() }
     }
 
     fn step(&mut self, key: &str, now_ns: u64, cost: u32, charge: bool) -> Decision {
-        let decisions = self.0.iter_mut().map(|layer| layer.step(key, now_ns, cost, charge));
+        let decisions = self.layers.iter_mut().map(|layer| layer.step(key, now_ns, cost, charge));
         Decision::combined(decisions).expect("a policy has a layer")
     }
 }
 
 impl Decides for Layers {
     fn decide(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision {
-        if let [only] = &mut *self.0 {
+        if let [only] = &mut *self.layers {
             return only.step(key, now_ns, cost, true);
         }
         let peeked = self.step(key, now_ns, cost, false);
@@ -63,6 +72,14 @@ impl Decides for Layers {
             Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
             _ => self.step(key, now_ns, 0, false).refused_by(&peeked),
         }
+    }
+
+    fn decide_in(&mut self, zone: &str, key: &str, cost: u32, now_ns: u64) -> Option<Decision> {
+        if !self.zones.contains_key(zone) {
+            self.zones.insert(zone.to_owned(), self.policy.zone(zone).ok()?);
+        }
+        let request = Request::new(key).cost(cost).zone(&self.zones[zone]);
+        Some(self.layers.first_mut()?.decide(key, now_ns, &request, true))
     }
 }
 
@@ -115,6 +132,7 @@ fn decisions_as_published() {
         ("bursts.jsonl", 9496),
         ("calendar.jsonl", 29286),
         ("calendar_construct.jsonl", 160),
+        ("callers/calendar_moving.jsonl", 5370),
         ("construct.jsonl", 66),
         ("float.jsonl", 3294),
         ("grammar.jsonl", 297),

@@ -87,7 +87,7 @@ fn a_missing_lease_is_asked_for_without_waiting() {
     assert!(asked > now, "until {asked}, which is not after {now}");
     let shared = limiter.shared().expect("a limiter of many machines");
     assert_eq!((shared.misses, shared.waits, line.asks()), (1, 0, 1));
-    line.leave(now, waiter);
+    line.leave(&limiter, now, waiter);
     // One try has no time to look again.
     let late = line.arrive(now, b"k", 1, Some(now));
     let late = end(line.turn(&limiter, now, late));
@@ -130,8 +130,8 @@ fn a_first_without_its_turn_holds_nobody_past_a_deadline() {
     let third = line.arrive(60, b"other", 1, Some(60));
     assert_eq!(end(line.turn(&limiter, 61, third)).outcome, WaitOutcome::Late);
     assert_eq!(line.asks(), 0);
-    line.leave(61, first);
-    line.leave(61, first);
+    line.leave(&limiter, 61, first);
+    line.leave(&limiter, 61, first);
     assert!(line.is_empty());
     assert_eq!(end(line.turn(&limiter, 61, first)).outcome, WaitOutcome::Cancelled);
 }
@@ -140,11 +140,29 @@ fn a_first_without_its_turn_holds_nobody_past_a_deadline() {
 fn whoever_leaves_before_its_turn_is_not_charged() {
     let (limiter, mut line) = world("10/h burst=10");
     let first = line.arrive(0, b"k", 10, None);
-    line.leave(0, first);
+    line.leave(&limiter, 0, first);
     assert_eq!(limiter.check_at("k", 0, 0).remaining(), 10);
     let second = line.arrive(0, b"k", 10, Some(0));
     assert_eq!(end(line.turn(&limiter, 0, second)).outcome, WaitOutcome::Go);
     assert_eq!((line.asks(), line.len()), (1, 0));
+}
+
+/// The last place of a queue comes back; behind another one nobody moves.
+#[test]
+fn whoever_leaves_the_last_place_gives_it_back() {
+    let (limiter, mut line) = world("leaky_queue 1/s queue=9");
+    assert!(limiter.check_at("k", 1, 0).is_allowed());
+    let [second, third] = [0, 1].map(|now| {
+        let waiter = line.arrive(now, b"k", 1, None);
+        assert!(matches!(line.turn(&limiter, now, waiter), Turn::Sleep { until: Some(_) }));
+        waiter
+    });
+    assert_eq!(limiter.check_at("k", 0, 1).remaining(), 7);
+    line.leave(&limiter, 1, second);
+    assert_eq!(limiter.check_at("k", 0, 1).remaining(), 7);
+    line.leave(&limiter, 1, third);
+    assert_eq!(limiter.check_at("k", 0, 1).remaining(), 8);
+    assert!(line.is_empty());
 }
 
 /// Under a queue a waiter that goes in time is charged at once and held; one that goes 1 ns late is refused at once.

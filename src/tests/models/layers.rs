@@ -7,9 +7,9 @@ use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use crate::cell::Verdict;
 use crate::limiter::layers::{Inquiry, Layer, Refund, refund};
-use crate::table::{Seat, Table, WhenFull};
+use crate::table::{Holding, Seat, Table, WhenFull};
 use arrayvec::ArrayVec;
-use ratecell_core::algorithm::{Algorithm, Kernel};
+use ratecell_core::algorithm::{Gcra, Kernel};
 use ratecell_core::{Decision, Request};
 
 /// A layer of one slot.
@@ -23,7 +23,7 @@ impl OneSlot {
         Self { kernel: kernel(policy), table: Table::alone(1, WhenFull::Evict) }
     }
 
-    fn gcra(&self) -> impl Algorithm {
+    fn gcra(&self) -> Gcra {
         match &self.kernel {
             Kernel::Gcra(gcra) => *gcra,
             other => panic!("{other:?}"),
@@ -38,9 +38,23 @@ impl Layer for OneSlot {
         self.table.peek(&self.gcra(), h, now, request)
     }
 
+    fn is_in_flight(&self) -> bool {
+        false
+    }
+
     fn charge(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Self::Receipt<'_>) {
         let verdict = self.table.charge(&self.gcra(), h, now, request);
         (self.table.report(&self.gcra(), &verdict, now, request), verdict)
+    }
+
+    fn reserve(
+        &self,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Self::Receipt<'_>, Option<Holding>) {
+        let (verdict, holding) = self.table.reserve(&self.gcra(), h, now, request);
+        (self.table.report(&self.gcra(), &verdict, now, request), verdict, holding)
     }
 }
 

@@ -111,7 +111,7 @@ class Limiter(_native.Limiter):
     async def acquire(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
         """Does as `wait` does, in asyncio: other tasks run meanwhile.
 
-        A task that is cancelled has taken nothing, but for a place in a leaky_queue, which stays charged.
+        A task that is cancelled has taken nothing. A place in a leaky_queue comes back if it is the last one.
         """
         return await _waiting.acquire(self, key, cost, timeout)
 

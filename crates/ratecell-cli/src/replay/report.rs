@@ -57,7 +57,7 @@ pub(crate) struct FileReport {
     pub(crate) first_malformed: Vec<MalformedReport>,
     pub(crate) skipped: BTreeMap<&'static str, u64>,
     #[serde(skip)]
-    warning: Option<String>,
+    pub(crate) warning: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -202,7 +202,7 @@ impl FileReport {
         no_lines(&self.skipped)
     }
 
-    fn new(file: &Input) -> Self {
+    pub(crate) fn new(file: &Input) -> Self {
         let has_lines = file.reader.is_some();
         Self {
             name: file.name.clone(),

@@ -71,20 +71,20 @@ pub(crate) struct Tally {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Period {
     /// Nanosecond zero of the limiters.
-    epoch_ns: u64,
+    pub(crate) epoch_ns: u64,
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
 }
 
 impl Period {
-    fn from(time_ns: u64) -> Self {
+    pub(crate) fn from(time_ns: u64) -> Self {
         // The midnight before belongs to the day before; the records of a log that steps back a little are still
         // after it.
         let epoch_ns = (time_ns / DAY_NS).saturating_sub(1) * DAY_NS;
         Self { epoch_ns, first_ns: time_ns, last_ns: time_ns }
     }
 
-    fn now_ns(&self, time_ns: u64) -> u64 {
+    pub(crate) fn now_ns(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.epoch_ns)
     }
 }

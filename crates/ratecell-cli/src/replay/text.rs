@@ -64,7 +64,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn write_file(f: &mut fmt::Formatter<'_>, file: &FileReport) -> fmt::Result {
+pub(super) fn write_file(f: &mut fmt::Formatter<'_>, file: &FileReport) -> fmt::Result {
     let Some(format) = &file.format else {
         return writeln!(f, "file       {}: {}", file.name, file.no_lines());
     };
@@ -123,7 +123,7 @@ fn top_denied(f: &mut fmt::Formatter<'_>, policy: &PolicyReport) -> fmt::Result 
     write!(f, "\n\nmost denied by {}\n{table}", policy.policy)
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 

@@ -1,17 +1,19 @@
 //! The keys of one section of the vectors: a limiter.
 
+use std::collections::HashMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
-use ratecell::{Decision, Limiter, Policy};
+use ratecell::{Decision, Limiter, Policy, Request, Zone};
 use ratecell_vectors::Decides;
 
 /// More keys than any section has: a limiter that evicts is not the one that the vectors describe.
-const MAX_KEYS: usize = 1 << 16;
+pub(super) const MAX_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(crate) struct Keys {
     limiter: Limiter,
+    zones: HashMap<String, Zone>,
     last_now_ns: u64,
 }
 
@@ -27,7 +29,8 @@ pub(super) fn built(policy: Policy, epoch: Option<i64>, max_keys: usize) -> Resu
 
 impl Keys {
     pub(crate) fn new(policy: Policy, epoch: Option<i64>) -> Result<Self> {
-        Ok(Self { limiter: built(policy, epoch, MAX_KEYS)?, last_now_ns: 0 })
+        let limiter = built(policy, epoch, MAX_KEYS)?;
+        Ok(Self { limiter, zones: HashMap::new(), last_now_ns: 0 })
     }
 }
 
@@ -35,6 +38,15 @@ impl Decides for Keys {
     fn decide(&mut self, key: &str, cost: u32, now_ns: u64) -> Decision {
         self.last_now_ns = now_ns;
         self.limiter.check_at(key, cost, now_ns)
+    }
+
+    fn decide_in(&mut self, zone: &str, key: &str, cost: u32, now_ns: u64) -> Option<Decision> {
+        self.last_now_ns = now_ns;
+        if !self.zones.contains_key(zone) {
+            self.zones.insert(zone.to_owned(), self.limiter.zone(zone).ok()?);
+        }
+        let request = Request::new(key).cost(cost).at(now_ns).zone(self.zones.get(zone)?);
+        Some(self.limiter.decide(request))
     }
 
     fn keys_without_room(&self) -> u64 {

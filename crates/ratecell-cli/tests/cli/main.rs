@@ -5,6 +5,8 @@ mod support;
 mod check;
 mod replay;
 mod replay_input;
+mod replay_rules;
+mod rules;
 mod sync;
 mod usage;
 mod vectors;

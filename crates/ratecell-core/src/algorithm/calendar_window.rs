@@ -10,7 +10,7 @@
 //! rules of the same zone: nothing that was counted is forgotten before its window ends.
 
 use alloc::format;
-use alloc::sync::Arc;
+use core::borrow::Borrow;
 
 use super::counting::{Count, Counter, Counting};
 use super::lease::Drain;
@@ -18,13 +18,11 @@ use super::packing::WordLayout;
 use super::params::{Key, Params};
 use super::{Kernel, Plan, Spec, quota};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
-use crate::zone::{Calendar, Period, Tz};
+use crate::zone::{Calendar, Frame, NS_PER_SECOND, Period, Tz, Zone};
 
-mod row;
+mod caller;
 
-use row::Row;
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
+pub use caller::CallerWindow;
 
 pub(crate) static CALENDAR_WINDOW: Spec = Spec {
     name: "calendar_window",
@@ -34,7 +32,12 @@ pub(crate) static CALENDAR_WINDOW: Spec = Spec {
         let limit = params.limit("limit")?;
         let (calendar, tz) = (calendar(params)?, zone(params)?);
         let horizon = params.horizon()?;
-        let row = row(&calendar, tz, epoch, horizon)?;
+        let frame = Frame { calendar, epoch, until: horizon / NS_PER_SECOND };
+        if tz == Tz::Caller {
+            return caller::resolve(params, pack, limit, frame);
+        }
+        let zone = frame.zone(tz).ok_or_else(out_of_years)?;
+        let row = zone.row();
         // Every window that is served has an end that is known.
         let served = u64::try_from(ns(row.last()).saturating_sub(1)).unwrap_or(u64::MAX);
         let last_beside = |bits: u32| if row.last() <= (Count { bits }).top() { served } else { 0 };
@@ -45,7 +48,7 @@ pub(crate) static CALENDAR_WINDOW: Spec = Spec {
         let mut resolved = counter.resolved(Some(count.bits), None);
         resolved.boundaries = u64::try_from(row.len()).ok();
         resolved.boundary_digest = Some(row.digest);
-        let kernel = CalendarWindow { counter, period: calendar.period, row: Arc::new(row) };
+        let kernel = CalendarWindow { counter, zone };
         Ok((Plan::Word(Kernel::CalendarWindow(kernel)), resolved))
     },
 };
@@ -81,30 +84,36 @@ fn zone(params: &Params) -> Result<Tz, PolicyError> {
     Ok(tz)
 }
 
-/// The boundaries of a zone's calendar from the epoch, in seconds since 1970, to the first after the horizon.
-fn row(calendar: &Calendar, tz: Tz, epoch: i64, horizon_ns: u64) -> Result<Row, PolicyError> {
-    let Some(rules) = tz.rules() else {
-        let message =
-            format!("tz is {tz}: expected a zone's name, as no request of this version names its own");
-        return Err(PolicyError::new(Kind::BadZone, message).about(Key::Tz.name()));
-    };
-    let until = i64::try_from(horizon_ns / NS_PER_SECOND).ok().and_then(|served| epoch.checked_add(served));
-    let boundaries = until.and_then(|until| calendar.boundaries(&rules, epoch, until));
-    // Each is after the epoch.
-    let since =
-        |boundaries: alloc::vec::Vec<i64>| boundaries.into_iter().map(|at| at.abs_diff(epoch)).collect();
-    boundaries.map(since).map(Row::new).ok_or_else(|| {
-        let message = "the epoch and the horizon: expected instants from the year -9997 to 9997";
-        PolicyError::new(Kind::Range, message).about(Key::Horizon.name())
-    })
+fn out_of_years() -> PolicyError {
+    let message = "the epoch and the horizon: expected instants from the year -9997 to 9997";
+    PolicyError::new(Kind::Range, message).about(Key::Horizon.name())
 }
 
-/// Windows between the boundaries of a calendar.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CalendarWindow {
+/// Windows between the boundaries of a calendar: of the zone that the policy names, or of the one that a request names.
+#[derive(Clone, Debug)]
+pub struct CalendarWindow<Z = Zone> {
     counter: Counter,
-    period: Period,
-    row: Arc<Row>,
+    zone: Z,
+}
+
+impl<Z: Borrow<Zone>> PartialEq for CalendarWindow<Z> {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |kernel: &Self| (kernel.counter, kernel.period());
+        parts(self) == parts(other) && self.row() == other.row()
+    }
+}
+
+impl<Z: Borrow<Zone>> Eq for CalendarWindow<Z> {}
+
+impl<Z: Borrow<Zone>> CalendarWindow<Z> {
+    fn period(&self) -> Period {
+        self.zone.borrow().frame().calendar.period
+    }
+
+    #[inline]
+    fn row(&self) -> &crate::zone::Row {
+        self.zone.borrow().row()
+    }
 }
 
 /// What is known of an instant in whole seconds.
@@ -112,8 +121,13 @@ fn ns(second: u64) -> u128 {
     u128::from(second) * u128::from(NS_PER_SECOND)
 }
 
+fn layout(word: [u8; 8], period: Period, counter: Counter) -> WordLayout {
+    let unit = period.days() * 86_400 * NS_PER_SECOND;
+    WordLayout { word, unit, grain: 0, count_bits: counter.count.bits }
+}
+
 /// All times are the ends of windows.
-impl Counting for CalendarWindow {
+impl<Z: Borrow<Zone> + Clone> Counting for CalendarWindow<Z> {
     #[inline]
     fn counter(&self) -> &Counter {
         &self.counter
@@ -121,7 +135,7 @@ impl Counting for CalendarWindow {
 
     #[inline]
     fn time_at(&self, instant: u64) -> u64 {
-        self.row.around(instant / NS_PER_SECOND).1
+        self.row().around(instant / NS_PER_SECOND).1
     }
 
     #[inline]
@@ -131,22 +145,21 @@ impl Counting for CalendarWindow {
         if second < end {
             return (end, used);
         }
-        let (start, next) = self.row.around(second);
+        let (start, next) = self.row().around(second);
         if start >= end { (next, 0) } else { (end, used) }
     }
 
     #[inline]
     fn free_at(&self, end: u64, units: u64) -> u128 {
-        ns(if units > 0 { self.row.at_or_after(end) } else { self.row.ground(end) })
+        ns(if units > 0 { self.row().at_or_after(end) } else { self.row().ground(end) })
     }
 
     fn written_from(&self, end: u64) -> u128 {
-        ns(self.row.start(end))
+        ns(self.row().start(end))
     }
 
     fn packed(&self) -> WordLayout {
-        let unit = self.period.days() * 86_400 * NS_PER_SECOND;
-        WordLayout { word: *b"calendar", unit, grain: 0, count_bits: self.counter.count.bits }
+        layout(*b"calendar", self.period(), self.counter)
     }
 
     /// No: units of a window of other rules may count in it, and only a step knows.
@@ -159,7 +172,7 @@ impl Counting for CalendarWindow {
     }
 
     fn burst_ns(&self) -> u64 {
-        self.row.longest.saturating_mul(NS_PER_SECOND)
+        self.row().longest.saturating_mul(NS_PER_SECOND)
     }
 
     fn lasts_until(&self, end: u64, _: u64, _: u64) -> u128 {

@@ -58,6 +58,7 @@ impl Kernel {
             BucketInterval,
             BucketIntervalFirst,
             CalendarWindow,
+            CallerWindow,
             InFlight,
             Lease
         );

@@ -26,11 +26,11 @@ impl Count {
         (WORD_LIMIT >> self.bits) - 1
     }
 
-    fn unpack(self, word: u64) -> (u64, u64) {
+    pub(super) fn unpack(self, word: u64) -> (u64, u64) {
         (word >> self.bits, word & ((1 << self.bits) - 1))
     }
 
-    fn pack(self, time: u64, used: u64) -> u64 {
+    pub(super) fn pack(self, time: u64, used: u64) -> u64 {
         (time << self.bits) | used
     }
 }

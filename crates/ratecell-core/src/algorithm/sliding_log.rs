@@ -124,6 +124,9 @@ impl SlidingLog {
     /// charged. A log delays nothing, so it is within any delay.
     #[inline]
     pub fn decide(request: &Request<'_>, mut step: impl FnMut(u32, bool) -> Decision) -> (Decision, u32) {
+        if request.named_zone().is_some() {
+            return (step(0, false).without_zone(), 0);
+        }
         let cost = if request.is_charge() {
             let room = u32::try_from(step(0, false).remaining).unwrap_or(u32::MAX);
             request.units().min(room)

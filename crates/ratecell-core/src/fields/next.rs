@@ -14,12 +14,15 @@ pub fn next_ns(policy: &Policy, decision: &Decision) -> Option<u64> {
     let [layer] = policy.layers() else { return None };
     let used = decision.limit().checked_sub(decision.remaining()).filter(|used| *used > 0)?;
     // A leased decision's times are those of the lease.
-    if decision.outcome() == Outcome::ClockRange || decision.is_leased() {
+    if decision.outcome() == Outcome::ClockRange || decision.is_leased() || decision.is_without_zone() {
         return None;
     }
     let Plan::Word(kernel) = layer.plan() else { return None };
     let after_next = match kernel {
-        Kernel::FixedWindow(_) | Kernel::FixedWindowFirst(_) | Kernel::CalendarWindow(_) => 0,
+        Kernel::FixedWindow(_)
+        | Kernel::FixedWindowFirst(_)
+        | Kernel::CalendarWindow(_)
+        | Kernel::CallerWindow(_) => 0,
         Kernel::BucketInterval(_) | Kernel::BucketIntervalFirst(_) => {
             let (refill, interval_ns) = layer.rate();
             (used.div_ceil(refill) - 1).saturating_mul(interval_ns)

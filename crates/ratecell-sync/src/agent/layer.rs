@@ -25,7 +25,7 @@ pub(crate) fn layers(policy: &Policy) -> Result<Vec<Layer>, StoreError> {
     });
     layers.collect::<Option<_>>().ok_or_else(|| {
         let text = format!(
-            "\"{policy}\" cannot be shared through a store: expected no sliding_log and no in_flight"
+            "\"{policy}\" cannot be shared through a store: expected no sliding_log, no in_flight and no tz=caller"
         );
         StoreError::new(StoreErrorKind::Mismatch, text)
     })

@@ -134,25 +134,31 @@ fn claims(evaluation: &Evaluation<'_>) -> Value {
 
 /// The answers to requests, below the file of their section, decided on cells in memory.
 pub(super) fn decisions() -> Judge {
-    let (mut section_of, mut scratch) = (None, Scratch::default());
+    decided_by(Cells::new)
+}
+
+/// What decides requests by a file of rules, in their order.
+pub trait DecidesRules {
+    /// Decides a request with these attributes at `now_ns`; `None` if its path is unclear, in a file that refuses that.
+    fn decide(&mut self, attributes: &[(String, String)], now_ns: u64) -> Option<Answer>;
+}
+
+/// Judges the kind `rules_decide` by what `make` makes of the rules of each section.
+pub fn decided_by<D: DecidesRules + 'static>(make: impl Fn(Rules) -> Result<D> + 'static) -> Judge {
+    let mut section_of = None;
     Box::new(move |row| {
         if row.is_object() {
-            let rules = section(row)?;
-            section_of = Some((Cells::new(&rules)?, rules));
+            section_of = Some((make(section(row)?)?, section(row)?));
             return Ok(Judged::Section);
         }
-        let (cells, rules) = section_of.as_mut().context("expected a section first")?;
+        let (decides, rules) = section_of.as_mut().context("expected a section first")?;
         let Some([_, now_ns, request, answer @ ..]) = row.as_array().map(Vec::as_slice) else {
             bail!("expected decide, an instant, attributes and the answer");
         };
         let now_ns = read(now_ns, "an instant")?;
         let request: Vec<_> = read::<Request>(request, "attributes")?.into_iter().collect();
-        let evaluation = rules.evaluate(&request, &mut scratch);
-        let got = if evaluation.is_unclear_path() {
-            json!(["unclear_path"])
-        } else {
-            shown(rules, &cells.decide(&evaluation, now_ns))
-        };
+        let decided = decides.decide(&request, now_ns);
+        let got = decided.map_or_else(|| json!(["unclear_path"]), |answer| shown(rules, &answer));
         Ok(Judged::compared(&json!(answer), &got))
     })
 }

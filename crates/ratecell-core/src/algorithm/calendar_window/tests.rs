@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::super::packing::LayoutChoice;
 use super::super::params::Params;
 use super::super::{Algorithm, Kernel, Lend, Plan, Span, Step, Want};
-use super::{CALENDAR_WINDOW, CalendarWindow, NS_PER_SECOND, Row};
+use super::{CALENDAR_WINDOW, CalendarWindow, NS_PER_SECOND};
 use crate::decision::Outcome;
-use crate::zone::{Period, Tz};
+use crate::zone::{Period, Row, Tz};
 
 /// Windows of five units, of a zone whose clocks are always so far ahead.
 fn kernel(span: Period, minutes: i16) -> CalendarWindow {
@@ -35,7 +35,7 @@ fn windows(ends: &[u64], heal: Option<u64>) -> CalendarWindow {
     let mut kernel = kernel(Period::Day, 0);
     kernel.counter.max_now = ends.last().copied().unwrap_or(0) * NS_PER_SECOND - 1;
     kernel.counter.heal = heal;
-    kernel.row = alloc::sync::Arc::new(Row::new(ends.to_vec()));
+    kernel.zone = kernel.zone.with_row(Row::new(ends.to_vec()));
     kernel
 }
 

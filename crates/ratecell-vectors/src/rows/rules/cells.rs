@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use anyhow::Result;
 use ratecell_core::algorithm::{Algorithm, LayoutChoice, Log, Plan, WordLayout};
 use ratecell_core::{Decision, Outcome, Policy, with_kernel};
-use ratecell_rules::{Answer, Claim, Evaluation, Rules};
+use ratecell_rules::{Answer, Claim, Evaluation, Rules, Scratch};
+
+use super::DecidesRules;
 
 /// The state of one layer of a cell.
 enum State {
@@ -14,13 +16,33 @@ enum State {
 }
 
 pub(super) struct Cells {
+    rules: Rules,
+    scratch: Scratch,
+    cells: States,
+}
+
+struct States {
     /// The layers of each policy of the file.
     plans: Vec<Vec<Plan>>,
     cells: HashMap<Vec<u8>, Vec<State>>,
 }
 
 impl Cells {
-    pub(super) fn new(rules: &Rules) -> Result<Self> {
+    pub(super) fn new(rules: Rules) -> Result<Self> {
+        let cells = States::new(&rules)?;
+        Ok(Self { rules, scratch: Scratch::default(), cells })
+    }
+}
+
+impl DecidesRules for Cells {
+    fn decide(&mut self, attributes: &[(String, String)], now_ns: u64) -> Option<Answer> {
+        let evaluation = self.rules.evaluate(attributes, &mut self.scratch);
+        (!evaluation.is_unclear_path()).then(|| self.cells.decide(&evaluation, now_ns))
+    }
+}
+
+impl States {
+    fn new(rules: &Rules) -> Result<Self> {
         let policies = rules.policies();
         let plans = policies.iter().map(|one| {
             let is_shared = rules.rule(one.rule()).is_shared();
@@ -34,7 +56,7 @@ impl Cells {
         Ok(Self { plans: plans.collect::<Result<_>>()?, cells: HashMap::new() })
     }
 
-    pub(super) fn decide(&mut self, evaluation: &Evaluation<'_>, now_ns: u64) -> Answer {
+    fn decide(&mut self, evaluation: &Evaluation<'_>, now_ns: u64) -> Answer {
         if let Some(answer) = evaluation.too_many_layers() {
             return answer;
         }

@@ -5,22 +5,22 @@ use alloc::vec::Vec;
 
 /// Boundaries in whole seconds since the epoch, with an index of even cells: the boundaries of a cell are a few, and the
 /// first of them is looked up by a shift.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
+#[derive(PartialEq, Eq)]
+pub(crate) struct Row {
     /// Ascending, all above 0.
     ends: Box<[u64]>,
     /// For each cell of `2^shift` seconds: the number of boundaries before it.
     cells: Box<[u32]>,
     shift: u32,
     /// The longest window, in seconds.
-    pub(super) longest: u64,
+    pub(crate) longest: u64,
     /// Of all boundaries.
-    pub(super) digest: u64,
+    pub(crate) digest: u64,
 }
 
 impl Row {
     /// Of boundaries that ascend and are above 0: at least one.
-    pub(super) fn new(ends: Vec<u64>) -> Self {
+    pub(crate) fn new(ends: Vec<u64>) -> Self {
         let last = ends.last().copied().unwrap_or(0);
         // A cell is no longer than the time between two boundaries, on average.
         let apart = last.checked_div(ends.len() as u64).unwrap_or(0);
@@ -39,12 +39,12 @@ impl Row {
     }
 
     /// The number of boundaries.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The last boundary.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
@@ -62,14 +62,14 @@ impl Row {
 
     /// The first boundary at `second` or after it; beyond the last one, `second` itself.
     #[inline]
-    pub(super) fn at_or_after(&self, second: u64) -> u64 {
+    pub(crate) fn at_or_after(&self, second: u64) -> u64 {
         self.ends.get(self.before(second)).copied().unwrap_or(second)
     }
 
     /// The window that holds `second`: its start, which is 0 where it began before the epoch, and its end. Beyond the last
     /// boundary the end is the next second.
     #[inline]
-    pub(super) fn around(&self, second: u64) -> (u64, u64) {
+    pub(crate) fn around(&self, second: u64) -> (u64, u64) {
         let next = second.saturating_add(1);
         let number = self.before(next);
         let start = number.checked_sub(1).and_then(|number| self.ends.get(number));
@@ -77,7 +77,7 @@ impl Row {
     }
 
     /// Where the window began that ends at `end`: if no window of this calendar does, the one that ended last before.
-    pub(super) fn start(&self, end: u64) -> u64 {
+    pub(crate) fn start(&self, end: u64) -> u64 {
         let mut number = self.before(end);
         if self.ends.get(number) != Some(&end) {
             number = number.saturating_sub(1);
@@ -87,7 +87,7 @@ impl Row {
 
     /// From when on a word whose window ends at `end`, and that has counted nothing, is no other than one never used: its
     /// window is then the one that would be opened, or is over.
-    pub(super) fn ground(&self, end: u64) -> u64 {
+    pub(crate) fn ground(&self, end: u64) -> u64 {
         if end == 0 {
             return 0;
         }

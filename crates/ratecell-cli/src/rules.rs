@@ -1,0 +1,65 @@
+//! `ratecell rules`: is a file of rules right, and what does each rule say?
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ratecell::rules::{Mode, Rules};
+
+use crate::cli::{RulesCheckArgs, RulesCommand};
+use crate::output::{one_line, print, table};
+
+const HEADING: [&str; 7] = ["rule", "mode", "group", "match", "key", "limit", "cost"];
+
+pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
+    match command {
+        RulesCommand::Check(args) => check(args),
+    }
+}
+
+fn check(args: &RulesCheckArgs) -> Result<ExitCode> {
+    let file = args.file.display();
+    let text =
+        fs::read(&args.file).with_context(|| format!("{file}: cannot be read, expected a file of rules"))?;
+    match Rules::parse(text) {
+        Ok(rules) => {
+            let count = rules.len();
+            let lines = (0..count).map(|number| row(&rules, number)).collect();
+            print(table(HEADING, HEADING.len(), lines))?;
+            print(format_args!(
+                "{count} {}, {} policies",
+                if count == 1 { "rule" } else { "rules" },
+                rules.policies().len()
+            ))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            // The place comes first, where editors look for it.
+            let line = error.line().map_or_else(String::new, |line| format!("{line}:"));
+            eprintln!("{}", one_line(&format!("{file}:{line} {}", error.without_line())));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn row(rules: &Rules, number: usize) -> [String; 7] {
+    let rule = rules.rule(number);
+    let matched: Vec<_> = rules.matched(number).collect();
+    let [key, limit, cost] = match rule.mode() {
+        Mode::Skip => [const { String::new() }; 3],
+        _ => {
+            let key: Vec<_> = rule.key().collect();
+            let key = if key.is_empty() { "[]".to_owned() } else { key.join(", ") };
+            [key, rules.limit_text(number), rules.cost_text(number)]
+        }
+    };
+    [
+        rule.name().to_owned(),
+        rule.mode().name().to_owned(),
+        rule.group().unwrap_or_default().to_owned(),
+        matched.join(", "),
+        one_line(&key),
+        one_line(&limit),
+        one_line(&cost),
+    ]
+}

@@ -1,0 +1,274 @@
+/* Limits by a file of rules: what the header says of each of the five functions, and every bad argument. */
+
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOO_LONG ((size_t)PTRDIFF_MAX + 1)
+#define HEAD "ratecell_rules = 1\nattributes = ['user']\n"
+#define RULE(name, rest) "[[rule]]\nname = '" name "'\n" rest "\n"
+
+static const char file[] = HEAD RULE("health", "match.path = '/health'\nmode = 'skip'")
+    RULE("login", "match.path = '/login'\nmatch.method = 'POST'\nkey = ['client']\nlimit = 'fixed_window 2/1h'")
+    RULE("site", "key = []\nlimit = 'fixed_window 100/1d'")
+    RULE("closed", "match.user = 'mallory'\nkey = []\nlimit = 'blocked'")
+    RULE("trial", "key = ['client']\nlimit = 'fixed_window 1/1h'\nmode = 'shadow'");
+
+static ratecell_attribute attribute_of(const char *name, const char *value) {
+    ratecell_attribute attribute = { name, strlen(name), value, strlen(value) };
+    return attribute;
+}
+
+static ratecell_rules *made(const char *text) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    ratecell_rules *rules = NULL;
+    config.max_keys = 1000;
+    CHECK_STATUS(ratecell_rules_new(text, strlen(text), &config, &rules), 0);
+    if (rules == NULL) {
+        exit(CHECK_END() + 1);
+    }
+    return rules;
+}
+
+#define MOST 8
+
+/* A request of up to four attributes at time 0, with room for all that is written. */
+static struct {
+    ratecell_attribute attributes[4];
+    ratecell_rules_claim claims[MOST];
+    ratecell_rules_shadow shadows[MOST];
+    ratecell_rules_answer answer;
+    ratecell_rules_request request;
+} asked;
+
+static int32_t ask_rules(const ratecell_rules *rules, const char *method, const char *path, const char *client,
+                         const char *user) {
+    size_t n = 3;
+    asked.attributes[0] = attribute_of("method", method);
+    asked.attributes[1] = attribute_of("path", path);
+    asked.attributes[2] = attribute_of("client", client);
+    if (user != NULL) {
+        asked.attributes[n++] = attribute_of("user", user);
+    }
+    ratecell_rules_request request = { asked.attributes, n, 0, RATECELL_AT, 0, asked.claims, MOST, asked.shadows, MOST };
+    asked.request = request;
+    UNTOUCHED(asked.answer);
+    return ratecell_rules_decide(rules, &asked.request, &asked.answer);
+}
+
+static void the_rules_that_apply_decide(void) {
+    ratecell_rules *rules = made(file);
+    CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(asked.answer.outcome, RATECELL_ALLOWED);
+    CHECK_TEXT(asked.answer.rule, "login");
+    CHECK_U64(asked.answer.limit, 2);
+    CHECK_U64(asked.answer.remaining, 1);
+    CHECK_U64(asked.answer.n_claims, 2);
+    CHECK_U64(asked.answer.n_shadows, 1);
+    CHECK_TEXT(asked.shadows[0].rule, "trial");
+    CHECK_STATUS(asked.shadows[0].outcome, RATECELL_ALLOWED);
+    CHECK_U64(asked.claims[1].decision.remaining, 99);
+
+    CHECK_STATUS(ask_rules(rules, "POST", "//login?x", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(asked.shadows[0].outcome, RATECELL_DENIED);
+    CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_DENIED);
+    CHECK_TEXT(asked.answer.rule, "login");
+    CHECK_U64(asked.answer.retry_after_ns, 3600000000000u);
+    CHECK_U64(asked.answer.remaining, 0);
+    CHECK_U64(asked.answer.reserved, 0);
+    /* What was refused has charged no other rule. */
+    CHECK_STATUS(ask_rules(rules, "GET", "/", "10.0.0.2", NULL), RATECELL_ALLOWED);
+    CHECK_TEXT(asked.answer.rule, "site");
+    CHECK_U64(asked.answer.remaining, 97);
+    CHECK_STATUS(ask_rules(rules, "GET", "/", "10.0.0.2", "mallory"), RATECELL_NEVER);
+    CHECK_TEXT(asked.answer.rule, "closed");
+    CHECK_U64(asked.answer.retry_after_ns, UINT64_MAX);
+    CHECK_U64(asked.answer.n_claims, 1);
+    CHECK_STATUS(ask_rules(rules, "GET", "/health", "10.0.0.2", NULL), RATECELL_ALLOWED);
+    CHECK_TEXT(asked.answer.rule, "");
+    CHECK_U64(asked.answer.n_claims, 0);
+    ratecell_rules_free(rules);
+}
+
+static void what_has_no_room_is_counted(void) {
+    ratecell_rules *rules = made(file);
+    ask_rules(rules, "POST", "/login", "10.0.0.1", NULL);
+    asked.request.max_claims = 1;
+    asked.request.max_shadows = 0;
+    asked.request.shadows = NULL;
+    UNTOUCHED(asked.claims[1]);
+    UNTOUCHED(asked.shadows[0]);
+    CHECK_STATUS(ratecell_rules_decide(rules, &asked.request, &asked.answer), RATECELL_ALLOWED);
+    CHECK_U64(asked.answer.n_claims, 2);
+    CHECK_U64(asked.answer.n_shadows, 1);
+    CHECK_UNTOUCHED(asked.claims[1]);
+    CHECK_UNTOUCHED(asked.shadows[0]);
+    /* By the limiter's clock, without claims. */
+    asked.request.attributes = asked.attributes + 1;
+    asked.request.n_attributes = 1;
+    asked.request.flags = 0;
+    asked.request.max_claims = 0;
+    asked.request.claims = NULL;
+    CHECK_STATUS(ratecell_rules_decide(rules, &asked.request, &asked.answer), RATECELL_ALLOWED);
+    ratecell_rules_free(rules);
+}
+
+static void an_unclear_path_has_an_outcome_of_its_own(void) {
+    ratecell_rules *rules = made("unclear_path = 'refuse'\n" HEAD RULE("site", "key = []\nlimit = '1/h'"));
+    CHECK_STATUS(ask_rules(rules, "GET", "/%61/../b", "10.0.0.1", NULL), RATECELL_UNCLEAR_PATH);
+    CHECK_STATUS(asked.answer.outcome, RATECELL_UNCLEAR_PATH);
+    CHECK_U64(asked.answer.retry_after_ns, UINT64_MAX);
+    CHECK_TEXT(asked.answer.rule, "");
+    CHECK_STATUS(ask_rules(rules, "GET", "/b", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    ratecell_rules_free(rules);
+}
+
+static void the_fields_name_the_rules(void) {
+    char fields[256], same[sizeof fields];
+    ratecell_rules *rules = made(file);
+    ask_rules(rules, "POST", "/login", "10.0.0.1", NULL);
+    const int32_t len = ratecell_rules_fields(rules, RATECELL_STYLE_DRAFT11, asked.claims, asked.answer.n_claims, 0,
+                                              fields, sizeof fields);
+    CHECK_STATUS(len, (int32_t)strlen(fields));
+    CHECK_TEXT(fields, "RateLimit-Policy: \"login\";q=2;w=3600, \"site\";q=100;w=86400\n"
+                       "RateLimit: \"login\";r=1;t=3600, \"site\";r=99;t=86400\n");
+    CHECK_STATUS(ratecell_rules_fields(rules, RATECELL_STYLE_DRAFT11, asked.claims, 2, 0, NULL, 0), len);
+    CHECK_STATUS(ratecell_rules_fields(rules, RATECELL_STYLE_DRAFT11, asked.claims, 2, 0, same, (size_t)len),
+                 RATECELL_ENOSPC);
+    CHECK_STATUS(ratecell_rules_fields(rules, RATECELL_STYLE_X, NULL, 0, 0, same, sizeof same), 0);
+    CHECK_TEXT(same, "");
+
+    check_case("bad arguments of the fields");
+    CHECK_STATUS(ratecell_rules_fields(NULL, 1, asked.claims, 2, 0, same, sizeof same), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_fields(rules, 0, asked.claims, 2, 0, same, sizeof same), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, NULL, 2, 0, same, sizeof same), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, asked.claims, 65, 0, same, sizeof same), RATECELL_ESIZE);
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, asked.claims, 2, 0, NULL, 1), RATECELL_EINVAL);
+    ratecell_rules_claim claim = asked.claims[0];
+    claim.policy = 3;
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, &claim, 1, 0, same, sizeof same), RATECELL_EINVAL);
+    claim = asked.claims[0];
+    claim.decision.outcome = 17;
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, &claim, 1, 0, same, sizeof same), RATECELL_EINVAL);
+    claim = asked.claims[0];
+    claim.decision.layer = 1;
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, &claim, 1, 0, same, sizeof same), RATECELL_EINVAL);
+
+    check_case("after a change there are none");
+    CHECK_STATUS(ratecell_rules_change(rules, file, strlen(file), NULL, 0), 0);
+    CHECK_STATUS(ratecell_rules_fields(rules, 1, asked.claims, 2, 0, same, sizeof same), 0);
+    ratecell_rules_free(rules);
+}
+
+static void a_change_keeps_what_stays(void) {
+    static const char other[] = HEAD RULE("site", "key = []\nlimit = 'fixed_window 100/1d'\nmatch.path = '/**'")
+        RULE("login", "key = ['client']\nlimit = 'fixed_window 3/1h'");
+    static const char faulty[] = HEAD RULE("site", "key = []\nlimit = '0/s'");
+    char why[128];
+    ratecell_rules *rules = made(file);
+    ask_rules(rules, "POST", "/login", "10.0.0.1", NULL);
+    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), why, sizeof why), 0);
+    CHECK_TEXT(why, "");
+    CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    CHECK_U64(asked.claims[0].decision.remaining, 98);
+    CHECK_U64(asked.claims[1].decision.remaining, 2);
+
+    check_case("a file with a fault changes nothing");
+    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), why, sizeof why), RATECELL_ERULES);
+    CHECK(strncmp(why, "line 6: rule site, limit: bad_policy: `0/s`: ", 45) == 0);
+    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), NULL, 0), RATECELL_ERULES);
+    CHECK_STATUS(ratecell_rules_change(NULL, other, strlen(other), why, sizeof why), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, NULL, 1, why, sizeof why), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, other, TOO_LONG, why, sizeof why), RATECELL_ESIZE);
+    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), NULL, 1), RATECELL_EINVAL);
+    CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    CHECK_U64(asked.claims[0].decision.remaining, 97);
+    ratecell_rules_free(rules);
+}
+
+static void what_cannot_be_made_says_why(void) {
+    char why[160];
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    ratecell_rules *rules = NULL;
+    config.why = why;
+    config.why_len = sizeof why;
+    CHECK_STATUS(ratecell_rules_new("rule = 1", 8, &config, &rules), RATECELL_ERULES);
+    CHECK(strncmp(why, "line 1: ratecell_rules: missing_field: ", 39) == 0);
+    CHECK_STATUS(ratecell_rules_new(NULL, 0, &config, &rules), RATECELL_ERULES);
+    CHECK_STATUS(ratecell_rules_new(NULL, 1, &config, &rules), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_new(file, TOO_LONG, &config, &rules), RATECELL_ESIZE);
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, NULL), RATECELL_EINVAL);
+    config.machines = 2;
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, &rules), RATECELL_ECONFIG);
+    CHECK(strncmp(why, "on_miss, wait_ns, ", 18) == 0);
+    config.machines = 0;
+    config.flags = RATECELL_ZEROED;
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, &rules), RATECELL_ECONFIG);
+    config.flags = 0;
+    config.when_full = 4;
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, &rules), RATECELL_ECONFIG);
+    config.when_full = 0;
+    config.max_keys = UINT64_MAX / 64;
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, &rules), RATECELL_ENOMEM);
+    config.size = 8;
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), &config, &rules), RATECELL_ESIZE);
+    CHECK(rules == NULL);
+    CHECK_STATUS(ratecell_rules_new(file, strlen(file), NULL, &rules), 0);
+    ratecell_rules_free(rules);
+    ratecell_rules_free(NULL);
+}
+
+/* Each bad argument is refused, and nothing is written or charged. */
+static void every_argument_of_a_decision_is_checked(void) {
+    ratecell_rules *rules = made(file);
+    const ratecell_attribute without_name = { NULL, 1, "x", 1 }, without_value = { "user", 4, NULL, 1 };
+    const ratecell_attribute too_long = { "user", TOO_LONG, "x", 1 }, empty = { NULL, 0, NULL, 0 };
+    ratecell_attribute odd[2];
+    ratecell_rules_request good, bad;
+    CHECK_STATUS(ask_rules(rules, "GET", "/", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    good = asked.request;
+    UNTOUCHED(asked.answer);
+    CHECK_STATUS(ratecell_rules_decide(NULL, &good, &asked.answer), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_decide(rules, NULL, &asked.answer), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_decide(rules, &good, NULL), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_decide((const void *)((const char *)rules + 1), &good, &asked.answer),
+                 RATECELL_EALIGN);
+#define REFUSED_WITH(change, status)                                                                          \
+    do {                                                                                                      \
+        bad = good;                                                                                           \
+        change;                                                                                               \
+        CHECK_STATUS(ratecell_rules_decide(rules, &bad, &asked.answer), (status));                            \
+    } while (0)
+    REFUSED_WITH(bad.flags = RATECELL_CHARGE, RATECELL_EINVAL);
+    REFUSED_WITH(bad.reserved = 1, RATECELL_EINVAL);
+    REFUSED_WITH(bad.attributes = NULL, RATECELL_EINVAL);
+    REFUSED_WITH(bad.n_attributes = TOO_LONG, RATECELL_ESIZE);
+    REFUSED_WITH(bad.claims = NULL, RATECELL_EINVAL);
+    REFUSED_WITH(bad.max_claims = TOO_LONG, RATECELL_ESIZE);
+    REFUSED_WITH(bad.shadows = NULL, RATECELL_EINVAL);
+    REFUSED_WITH(bad.max_shadows = TOO_LONG, RATECELL_ESIZE);
+    REFUSED_WITH((bad.attributes = &without_name, bad.n_attributes = 1), RATECELL_EINVAL);
+    REFUSED_WITH((bad.attributes = &without_value, bad.n_attributes = 1), RATECELL_EINVAL);
+    REFUSED_WITH((bad.attributes = &too_long, bad.n_attributes = 1), RATECELL_ESIZE);
+    REFUSED_WITH(bad.attributes = (const void *)((const char *)odd + 1), RATECELL_EALIGN);
+    CHECK_UNTOUCHED(asked.answer);
+    /* An empty name is none that the file uses. */
+    bad = good;
+    bad.attributes = &empty;
+    bad.n_attributes = 1;
+    CHECK_STATUS(ratecell_rules_decide(rules, &bad, &asked.answer), RATECELL_ALLOWED);
+    CHECK_U64(asked.answer.remaining, 98);
+    ratecell_rules_free(rules);
+}
+
+int main(void) {
+    the_rules_that_apply_decide();
+    what_has_no_room_is_counted();
+    an_unclear_path_has_an_outcome_of_its_own();
+    the_fields_name_the_rules();
+    a_change_keeps_what_stays();
+    what_cannot_be_made_says_why();
+    every_argument_of_a_decision_is_checked();
+    return CHECK_END();
+}

@@ -1,0 +1,284 @@
+//! Limits by a file of rules.
+
+use core::ffi::c_char;
+use core::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrayvec::ArrayVec;
+
+use super::flags::RATECELL_AT;
+use super::ratecell_status::{
+    RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_EPANIC, RATECELL_ERULES, RATECELL_ESIZE,
+    RATECELL_UNCLEAR_PATH,
+};
+use super::why::{Refusal, explained, guarded};
+use super::{decision, fields, pointer, ratecell_config, ratecell_status, text};
+use crate::limiter::layers::MAX_LAYERS;
+use crate::rules::{Decided, MadeList, Rules, RulesError, RulesLimiter, RulesLimiterBuilder};
+use ratecell_core::Outcome;
+use ratecell_core::fields::Fields;
+
+mod request;
+
+use request::{Given, name};
+pub use request::{
+    RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules_answer, ratecell_rules_claim,
+    ratecell_rules_request, ratecell_rules_shadow,
+};
+
+/// A limiter whose limits are those of a file of rules.
+#[derive(Debug)]
+pub struct ratecell_rules {
+    limiter: RulesLimiter,
+}
+
+/// Make a limiter by a file of rules, with the memory of all its tables.
+///
+/// text is the file's, TOML of len bytes; it is not kept. Of config, max_keys, when_full and epoch_s count, for each table;
+/// there is one for each distinct policy of the file.
+///
+/// Returns 0; free *rules with ratecell_rules_free.
+/// Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
+/// RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
+/// RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
+/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was.
+/// NULL: config may be, for the defaults.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_new(
+    text: *const c_char,
+    len: usize,
+    config: *const ratecell_config,
+    rules: *mut *mut ratecell_rules,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let config = unsafe { ratecell_config::read(config) }?;
+        // SAFETY: as the header's preamble has it.
+        let (out, limiter) = unsafe {
+            let construct = || {
+                let out = pointer::output(rules)?;
+                Ok((
+                    out,
+                    config
+                        .with_flags(0)?
+                        .apply_to_rules(RulesLimiter::builder(parsed(text, len)?))?
+                        .build()?,
+                ))
+            };
+            explained(config.why, config.why_len, construct, |_| None)
+        }?;
+        out.write(Box::into_raw(Box::new(ratecell_rules { limiter })));
+        Ok(())
+    })
+}
+
+/// Limit by another file of rules from now on, while other threads decide. Each request is decided by the old file or by
+/// the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+///
+/// Returns 0, and writes an empty text to why.
+/// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len. Then why says what was wrong, and the rules in
+/// force stay.
+/// NULL: why may be, if why_len is 0.
+/// Threads: any; of several changes each is made. Not from a signal handler.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_change(
+    rules: *const ratecell_rules,
+    text: *const c_char,
+    len: usize,
+    why: *mut c_char,
+    why_len: usize,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        unsafe {
+            let construct = || Ok(pointer::input(rules)?.limiter.change(parsed(text, len)?)?);
+            explained(why, why_len, construct, |()| None)
+        }
+    })
+}
+
+/// Decide a request by rules: all limits that apply are charged, or none is.
+///
+/// Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
+/// thread has seen the longest keys of the file.
+///
+/// Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
+/// rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
+/// RATECELL_UNCLEAR_PATH where the file refuses a path that can be read in several ways, which is to be answered with 400.
+/// Writes *answer, and the request's claims and shadows.
+/// Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims or shadows, answer, an attribute's name
+/// or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged or written,
+/// but for RATECELL_EPANIC.
+/// NULL: attributes, claims and shadows may be, if there are none; a name or value, if its length is 0.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_decide(
+    rules: *const ratecell_rules,
+    request: *const ratecell_rules_request,
+    answer: *mut ratecell_rules_answer,
+) -> i32 {
+    // SAFETY: as the header's preamble has it.
+    let decide =
+        || unsafe { decided(pointer::input(rules)?, pointer::input(request)?, pointer::output(answer)?) };
+    match catch_unwind(AssertUnwindSafe(decide)).unwrap_or(Err(RATECELL_EPANIC)) {
+        Ok(status) | Err(status) => status as i32,
+    }
+}
+
+/// Write the HTTP fields of a response about the rules that limited a request, each named by its rule, and a NUL, without
+/// allocation: lines as those of ratecell_fields.
+///
+/// claims are those that ratecell_rules_decide wrote. If the rules were changed since, there are no fields. styles and
+/// now_unix_ns are those of ratecell_fields.
+///
+/// Returns the length without the NUL: 0, and an empty text, if no field is to be sent. With len 0 only the length is
+/// returned.
+/// Errors: RATECELL_EINVAL (rules, claims, buffer, styles, or a claim is none that was written), RATECELL_EALIGN (rules,
+/// claims), RATECELL_ESIZE (n, len), RATECELL_ENOSPC, RATECELL_EPANIC.
+/// NULL: claims may be, if n is 0; buffer, if len is 0.
+/// Threads: any.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_fields(
+    rules: *const ratecell_rules,
+    styles: u32,
+    claims: *const ratecell_rules_claim,
+    n: usize,
+    now_unix_ns: u64,
+    buffer: *mut c_char,
+    len: usize,
+) -> i32 {
+    text::guarded(|| {
+        let styles = fields::chosen(styles)?;
+        if n > MAX_LAYERS {
+            return Err(RATECELL_ESIZE);
+        }
+        // SAFETY: as the header's preamble has it.
+        let (rules, claims) = unsafe { (pointer::input(rules)?, pointer::inputs(claims, n)?) };
+        let file = rules.limiter.file();
+        let mut answers = ArrayVec::<_, MAX_LAYERS>::new();
+        for claim in claims.iter().filter(|claim| claim.file == file.generation) {
+            let made = claim.read(&file).ok_or(RATECELL_EINVAL)?;
+            let answer = file.field(&made).ok_or(RATECELL_EINVAL)?;
+            answers.try_push(answer).map_err(|_| RATECELL_ESIZE)?;
+        }
+        // SAFETY: as the header's preamble has it.
+        unsafe { text::write(&Fields::new(styles, &answers, now_unix_ns), buffer, len) }
+    })
+}
+
+/// Free a limiter by rules and its memory.
+///
+/// It must come from this library and not be freed yet, and no call on it may be under way.
+///
+/// Returns nothing.
+/// Errors: none.
+/// NULL: rules may be; nothing happens.
+/// Threads: one, after all others are done with it. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_free(rules: *mut ratecell_rules) {
+    if rules.is_null() || !rules.is_aligned() {
+        return;
+    }
+    // SAFETY: made by Box::into_raw, and by the caller's word not ended and not in use.
+    drop(unsafe { Box::from_raw(rules) });
+}
+
+/// # Safety
+/// As the header's preamble has it.
+unsafe fn parsed(text: *const c_char, len: usize) -> Result<Rules, Refusal> {
+    // SAFETY: the caller's word.
+    let text = unsafe { pointer::inputs(text.cast::<u8>(), len) }?;
+    let refused = |error: RulesError| Refusal::new(RATECELL_ERULES, error.to_string());
+    Rules::parse(text).map_err(refused)
+}
+
+/// Decides a request, and writes what came of it.
+///
+/// # Safety
+/// What the request points to is as the header's preamble has it.
+unsafe fn decided(
+    rules: &ratecell_rules,
+    request: &ratecell_rules_request,
+    answer: &mut MaybeUninit<ratecell_rules_answer>,
+) -> Result<ratecell_status, ratecell_status> {
+    let ratecell_rules_request { attributes, n_attributes, now_ns, flags, reserved, .. } = *request;
+    if flags & !RATECELL_AT != 0 || reserved != 0 {
+        return Err(RATECELL_EINVAL);
+    }
+    // SAFETY: the caller's word.
+    let (attributes, claims, shadows) = unsafe {
+        (
+            pointer::inputs(attributes, n_attributes)?,
+            pointer::outputs(request.claims, request.max_claims)?,
+            pointer::outputs(request.shadows, request.max_shadows)?,
+        )
+    };
+    for attribute in attributes {
+        attribute.read()?;
+    }
+    let now_ns = if flags & RATECELL_AT == 0 { rules.limiter.now_ns() } else { now_ns };
+    let file = rules.limiter.file();
+    let mut made = MadeList::new();
+    let (mut n_shadows, mut places) = (0_u32, shadows.iter_mut());
+    let Decided { answer: decided, is_unclear_path } =
+        file.decide(&Given(attributes), now_ns, &mut made, |rule, outcome| {
+            n_shadows = n_shadows.saturating_add(1);
+            if let Some(place) = places.next() {
+                let rule = name(&file, Some(rule));
+                place.write(ratecell_rules_shadow { outcome: code(outcome), reserved: 0, rule });
+            }
+        });
+    for (place, made) in claims.iter_mut().zip(&made) {
+        ratecell_rules_claim::write(place, made, file.generation);
+    }
+    let status = if is_unclear_path { RATECELL_UNCLEAR_PATH } else { decision::status(decided.outcome) };
+    let (limit, remaining, reset_after_ns) =
+        decided.shown.map_or((0, 0, 0), |shown| (shown.limit, shown.remaining, shown.reset_after_ns));
+    answer.write(ratecell_rules_answer {
+        retry_after_ns: decided.retry_after_ns,
+        delay_ns: decided.delay_ns,
+        limit,
+        remaining,
+        reset_after_ns,
+        outcome: status as i32,
+        n_claims: u32::try_from(made.len()).unwrap_or(u32::MAX),
+        n_shadows,
+        reserved: 0,
+        rule: name(&file, decided.rule.or(decided.shown.map(|shown| shown.rule))),
+    });
+    Ok(status)
+}
+
+fn code(outcome: Outcome) -> i32 {
+    decision::status(outcome) as i32
+}
+
+impl ratecell_config {
+    /// What the config says of a limiter by rules.
+    fn apply_to_rules(self, mut builder: RulesLimiterBuilder) -> Result<RulesLimiterBuilder, Refusal> {
+        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, .. } = self;
+        let numbers = [on_miss, wait_ns, on_failure, machines];
+        if numbers != [0; 4] || !store.is_null() || !store_name.is_null() {
+            let why = "on_miss, wait_ns, on_failure, machines, store, store_name: expected none for rules, which limit one \
+                       process by itself";
+            return Err(Refusal::config(why.to_owned()));
+        }
+        if self.max_keys > 0 {
+            builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
+        }
+        builder = builder.when_full(self.when_full()?);
+        Ok(match self.epoch()? {
+            Some(epoch) => builder.epoch(epoch),
+            None => builder,
+        })
+    }
+}
