@@ -53,22 +53,26 @@ impl ratecell_reservation {
     }
 }
 
-/// [`ratecell_limiter_decide`](super::ratecell_limiter_decide) of a request with RATECELL_RESERVE.
+/// Decides a request with RATECELL_RESERVE, which is refused as a plain one; answers `status`, its refusal, of any other.
 ///
 /// # Safety
 /// As the header's preamble has it.
-// Out of the way of requests without.
+// The flag is looked for here, so that no other request pays for it.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn reserve(
+pub(super) unsafe fn reserve_or(
+    status: ratecell_status,
     limiter: *const ratecell_limiter,
     request: *const ratecell_request,
     decision: *mut ratecell_decision,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let (limiter, (request, reservation)) =
-            unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?.reserved()?) };
+        let (limiter, request) = unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?) };
+        if !request.reserves() {
+            return Err(status);
+        }
+        let (request, reservation) = request.reserved()?;
         // SAFETY: the same.
         let (request, reservation, place) =
             unsafe { (request.read()?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
