@@ -1348,8 +1348,8 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
  * already.
  *
  * With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
- * the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
- * table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+ * the same request without it. If the request is refused, the reservation is all zeros, which is none. If a full table allows
+ * the request uncharged, it is a reservation of nothing. A cost of 0 is a peek that can be settled. If the policy
  * has layers in_flight, the reservation is their permit.
  *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
@@ -1387,13 +1387,13 @@ int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
  *
  * Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
  * as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
- * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
+ * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, or if the reservation is of another table.
  *
- * The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
- * read, and the key, its hash and the other flags are not. Settle each reservation once.
+ * The request may be the one that reserved, with another cost. Besides cost and reservation, now_ns is read with
+ * RATECELL_AT; the key, its hash and the other flags are not. Settle each reservation once.
  *
- * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
- * and writes *decision, that of a peek afterwards.
+ * Returns what a peek afterwards returns, and writes its decision to *decision: RATECELL_ALLOWED, or RATECELL_DENIED if the
+ * clock has stepped back to before the key's state. After RATECELL_CLOCK_RANGE nothing was given back.
  * Errors: RATECELL_EINVAL (limiter, request, its flags, zone or reservation), RATECELL_EALIGN (limiter, request,
  * reservation, decision), RATECELL_ERESERVE (limiter). Then nothing was charged, and nothing given back.
  * NULL: decision may be.
@@ -1409,12 +1409,11 @@ int32_t ratecell_limiter_settle(const struct ratecell_limiter *limiter,
  * Nothing comes back of a permit that has passed by itself, whose key was forgotten or evicted meanwhile, or that is of
  * another table.
  *
- * The request may be the one that reserved: beside the reservation, RATECELL_AT with now_ns is read, and the key, its hash, the
+ * The request may be the one that reserved. Besides the reservation, now_ns is read with RATECELL_AT; the key, its hash, the
  * cost and the other flags are not. Release each permit once.
  *
- * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
- * and writes *decision, that of a peek afterwards. Its given_back is how many units came back: of several such layers the
- * least.
+ * Returns and writes what ratecell_limiter_settle does. The decision's given_back is how many units came back: of several
+ * such layers the least.
  * Errors: as ratecell_limiter_settle.
  * NULL: decision may be.
  * Threads: any.
@@ -1429,10 +1428,10 @@ int32_t ratecell_limiter_release(const struct ratecell_limiter *limiter,
  * and write it back to the reservation. What was forgotten or has passed is acquired again. All such layers are renewed, or
  * none; a permit that is renewed at least once each hold is never refused.
  *
- * Of the request the same is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
+ * The request is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
  *
- * Returns RATECELL_ALLOWED, or RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, after which the permit is what it
- * was; and writes *decision, that of a peek afterwards or the refusal.
+ * Returns RATECELL_ALLOWED, and writes the decision of a peek afterwards to *decision; or RATECELL_DENIED, RATECELL_NEVER or
+ * RATECELL_CLOCK_RANGE, and writes the refusal: then the permit is what it was.
  * Errors: as ratecell_limiter_settle.
  * NULL: decision may be.
  * Threads: any.

@@ -89,8 +89,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 /// already.
 ///
 /// With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
-/// the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
-/// table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+/// the same request without it. If the request is refused, the reservation is all zeros, which is none. If a full table allows
+/// the request uncharged, it is a reservation of nothing. A cost of 0 is a peek that can be settled. If the policy
 /// has layers in_flight, the reservation is their permit.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
