@@ -16,6 +16,7 @@ mod agent;
 mod batch;
 mod builder;
 mod direct;
+mod guard;
 mod hold;
 pub(crate) mod joint;
 pub(crate) mod layers;
@@ -36,6 +37,7 @@ pub use builder::LimiterBuilder;
 #[cfg(feature = "rules")]
 pub(crate) use builder::seconds_since_1970;
 pub use direct::DirectLimiter;
+pub use guard::{Hold, HoldError, Unsettled};
 pub use hold::ReserveError;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};

@@ -371,6 +371,7 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    zone->in_flight = ngx_strstr(zone->policy.data, "in_flight") != NULL;
     zone->layers = 1;
 
     for (p = zone->policy.data; *p; p++) {

@@ -21,6 +21,7 @@ mod stats;
 mod forks;
 mod waiting;
 mod limiter;
+mod held;
 mod joint;
 mod fields;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
@@ -41,6 +42,8 @@ mod _native {
     use crate::fast::give_check;
     #[pymodule_export]
     use crate::fields::{Label, fields};
+    #[pymodule_export]
+    use crate::held::{release, renew, reserve, reserved, settle};
     #[pymodule_export]
     use crate::joint::decide_all;
     #[pymodule_export]
