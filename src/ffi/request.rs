@@ -94,7 +94,7 @@ impl ratecell_request {
         Ok(Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags))
     }
 
-    /// Whether it is for [`reserve`](Self::reserved).
+    /// Whether it has RATECELL_RESERVE.
     #[inline(always)]
     pub(super) fn reserves(&self) -> bool {
         self.flags & RATECELL_RESERVE != 0
