@@ -60,7 +60,8 @@ fn course(policy: &str, bound: Bound, when_full: WhenFull, seed: u64) -> Seen {
             if held.is_empty() || !random().is_multiple_of(3) {
                 let (key, cost) = (step.key(random()), 1 + (random() % CAPACITY) as u32);
                 let uncharged = limiter.stats_at(now).allowed_full;
-                let request = Request::hashed((key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).cost(cost).at(now);
+                let request =
+                    Request::hashed((key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)).cost(cost).at(now);
                 let (decision, reservation) = limiter.reserve(request).expect("it can reserve");
                 if decision.is_allowed() && limiter.stats_at(now).allowed_full == uncharged {
                     let units = Admitted { first: number, last: number, units: cost.into() };
