@@ -20,7 +20,7 @@
  *   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
  *   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
  *   ratecell_limiter_renew keeps one.
- * - Threads. A function that takes a const ratecell_limiter pointer may be called from any number of
+ * - Threads. A function that takes a const pointer to a limiter may be called from any number of
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
  * - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
@@ -33,14 +33,15 @@
  *   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
  *   each limiter.
  * - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
- *   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are two
+ *   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are three
  *   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
- *   signal handler. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
+ *   signal handler. ratecell_rules_decide allocates in the first decisions of a thread, so it must not be
+ *   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
  *   as Rust programs do.
  * - Versions. A program works with every later library of the same soname. ratecell_request,
- *   ratecell_decision, ratecell_claim, ratecell_answer and ratecell_reservation never change.
- *   ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go. Before 1.0
- *   each minor version has a soname of its own.
+ *   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
+ *   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
+ *   sizes say how far they go. Before 1.0 each minor version has a soname of its own.
  *
  * Generated from src/ffi; MIT or Apache-2.0.
  */
@@ -150,6 +151,11 @@
 #define RATECELL_CLIENT_KEY_SIZE 44
 
 /**
+ * The bytes that have room for the name of every rule, with its NUL.
+ */
+#define RATECELL_RULE_NAME_SIZE 72
+
+/**
  * What a function returns. Negative: an error; nothing was charged, nothing was written.
  */
 enum ratecell_status
@@ -177,6 +183,10 @@ enum ratecell_status
    * Not known yet: the store that machines share was asked, and the request does not wait. Nothing was charged.
    */
   RATECELL_ASKED = 4,
+  /**
+   * The path can be read in several ways, which the file of rules refuses: to be answered with 400. Nothing was charged.
+   */
+  RATECELL_UNCLEAR_PATH = 5,
   /**
    * A pointer is NULL that must not be, a flag or number is unknown, flags contradict each other, or a reserved field
    * is not 0.
@@ -325,6 +335,10 @@ enum ratecell_status
    * or the store cannot be used. The config's why says which.
    */
   RATECELL_ESTORE = -52,
+  /**
+   * The file of rules has a fault; why says where and which.
+   */
+  RATECELL_ERULES = -60,
   /**
    * A bug in ratecell: it stopped half way. The process can go on.
    */
@@ -646,6 +660,11 @@ typedef struct ratecell_clients ratecell_clients;
 typedef struct ratecell_limiter ratecell_limiter;
 
 /**
+ * A limiter whose limits are those of a file of rules.
+ */
+typedef struct ratecell_rules ratecell_rules;
+
+/**
  * A machine that says when to ask a limiter again, and which waiter is first. It has no clock, no thread and no
  * lock, and calls no limiter: its driver does, which is the caller.
  */
@@ -722,10 +741,10 @@ typedef struct ratecell_config {
    */
   const char *store_name;
   /**
-   * For ratecell_limiter_new: the zero of the limiter's times, in seconds since 1970, and below 0 before it; 0 is the Monday
-   * 00:00 UTC before it is made. It is for callers who give every request its time, such as that of a record in a log:
-   * a calendar_window is counted from it, and aligned windows are aligned to it. For any other call it is 0; otherwise
-   * RATECELL_ECONFIG.
+   * For ratecell_limiter_new and ratecell_rules_new: the zero of the limiter's times, in seconds since 1970, and below 0
+   * before it; 0 is the Monday 00:00 UTC before it is made. It is for callers who give every request its time, such as
+   * that of a record in a log: a calendar_window is counted from it, and aligned windows are aligned to it. For any other
+   * call it is 0; otherwise RATECELL_ECONFIG.
    */
   int64_t epoch_s;
 } ratecell_config;
@@ -1090,6 +1109,158 @@ typedef struct ratecell_line {
    */
   size_t value_len;
 } ratecell_line;
+
+/**
+ * An attribute of a request: bytes. Frozen, 32 bytes on 64-bit machines.
+ */
+typedef struct ratecell_attribute {
+  /**
+   * Its name in the file: method, path, host, client, header:NAME with NAME in small letters, or one that the file lists
+   * under attributes. One that the file does not use is passed over.
+   */
+  const void *name;
+  /**
+   * Its length.
+   */
+  size_t name_len;
+  /**
+   * Its value. That of a path is the request target's as it was sent, still encoded; that of a client is the key of
+   * ratecell_client_key for the widths 32 and 128.
+   */
+  const void *value;
+  /**
+   * Its length; an empty value is one, too.
+   */
+  size_t value_len;
+} ratecell_attribute;
+
+/**
+ * The decision on one rule that limits a request, for ratecell_rules_fields. Frozen, 80 bytes.
+ */
+typedef struct ratecell_rules_claim {
+  /**
+   * The decision of the rule's limit alone; where another one refused, that of a peek.
+   */
+  struct ratecell_decision decision;
+  /**
+   * Which of the limiter's files it was decided by.
+   */
+  uint64_t file;
+  /**
+   * Which of that file's policies decided.
+   */
+  uint64_t policy;
+} ratecell_rules_claim;
+
+/**
+ * What a shadow rule would have answered. Frozen, 80 bytes.
+ */
+typedef struct ratecell_rules_shadow {
+  /**
+   * RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE.
+   */
+  int32_t outcome;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * The rule's name, and a NUL.
+   */
+  char rule[RATECELL_RULE_NAME_SIZE];
+} ratecell_rules_shadow;
+
+/**
+ * A request that is decided by rules. Frozen, 64 bytes on 64-bit machines.
+ */
+typedef struct ratecell_rules_request {
+  /**
+   * Its attributes, each name at most once; of several the first counts.
+   */
+  const struct ratecell_attribute *attributes;
+  /**
+   * How many there are.
+   */
+  size_t n_attributes;
+  /**
+   * With RATECELL_AT: when it is decided, in nanoseconds since the limiter's epoch, which is that of
+   * ratecell_limiter_epoch.
+   */
+  uint64_t now_ns;
+  /**
+   * RATECELL_AT, or 0. Any other bit is RATECELL_EINVAL.
+   */
+  uint32_t flags;
+  /**
+   * Must be 0.
+   */
+  uint32_t reserved;
+  /**
+   * Where the decisions on the rules that limit it are written, for ratecell_rules_fields; NULL, with a max_claims of 0,
+   * for none. There are never more than 64.
+   */
+  struct ratecell_rules_claim *claims;
+  /**
+   * How many have room there; others are not written.
+   */
+  size_t max_claims;
+  /**
+   * Where the outcomes of shadow rules are written, in the order of the file; NULL, with a max_shadows of 0, for none.
+   */
+  struct ratecell_rules_shadow *shadows;
+  /**
+   * How many have room there; others are not written.
+   */
+  size_t max_shadows;
+} ratecell_rules_request;
+
+/**
+ * The answer to a request by rules. Frozen, 128 bytes.
+ */
+typedef struct ratecell_rules_answer {
+  /**
+   * Until the same request would be allowed, with no other traffic on its keys. 0 if it was allowed, UINT64_MAX if it
+   * never can be.
+   */
+  uint64_t retry_after_ns;
+  /**
+   * How long to hold the allowed request before it goes on: 0 unless a leaky_queue limits it.
+   */
+  uint64_t delay_ns;
+  /**
+   * The most units that can pass the rule's limit at one instant; 0 where there is no rule.
+   */
+  uint64_t limit;
+  /**
+   * Units that the rule would allow at this same instant, after this decision.
+   */
+  uint64_t remaining;
+  /**
+   * Until the rule's key is as good as never used.
+   */
+  uint64_t reset_after_ns;
+  /**
+   * What the call returned.
+   */
+  int32_t outcome;
+  /**
+   * How many decisions on rules that limit the request there are. If max_claims is less, the first were written.
+   */
+  uint32_t n_claims;
+  /**
+   * How many shadow rules apply. If max_shadows is less, the first were written.
+   */
+  uint32_t n_shadows;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * The name of the rule that refused; of an allowed request, that of the rule which runs out first; empty where no rule
+   * limits it, and where the path is unclear. With a NUL.
+   */
+  char rule[RATECELL_RULE_NAME_SIZE];
+} ratecell_rules_answer;
 
 /**
  * How a machine waits. Begin with RATECELL_WAITING_PARAMETERS_INIT, which has the defaults.
@@ -1750,6 +1921,103 @@ int32_t ratecell_client_key(const struct ratecell_clients *clients,
  * Since: 0.1
  */
 void ratecell_clients_free(struct ratecell_clients *clients);
+
+/**
+ * Make a limiter by a file of rules, with the memory of all its tables.
+ *
+ * text is the file's, TOML of len bytes; it is not kept. Of config, max_keys, when_full and epoch_s count, for each table;
+ * there is one for each distinct policy of the file.
+ *
+ * Returns 0; free *rules with ratecell_rules_free.
+ * Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
+ * RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
+ * RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
+ * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was.
+ * NULL: config may be, for the defaults.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_rules_new(const char *text,
+                           size_t len,
+                           const struct ratecell_config *config,
+                           struct ratecell_rules **rules);
+
+/**
+ * Limit by another file of rules from now on, while other threads decide. Each request is decided by the old file or by
+ * the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+ *
+ * Returns 0, and writes an empty text to why.
+ * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len. Then why says what was wrong, and the rules in
+ * force stay.
+ * NULL: why may be, if why_len is 0.
+ * Threads: any; of several changes each is made. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_rules_change(const struct ratecell_rules *rules,
+                              const char *text,
+                              size_t len,
+                              char *why,
+                              size_t why_len);
+
+/**
+ * Decide a request by rules: all limits that apply are charged, or none is.
+ *
+ * Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
+ * thread has seen the longest keys of the file.
+ *
+ * Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
+ * rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
+ * RATECELL_UNCLEAR_PATH where the file refuses a path that can be read in several ways, which is to be answered with 400.
+ * Writes *answer, and the request's claims and shadows.
+ * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims or shadows, answer, an attribute's name
+ * or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged or written,
+ * but for RATECELL_EPANIC.
+ * NULL: attributes, claims and shadows may be, if there are none; a name or value, if its length is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_rules_decide(const struct ratecell_rules *rules,
+                              const struct ratecell_rules_request *request,
+                              struct ratecell_rules_answer *answer);
+
+/**
+ * Write the HTTP fields of a response about the rules that limited a request, each named by its rule, and a NUL, without
+ * allocation: lines as those of ratecell_fields.
+ *
+ * claims are those that ratecell_rules_decide wrote. If the rules were changed since, there are no fields. styles and
+ * now_unix_ns are those of ratecell_fields.
+ *
+ * Returns the length without the NUL: 0, and an empty text, if no field is to be sent. With len 0 only the length is
+ * returned.
+ * Errors: RATECELL_EINVAL (rules, claims, buffer, styles, or a claim is none that was written), RATECELL_EALIGN (rules,
+ * claims), RATECELL_ESIZE (n, len), RATECELL_ENOSPC, RATECELL_EPANIC.
+ * NULL: claims may be, if n is 0; buffer, if len is 0.
+ * Threads: any.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_fields(const struct ratecell_rules *rules,
+                              uint32_t styles,
+                              const struct ratecell_rules_claim *claims,
+                              size_t n,
+                              uint64_t now_unix_ns,
+                              char *buffer,
+                              size_t len);
+
+/**
+ * Free a limiter by rules and its memory.
+ *
+ * It must come from this library and not be freed yet, and no call on it may be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: rules may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_rules_free(struct ratecell_rules *rules);
 
 /**
  * Make a machine without waiters, for one limiter.
