@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status, reservation};
+use crate::limiter::Limiter;
 use ratecell_core::{Decision, Request};
 
 /// Decides a request of a limiter, and answers.
@@ -14,14 +15,15 @@ use ratecell_core::{Decision, Request};
 #[inline(always)]
 unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
-    request: impl FnOnce() -> Result<Request<'r>, ratecell_status>,
+    request: impl FnOnce(&Limiter) -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let (limiter, request, place) =
-            unsafe { (pointer::input(limiter)?, request()?, pointer::optional_output(decision)?) };
-        Ok(write(limiter.limiter.decide(request), place))
+        let limiter = &unsafe { pointer::input(limiter) }?.limiter;
+        // SAFETY: the same.
+        let (request, place) = unsafe { (request(limiter)?, pointer::optional_output(decision)?) };
+        Ok(write(limiter.decide(request), place))
     };
     decide().unwrap_or_else(|status: ratecell_status| status as i32)
 }
@@ -40,6 +42,9 @@ pub(super) fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_
 /// remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
 /// key may have units remaining and be denied all the same.
 ///
+/// Under a policy with tz=caller the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes: only
+/// a ratecell_request names a zone.
+///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
 /// allowed, unless the clock is out of range or has stepped back to before the key's state.
 /// Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -56,7 +61,7 @@ pub unsafe extern "C" fn ratecell_limiter_check(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
+    unsafe { answer(limiter, |_| Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
 }
 
 /// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter
@@ -76,7 +81,7 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns)), decision)
+        answer(limiter, |_| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns)), decision)
     }
 }
 
@@ -107,7 +112,7 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
         if pointer::input(request).is_ok_and(ratecell_request::reserves) {
             return reservation::reserve(limiter, request, decision);
         }
-        answer(limiter, || pointer::input(request)?.read(), decision)
+        answer(limiter, |limiter| pointer::input(request)?.read(limiter), decision)
     }
 }
 

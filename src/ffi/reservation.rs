@@ -71,7 +71,7 @@ pub(super) unsafe fn reserve(
             unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?.reserved()?) };
         // SAFETY: the same.
         let (request, reservation, place) =
-            unsafe { (request.read()?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
+            unsafe { (request.read(limiter)?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
         match &limiter.reserve(request) {
             Ok((decision, reserved)) => {
                 ratecell_reservation::write(reservation, reserved.as_ref());
@@ -102,7 +102,7 @@ unsafe fn with_reservation(
         let request = ratecell_request { key_len: 0, ..request };
         // SAFETY: a request without a key; the same.
         let (request, mut reservation, decision) =
-            unsafe { (request.read()?, pointer::input(place)?.read()?, pointer::optional_output(decision)?) };
+            unsafe { (request.read(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?) };
         limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
         let decided = act(limiter, &mut reservation, &request);
         if moves {
