@@ -152,6 +152,12 @@ impl Decision {
         self.value().is_unanswered()
     }
 
+    /// Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy has tz=caller.
+    #[getter]
+    fn without_zone(&self) -> bool {
+        self.value().is_without_zone()
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Parts,))> {
         Ok((maker(py, "decision")?, (parts(&self.value()),)))
     }

@@ -20,6 +20,7 @@ mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
 mod waiting;
+mod zone;
 mod limiter;
 mod joint;
 mod fields;
@@ -49,6 +50,8 @@ mod _native {
     use crate::stats::Stats;
     #[pymodule_export]
     use crate::waiting::{Waiting, arrive, leave, turn, waits};
+    #[pymodule_export]
+    use crate::zone::Zone;
 
     use super::{Bound, PyModule, PyResult};
 
