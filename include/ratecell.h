@@ -1571,6 +1571,10 @@ int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
  * as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
  * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
  *
+ * A reservation has no zone. Under a policy with tz=caller units come back as ever. But the decision is RATECELL_NEVER with
+ * RATECELL_NO_ZONE, and units beyond those reserved are not charged: charge them by a request with RATECELL_CHARGE and
+ * its zone.
+ *
  * The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
  * read, and the key, its hash and the other flags are not. Settle each reservation once.
  *

@@ -80,7 +80,9 @@ pub use clients::{
     ratecell_clients_config, ratecell_clients_free, ratecell_clients_new, ratecell_line,
 };
 pub use config::{ratecell_config, ratecell_on_failure, ratecell_on_miss, ratecell_when_full};
-pub use decision::{RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_NO_ZONE, RATECELL_UNANSWERED, ratecell_decision};
+pub use decision::{
+    RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_NO_ZONE, RATECELL_UNANSWERED, ratecell_decision,
+};
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
     RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_RESERVATIONS,

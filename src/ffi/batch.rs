@@ -31,9 +31,7 @@ pub unsafe extern "C" fn ratecell_limiter_decide_batch(
         requests.iter().try_for_each(|request| unsafe { request.read(&limiter.limiter) }.map(|_| ()))?;
         // SAFETY: the same. It is a request: an error was returned above, before anything was charged, and nobody
         // changes the requests during the call.
-        let read = |request| unsafe {
-            ratecell_request::read(request, &limiter.limiter).unwrap_unchecked()
-        };
+        let read = |request| unsafe { ratecell_request::read(request, &limiter.limiter).unwrap_unchecked() };
         limiter.limiter.decide_each(requests, read, decisions, ratecell_decision::write);
         Ok(())
     });

@@ -53,6 +53,7 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
 
     ngx_int_t                  rc;
     ngx_uint_t                 fresh;
+    ratecell_zone             *utc;
     ngx_slab_pool_t           *shpool;
     ngx_http_ratecell_zone_t  *zone;
 
@@ -96,6 +97,17 @@ ngx_http_ratecell_init_zone(ngx_shm_zone_t *shm_zone, void *data)
     }
 
     if (rc != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    /* Only the limiter of such a policy makes zones of time. */
+
+    if (ratecell_zone_new(zone->limiter, "UTC", &utc) == 0) {
+        ratecell_zone_free(utc);
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "ratecell zone \"%V\" has a policy with \"tz=caller\", "
+                      "and no request names a time zone: expected another "
+                      "\"tz\"", &shm_zone->shm.name);
         return NGX_ERROR;
     }
 

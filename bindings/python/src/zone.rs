@@ -36,7 +36,9 @@ pub(crate) fn check(limiter: &ratecell::Limiter, zone: Option<&ratecell::Zone>) 
     let policy = limiter.policy();
     let Some(zone) = zone.filter(|zone| !policy.takes_zone(zone)) else { return Ok(()) };
     let wrong = if policy.asks_for_zone() {
-        format!("zone is {zone} of another calendar than that of `{policy}`: expected one that this limiter made")
+        format!(
+            "zone is {zone} of another calendar than that of `{policy}`: expected one that this limiter made"
+        )
     } else {
         format!("zone is {zone}, and `{policy}` takes none: expected a policy with tz=caller")
     };

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ratecell import (
@@ -55,11 +57,13 @@ def test_without_a_zone_nothing_is_charged() -> None:
     assert not limiter.check("ann", zone=limiter.zone("UTC")).without_zone
 
 
-@pytest.mark.parametrize("policy", ["3/s", "calendar_window 3/day tz=UTC", "calendar_window 3/week tz=caller"])
+@pytest.mark.parametrize(
+    "policy", ["3/s", "calendar_window 3/day tz=UTC", "calendar_window 3/week tz=caller"]
+)
 def test_a_zone_that_the_limiter_does_not_take_is_an_error(policy: str) -> None:
     utc = Limiter(POLICY).zone("UTC")
     limiter = Limiter(policy)
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: limiter.check("ann", zone=utc),
         lambda: limiter.peek("ann", zone=utc),
         lambda: limiter.decide("ann", zone=utc),
@@ -86,7 +90,9 @@ def test_zones_of_one_calendar_are_equal() -> None:
     assert larger.check("ann", zone=utc).remaining == 4
 
 
-@pytest.mark.parametrize(("policy", "name"), [(POLICY, "Europe/Atlantis"), (POLICY, "caller"), ("3/s", "UTC")])
+@pytest.mark.parametrize(
+    ("policy", "name"), [(POLICY, "Europe/Atlantis"), (POLICY, "caller"), ("3/s", "UTC")]
+)
 def test_there_is_no_such_zone(policy: str, name: str) -> None:
     with pytest.raises(PolicyError, match="expected") as refused:
         Limiter(policy).zone(name)
@@ -96,7 +102,7 @@ def test_there_is_no_such_zone(policy: str, name: str) -> None:
 def test_what_names_no_zone_refuses_the_limiter() -> None:
     limiter = Limiter(POLICY)
     with pytest.raises(ValueError, match="a middleware names none: expected another policy"):
-        RateLimitMiddleware(lambda *_: None, limiter)  # type: ignore[arg-type,return-value]
+        RateLimitMiddleware(lambda *_: None, limiter)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="who waits names none: expected another policy"):
         limiter.wait("ann", timeout=0)
 

@@ -76,7 +76,8 @@ class HttpLimiter:
         for limit, peek in zip(self.limits, peeks.decisions, strict=True):
             if peek.without_zone:
                 raise ValueError(
-                    f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: expected another policy"
+                    f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: "
+                    "expected another policy"
                 )
         fields((), self.styles)
 

@@ -369,9 +369,7 @@ class Limiter:
         int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
         key, unless `width` is given.
         """
-    def peek(
-        self, key: str | bytes, *, at_ns: int | None = None, zone: Zone | None = None
-    ) -> Decision:
+    def peek(self, key: str | bytes, *, at_ns: int | None = None, zone: Zone | None = None) -> Decision:
         """What a check of `key` would see, without charging it: a check of cost 0."""
     def zone(self, name: str) -> Zone:
         """The time zone of this name, for requests to this limiter, whose policy has tz=caller: a name
@@ -448,9 +446,7 @@ class Label:
         """The partition of the clients, or None."""
 
 def decide_all(
-    claims: list[
-        tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool, Zone | None]
-    ],
+    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool, Zone | None]],
 ) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge,
     with_next, wait, zone or None), as one request; returns its outcome, and the decision of each by
