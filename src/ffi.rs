@@ -14,11 +14,12 @@
 //! - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
 //!   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
 //!   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
-//! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
-//!   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
-//!   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
-//! - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A ratecell_zone
-//!   is that zone made ready, so that a check computes no window.
+//! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says
+//!   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
+//!   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
+//!   ratecell_limiter_renew keeps one.
+//! - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
+//!   ratecell_zone is that zone made ready, so that a check computes no window.
 //! - Threads. A function that takes a const pointer to a limiter may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
@@ -38,9 +39,9 @@
 //!   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
 //!   as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
-//!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are frozen, as they say, never
-//!   change. ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go.
-//!   Before 1.0 each minor version has a soname of its own.
+//!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
+//!   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
+//!   sizes say how far they go. Before 1.0 each minor version has a soname of its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
 #![expect(

@@ -5,6 +5,7 @@ package ratecell
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -81,6 +82,9 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 	}
 	if key == nil {
 		panic("ratecell: Middleware: the key function is nil")
+	}
+	if policy := limiter.Policy(); strings.Contains(policy, "in_flight") {
+		panic(fmt.Sprintf("ratecell: Middleware: %s: the middleware releases no permit: expected a policy without in_flight, or Reserve in the handler", policy))
 	}
 	m := &middleware{
 		limiter: limiter,

@@ -8,7 +8,7 @@ use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, rate
 use crate::limiter::Limiter;
 use ratecell_core::{Decision, Request};
 
-/// Decides a request of a limiter, and answers.
+/// Decides a request of a limiter, and answers; or answers as `refused` does.
 ///
 /// # Safety
 /// As the header's preamble has it.
@@ -17,6 +17,7 @@ unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
     request: impl FnOnce(&Limiter) -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
+    refused: impl FnOnce(ratecell_status) -> i32,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
@@ -25,7 +26,7 @@ unsafe fn answer<'r>(
         let (request, place) = unsafe { (request(limiter)?, pointer::optional_output(decision)?) };
         Ok(write(limiter.decide(request), place))
     };
-    decide().unwrap_or_else(|status: ratecell_status| status as i32)
+    decide().unwrap_or_else(refused)
 }
 
 #[inline(always)]
@@ -61,7 +62,10 @@ pub unsafe extern "C" fn ratecell_limiter_check(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { answer(limiter, |_| Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
+    unsafe {
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
+        answer(limiter, request, decision, |status| status as i32)
+    }
 }
 
 /// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter
@@ -81,7 +85,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        answer(limiter, |_| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns)), decision)
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
+        answer(limiter, request, decision, |status| status as i32)
     }
 }
 
@@ -89,8 +94,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 /// already.
 ///
 /// With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
-/// the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
-/// table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+/// the same request without it. If the request is refused, the reservation is all zeros, which is none. If a full table allows
+/// the request uncharged, it is a reservation of nothing. A cost of 0 is a peek that can be settled. If the policy
 /// has layers in_flight, the reservation is their permit.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
@@ -109,10 +114,12 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        if pointer::input(request).is_ok_and(ratecell_request::reserves) {
-            return reservation::reserve(limiter, request, decision);
-        }
-        answer(limiter, |limiter| pointer::input(request)?.read(limiter), decision)
+        answer(
+            limiter,
+            |limiter: &Limiter| pointer::input(request)?.read(limiter),
+            decision,
+            |status| reservation::reserve_or(status, limiter, request, decision),
+        )
     }
 }
 

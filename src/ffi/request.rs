@@ -101,7 +101,7 @@ impl ratecell_request {
         })
     }
 
-    /// Whether it is for [`reserve`](Self::reserved).
+    /// Whether it has RATECELL_RESERVE.
     #[inline(always)]
     pub(super) fn reserves(&self) -> bool {
         self.flags & RATECELL_RESERVE != 0

@@ -22,6 +22,7 @@ mod forks;
 mod waiting;
 mod zone;
 mod limiter;
+mod held;
 mod joint;
 mod fields;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
@@ -42,6 +43,8 @@ mod _native {
     use crate::fast::give_check;
     #[pymodule_export]
     use crate::fields::{Label, fields};
+    #[pymodule_export]
+    use crate::held::{release, renew, reserve, reserved, settle};
     #[pymodule_export]
     use crate::joint::decide_all;
     #[pymodule_export]

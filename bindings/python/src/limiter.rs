@@ -95,7 +95,7 @@ impl Limiter {
 
     /// The argument `zone`, which is to be one of this limiter's calendar.
     #[inline]
-    fn zone_given<'a>(&self, zone: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a ratecell::Zone>> {
+    pub(crate) fn zone_given<'a>(&self, zone: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a ratecell::Zone>> {
         let zone = Zone::given(zone)?;
         zone::check(&self.core, zone)?;
         Ok(zone)

@@ -107,6 +107,21 @@ def test_what_names_no_zone_refuses_the_limiter() -> None:
         limiter.wait("ann", timeout=0)
 
 
+def test_a_reservation_gives_back_without_a_zone() -> None:
+    limiter = Limiter(POLICY)
+    utc = limiter.zone("UTC")
+    held = limiter.reserve("ann", 3, at_ns=HOUR, zone=utc)
+    assert held
+    settled = held.settle(1)
+    assert (settled.outcome, settled.without_zone) == (Outcome.NEVER, True)
+    assert limiter.peek("ann", at_ns=HOUR, zone=utc).remaining == 2
+    refused = limiter.reserve("ann", at_ns=HOUR)
+    assert not refused
+    assert refused.decision.without_zone
+    with pytest.raises(ValueError, match="takes none: expected"):
+        Limiter("3/s").reserve("ann", zone=utc)
+
+
 def test_a_zone_is_made_by_a_limiter() -> None:
     with pytest.raises(TypeError):
         Zone()

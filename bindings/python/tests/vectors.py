@@ -2,11 +2,12 @@
 
     python vectors.py DIR      the last line is "N passed, M failed"
 
-Those of waiting, in the folder edges, are given to the machine by itself.
+Those of waiting, in the folder edges, are given to the machine by itself. Of the folder held, the calls of
+reservations and permits are replayed.
 
 A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
 no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
-say bad_layers.
+say bad_layers. Nor has it numbers below 0, or a limit or time of another type.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from held import Held
 from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, Zone, _native, fields
 from ratecell._native import Waiting
 
@@ -32,6 +34,9 @@ PERIODS = ("period_ns", "interval_ns", "window_ns")
 FIELDS = ("drafts", "fields", "fields_several", "fields_construct")
 """The files of `edges` that are replayed."""
 
+HELD = ("reserve", "concurrency", "concurrency_construct")
+"""The files of `held` that are replayed."""
+
 
 class Replay:
     """What was stated by the lines so far, and whether it held."""
@@ -44,6 +49,7 @@ class Replay:
         self.zones: dict[str, Zone] = {}
         self.named: list[Named] = []
         self.waiting: Waiting | None = None
+        self.held: Held | None = None
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
@@ -55,7 +61,11 @@ class Replay:
             judge = fields_construct if kind == "fields_construct" else self.fields
         elif kind in ("grammar", "waiting"):
             judge = grammar if kind == "grammar" else self.trace
-        if header["ratecell_vectors"] not in (versions := (1, 2) if judge == self.line else (3,)):
+        elif kind in ("reserve", "concurrency"):
+            judge = self.holding
+        is_old = judge == self.line and kind not in HELD
+        versions = (1, 2) if is_old else (2, 3) if kind == "reserve" else (3,)
+        if header["ratecell_vectors"] not in versions:
             raise ValueError(f"{path}: expected vectors of version {versions}")
         for number, line in lines:
             value = json.loads(line)
@@ -131,6 +141,15 @@ class Replay:
             return str(refused)
         return "" if got == ([tuple(action) for action in actions], next_ns) else repr(got)
 
+    def holding(self, value: Any) -> str | None:
+        """`line` of a call that holds something of a key."""
+        if isinstance(value, dict):
+            text, epoch_s = policy_text(value["policy"]), epoch_of(value)
+            self.held = Held(lambda: Limiter(text, max_keys=1, epoch_s=epoch_s))
+            return None
+        assert self.held is not None, "a row belongs to a section"
+        return self.held.row(value)
+
     def end_section(self) -> None:
         if self.limiter is not None:
             stats = self.limiter.stats(at_ns=0)
@@ -172,6 +191,7 @@ def decision(stated: dict[str, Any]) -> Decision:
             stated["layer"],
             stated["next_ns"] or 0,
             0,
+            0,
         )
     )
 
@@ -192,7 +212,7 @@ def pace(pair: list[int] | None) -> tuple[int, int] | None:
 
 def construct(line: dict[str, Any]) -> str:
     text = policy_text(line["policy"])
-    error = "syntax" if text == "" else line.get("error")
+    error = line.get("error") if text and is_sayable(line["policy"]) else "syntax"
     try:
         limiter = Limiter(text, max_keys=MAX_KEYS, epoch_s=epoch_of(line))
     except PolicyError as refused:
@@ -239,6 +259,12 @@ def policy_text(policy: dict[str, Any]) -> str:
     return " & ".join(layer_text(layer) for layer in layers(policy))
 
 
+def is_sayable(policy: dict[str, Any]) -> bool:
+    """Whether the numbers of the policy are such as its text can have."""
+    numbers = (v for layer in layers(policy) for n, v in layer.items() if n in RATES or n.endswith("_ns"))
+    return all(type(number) is int and number >= 0 for number in numbers)
+
+
 def layers(policy: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "layers" not in policy:
         yield policy
@@ -269,6 +295,7 @@ def layer_text(layer: dict[str, Any]) -> str:
 def replay(folder: Path) -> Replay:
     done = Replay()
     files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in (*FIELDS, "waiting")]
+    files += [path for path in sorted(folder.glob("held/*.jsonl")) if path.stem in HELD]
     for path in (*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("callers/*.jsonl")), *files):
         done.file(path)
     return done

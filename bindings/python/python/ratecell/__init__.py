@@ -17,6 +17,7 @@ from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Decisions, Label, PolicyError, Stats, Zone
 from ratecell._outcome import Outcome
+from ratecell._reservation import Reservation
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import Clients, Header, client_key
 
@@ -37,6 +38,7 @@ __all__ = [
     "PolicyError",
     "RateLimitExceeded",
     "RateLimitMiddleware",
+    "Reservation",
     "Stats",
     "Style",
     "TooManyWaiting",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
+from ratecell._decorator import refuse_permits
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label
 from ratecell._outcome import Outcome
@@ -68,6 +69,8 @@ class HttpLimiter:
     def __init__(self, limits: Limits, styles: Style | Iterable[Style], status: int) -> None:
         several = [limits] if isinstance(limits, Limiter | Limit) else list(limits)
         self.limits = [limit if isinstance(limit, Limit) else Limit(limit) for limit in several]
+        for limit in self.limits:
+            refuse_permits(limit.limiter, "a middleware")
         self.is_joint = not isinstance(limits, Limiter | Limit)
         self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
         self.status = status

@@ -27,11 +27,16 @@ __all__ = [
     "fields",
     "give_check",
     "leave",
+    "release",
+    "renew",
+    "reserve",
+    "reserved",
+    "settle",
     "turn",
     "waits",
 ]
 
-_Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _Layer: TypeAlias = tuple[str, int, int | None, int]
 
 class PolicyError(ValueError):
@@ -152,6 +157,11 @@ class Decision:
     def without_zone(self) -> bool:
         """Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy
         has tz=caller.
+        """
+    @property
+    def given_back(self) -> int:
+        """How many units a release gave back, of several layers `in_flight` the least; 0 of every other
+        decision.
         """
 
 @final
@@ -455,7 +465,7 @@ def decide_all(
 
 def decision(parts: _Parts) -> Decision:
     """The decision of these parts, as a pickle has them: outcome, limit, remaining, retry_after_ns,
-    reset_after_ns, delay_ns, layer, next_after_ns (0 for none) and notes.
+    reset_after_ns, delay_ns, layer, next_after_ns (0 for none), notes and given_back.
     """
 
 def decisions(parts: list[_Parts]) -> Decisions:
@@ -475,6 +485,37 @@ def give_check(cls: type[Limiter]) -> None:
     """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method
     quickest on instances of the very class that has it.
     """
+
+def reserve(
+    limiter: Limiter,
+    key: str | bytes,
+    cost: int,
+    at_ns: int | None,
+    within_ns: int | None,
+    with_next: bool,
+    zone: Zone | None,
+) -> tuple[Decision, bytes | None]:
+    """Decides and charges as `decide` does: the decision, and the bytes of the reservation if it is
+    allowed.
+    """
+
+def reserved(data: bytes) -> int:
+    """The units that the reservation of these bytes is of."""
+
+def settle(
+    limiter: Limiter, key: str | bytes | None, data: bytes, actual: int, at_ns: int | None
+) -> Decision:
+    """Settles the reservation of these bytes: of its units, `actual` were used. `key` is the key that it
+    is of, or None.
+    """
+
+def release(limiter: Limiter, key: str | bytes | None, data: bytes, at_ns: int | None) -> Decision:
+    """Gives back the permit that the reservation of these bytes is. `key` is the key that it is of, or
+    None.
+    """
+
+def renew(limiter: Limiter, data: bytes, at_ns: int | None) -> tuple[Decision, bytes]:
+    """Renews the permit that the reservation of these bytes is: the decision, and the bytes from then on."""
 
 def arrive(
     limiter: Limiter,

@@ -186,6 +186,3 @@ impl Lend for CallerWindow {
         None
     }
 }
-
-#[cfg(all(test, feature = "calendar"))]
-mod tests;
