@@ -20,6 +20,8 @@
  *   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
  *   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
  *   ratecell_limiter_renew keeps one.
+ * - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
+ *   ratecell_zone is that zone made ready, so that a check computes no window.
  * - Threads. A function that takes a const pointer to a limiter may be called from any number of
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
@@ -144,6 +146,11 @@
  * retry_after_ns of a denial is then UINT64_MAX: it is not known.
  */
 #define RATECELL_UNANSWERED 4
+
+/**
+ * A note in a decision: the policy has tz=caller, and the request names no zone. Nothing was charged.
+ */
+#define RATECELL_NO_ZONE 8
 
 /**
  * The bytes that every key of a client fits in, with its NUL.
@@ -671,7 +678,7 @@ typedef struct ratecell_rules ratecell_rules;
 typedef struct ratecell_waiting ratecell_waiting;
 
 /**
- * The zone of a policy whose windows are the caller's days; no function of this version makes one.
+ * A time zone, ready for requests to a limiter whose policy has tz=caller.
  */
 typedef struct ratecell_zone ratecell_zone;
 
@@ -794,7 +801,7 @@ typedef struct ratecell_decision {
    */
   uint32_t given_back;
   /**
-   * RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, or 0.
+   * RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, RATECELL_NO_ZONE, or 0.
    */
   uint32_t notes;
 } ratecell_decision;
@@ -864,7 +871,9 @@ typedef struct ratecell_request {
    */
   uint32_t flags;
   /**
-   * Must be NULL.
+   * For a limiter whose policy has tz=caller: the zone whose windows decide, made by ratecell_zone_new for that limiter, or
+   * for one of the same calendar. Without one the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes.
+   * For every other limiter it must be NULL.
    */
   const struct ratecell_zone *zone;
   /**
@@ -1485,6 +1494,9 @@ int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
  * remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
  * key may have units remaining and be denied all the same.
  *
+ * Under a policy with tz=caller the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes: only
+ * a ratecell_request names a zone.
+ *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
  * allowed, unless the clock is out of range or has stepped back to before the key's state.
  * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -1559,6 +1571,10 @@ int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
  * Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
  * as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
  * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, or if the reservation is of another table.
+ *
+ * A reservation has no zone. Under a policy with tz=caller units come back as ever. But the answer is RATECELL_NEVER with
+ * RATECELL_NO_ZONE, and units beyond those reserved are not charged: charge them by a request with RATECELL_CHARGE and
+ * its zone.
  *
  * The request may be the one that reserved, with another cost. Besides cost and reservation, now_ns is read with
  * RATECELL_AT; the key, its hash and the other flags are not. Settle each reservation once.
@@ -1655,6 +1671,39 @@ RATECELL_MUST_CHECK
 int32_t ratecell_decide_all(const struct ratecell_claim *claims,
                             size_t n,
                             struct ratecell_decision *decisions);
+
+/**
+ * Make a time zone ready for requests to a limiter whose policy has tz=caller. It has the instants at which that policy's
+ * windows begin in the zone, so that a check computes none. This takes up to a millisecond, and about 40 KB for days:
+ * make each zone once. The name is one of the time zone database such as "Asia/Tokyo", "UTC", or an offset such as
+ * "+05:30".
+ *
+ * It may be used for every limiter of the same period, at, week, day, epoch and horizon, and outlives the limiter.
+ *
+ * Returns 0; free *zone with ratecell_zone_free.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, name, zone), RATECELL_EPOLICY_BAD_ZONE (there is no such zone, or
+ * the limiter's policy names its zone itself), RATECELL_EPOLICY_RANGE, RATECELL_EPANIC. *zone is then as it was.
+ * NULL: none.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_zone_new(const struct ratecell_limiter *limiter,
+                          const char *name,
+                          struct ratecell_zone **zone);
+
+/**
+ * Free a zone.
+ *
+ * It must come from this library and not be freed yet, and no call with a request that names it may be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: zone may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_zone_free(struct ratecell_zone *zone);
 
 /**
  * Return how many bytes of memory a region of a policy takes for the config's max_keys.

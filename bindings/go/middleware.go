@@ -99,8 +99,12 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 		}
 		option(m)
 	}
+	peek := limiter.Peek("")
+	if peek.NoZone() {
+		panic(fmt.Sprintf("ratecell: Middleware: %q asks for a zone, and a middleware names none: expected another policy", limiter.Policy()))
+	}
 	// A name, a unit and styles are wrong of every decision or of none. A closed limiter has no fields.
-	if err := m.addFields(http.Header{}, limiter.Peek("")); err != nil && err != ErrClosed {
+	if err := m.addFields(http.Header{}, peek); err != nil && err != ErrClosed {
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {

@@ -105,6 +105,10 @@ func (l *Limiter) ReserveRequest(request Request) (Decision, *Reservation, error
 	status := C.go_reserve(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))), &r.raw,
 		hiddenDecision(&d))
 	runtime.KeepAlive(n)
+	runtime.KeepAlive(request.zone)
+	if status == C.RATECELL_EINVAL {
+		return withoutZone(), nil, errZone
+	}
 	var decision Decision
 	decision.set(status, &d)
 	if status < 0 {
@@ -138,6 +142,9 @@ func (r *Reservation) Cost() uint32 {
 // Settle says that of what was reserved so many units were used: the others are given back, and 0 is a cancellation. If
 // more were used than were reserved, the difference is charged as by [Request.Charge]. Layers in_flight stay as they are.
 // The decision is what a peek sees afterwards.
+//
+// Under a policy with tz=caller a reservation names no zone: units come back as ever, but the Outcome is [Never], with NoZone,
+// and units beyond those that were reserved are not charged. Charge them by a request with Charge and a Zone.
 //
 // Each layer gives back as much as it can without forgiving what others were charged: windows and logs all, as long as
 // their units still count; a rate or a bucket what has not drained yet; a leaky_queue the last place alone. Nothing comes back

@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status, reservation};
+use crate::limiter::Limiter;
 use ratecell_core::{Decision, Request};
 
 /// Decides a request of a limiter, and answers; or answers as `refused` does.
@@ -14,15 +15,16 @@ use ratecell_core::{Decision, Request};
 #[inline(always)]
 unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
-    request: impl FnOnce() -> Result<Request<'r>, ratecell_status>,
+    request: impl FnOnce(&Limiter) -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
     refused: impl FnOnce(ratecell_status) -> i32,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let (limiter, request, place) =
-            unsafe { (pointer::input(limiter)?, request()?, pointer::optional_output(decision)?) };
-        Ok(write(limiter.limiter.decide(request), place))
+        let limiter = &unsafe { pointer::input(limiter) }?.limiter;
+        // SAFETY: the same.
+        let (request, place) = unsafe { (request(limiter)?, pointer::optional_output(decision)?) };
+        Ok(write(limiter.decide(request), place))
     };
     decide().unwrap_or_else(refused)
 }
@@ -41,6 +43,9 @@ pub(super) fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_
 /// remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
 /// key may have units remaining and be denied all the same.
 ///
+/// Under a policy with tz=caller the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes: only
+/// a ratecell_request names a zone.
+///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
 /// allowed, unless the clock is out of range or has stepped back to before the key's state.
 /// Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -58,7 +63,7 @@ pub unsafe extern "C" fn ratecell_limiter_check(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        let request = || Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
         answer(limiter, request, decision, |status| status as i32)
     }
 }
@@ -80,7 +85,7 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        let request = || Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
         answer(limiter, request, decision, |status| status as i32)
     }
 }
@@ -111,7 +116,7 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
     unsafe {
         answer(
             limiter,
-            || pointer::input(request)?.read(),
+            |limiter: &Limiter| pointer::input(request)?.read(limiter),
             decision,
             |status| reservation::reserve_or(status, limiter, request, decision),
         )

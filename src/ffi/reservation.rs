@@ -74,8 +74,9 @@ pub(super) unsafe fn reserve_or(
         }
         let (request, reservation) = request.reserved()?;
         // SAFETY: the same.
-        let (request, reservation, place) =
-            unsafe { (request.read()?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
+        let (request, reservation, place) = unsafe {
+            (request.read(limiter)?, pointer::output(reservation)?, pointer::optional_output(decision)?)
+        };
         match &limiter.reserve(request) {
             Ok((decision, reserved)) => {
                 ratecell_reservation::write(reservation, reserved.as_ref());
@@ -105,8 +106,9 @@ unsafe fn with_reservation(
         // The key is that of the reservation.
         let request = ratecell_request { key_len: 0, ..request };
         // SAFETY: a request without a key; the same.
-        let (request, mut reservation, decision) =
-            unsafe { (request.read()?, pointer::input(place)?.read()?, pointer::optional_output(decision)?) };
+        let (request, mut reservation, decision) = unsafe {
+            (request.read(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?)
+        };
         limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
         let decided = act(limiter, &mut reservation, &request);
         if moves {
@@ -125,6 +127,10 @@ unsafe fn with_reservation(
 /// Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
 /// as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
 /// place alone. Nothing comes back if the key was forgotten or evicted meanwhile, or if the reservation is of another table.
+///
+/// A reservation has no zone. Under a policy with tz=caller units come back as ever. But the answer is RATECELL_NEVER with
+/// RATECELL_NO_ZONE, and units beyond those reserved are not charged: charge them by a request with RATECELL_CHARGE and
+/// its zone.
 ///
 /// The request may be the one that reserved, with another cost. Besides cost and reservation, now_ns is read with
 /// RATECELL_AT; the key, its hash and the other flags are not. Settle each reservation once.

@@ -119,6 +119,8 @@ WRONG = {
         'too many limits in one place: expected policies with at most 64 layers in all, and "ratecell zone=l8_8" '
         "makes them 72 in ",
     layered(65, 1) + f"server {{ location / {{ {limits(65, 1)} }} }}": 'and "ratecell zone=l1_64" makes them 65 in ',
+    'ratecell_zone $arg_k zone=p:1m policy="calendar_window 9/day tz=caller"; ratecell zone=p;':
+        'invalid policy "calendar_window 9/day tz=caller" of zone "p": no request names a time zone: expected',
     "ratecell_zone $arg_k zone=f:1m rate=1r/s file=/nowhere/at/all;": 'ratecell zone "f" cannot use the file "/nowhere',
 }
 

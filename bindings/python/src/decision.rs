@@ -152,6 +152,12 @@ impl Decision {
         self.value().is_unanswered()
     }
 
+    /// Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy has tz=caller.
+    #[getter]
+    fn without_zone(&self) -> bool {
+        self.value().is_without_zone()
+    }
+
     /// How many units a release gave back, of several layers `in_flight` the least; 0 of every other decision.
     #[getter]
     fn given_back(&self) -> u32 {

@@ -42,11 +42,13 @@ pub(crate) fn reserve<'py>(
     at_ns: Option<At>,
     within_ns: Option<Within>,
     with_next: &Bound<'_, PyAny>,
+    zone: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Bound<'py, Decision>, Option<Bound<'py, PyBytes>>)> {
     let py = limiter.py();
     let core = limiter.here(py)?;
     let with_next = flag("with_next", Some(with_next))?;
-    let request = Terms::new(cost, at_ns, within_ns, false, with_next, true)?.of(key);
+    let zone = limiter.zone_given(zone)?;
+    let request = Terms::new(cost, at_ns, within_ns, false, with_next, true)?.within_zone(zone).of(key);
     let reserved = core.reserve(request).map_err(|error| PyValueError::new_err(error.to_string()));
     let (decision, reservation) = reserved?;
     let bytes = reservation.map(|reservation| PyBytes::new(py, &reservation.to_bytes()));

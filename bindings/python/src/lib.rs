@@ -20,6 +20,7 @@ mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
 mod waiting;
+mod zone;
 mod limiter;
 mod held;
 mod joint;
@@ -52,6 +53,8 @@ mod _native {
     use crate::stats::Stats;
     #[pymodule_export]
     use crate::waiting::{Waiting, arrive, leave, turn, waits};
+    #[pymodule_export]
+    use crate::zone::Zone;
 
     use super::{Bound, PyModule, PyResult};
 

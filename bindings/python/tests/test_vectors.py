@@ -14,9 +14,15 @@ FOLDER = Path(__file__).parents[3] / "vectors"
 def test_every_published_decision() -> None:
     done = vectors.replay(FOLDER)
     assert done.failures == []
-    files = [*FOLDER.glob("*.jsonl"), FOLDER / "edges" / "waiting.jsonl"]
+    files = [*FOLDER.glob("*.jsonl"), *FOLDER.glob("callers/*.jsonl"), FOLDER / "edges" / "waiting.jsonl"]
     rows = sum(line.startswith("[") for path in files for line in path.read_text().splitlines())
     assert done.passed >= rows > 100_000
+
+
+def test_every_row_that_names_a_zone() -> None:
+    done = vectors.Replay()
+    done.file(FOLDER / "callers" / "calendar_moving.jsonl")
+    assert (done.failures, done.passed) == ([], 5370)
 
 
 @pytest.mark.parametrize(

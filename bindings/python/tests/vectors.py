@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from held import Held
-from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, _native, fields
+from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, Zone, _native, fields
 from ratecell._native import Waiting
 
 MAX_KEYS = 4096
@@ -46,6 +46,7 @@ class Replay:
         self.by_policy = 0
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
+        self.zones: dict[str, Zone] = {}
         self.named: list[Named] = []
         self.waiting: Waiting | None = None
         self.held: Held | None = None
@@ -85,15 +86,20 @@ class Replay:
             return construct(value)
         self.end_section()
         self.limiter = Limiter(policy_text(value["policy"]), max_keys=MAX_KEYS, epoch_s=epoch_of(value))
+        self.zones = {}
         if "resolved" in value and (got := resolved(self.limiter, value["resolved"])):
             raise ValueError(f"section {value['section']} does not resolve as stated: {got}")
         return None
 
     def request(self, row: list[Any]) -> str:
         assert self.limiter is not None, "a row belongs to a section"
+        zone = None
+        if row[0] == "in":
+            _, name, *row = row
+            zone = self.zones[name] = self.zones.get(name) or self.limiter.zone(name)
         now, key, cost, code, remaining, retry, reset = row[:7]
         delay = row[7] if len(row) > 7 else 0
-        d = self.limiter.check(key, cost, at_ns=now)
+        d = self.limiter.check(key, cost, at_ns=now, zone=zone)
         got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
         held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
         return "" if held else repr(got)
@@ -229,12 +235,13 @@ def grammar(line: dict[str, Any]) -> str:
 def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
     """Empty where the policy resolved as `expected`, as far as a caller can tell."""
     last = expected["max_now_ns"]
-    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last).outcome)
+    zone = limiter.zone("UTC") if "tz=caller" in limiter.policy else None
+    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last, zone=zone).outcome)
     if got != (expected["capacity"], last, Outcome.ALLOWED):
         return repr(got)
     if (
         last < 2**64 - 1
-        and (after := limiter.peek("resolved", at_ns=last + 1)).outcome != Outcome.CLOCK_RANGE
+        and (after := limiter.peek("resolved", at_ns=last + 1, zone=zone)).outcome != Outcome.CLOCK_RANGE
     ):
         return f"{after} after the last instant"
     return ""
@@ -289,7 +296,7 @@ def replay(folder: Path) -> Replay:
     done = Replay()
     files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in (*FIELDS, "waiting")]
     files += [path for path in sorted(folder.glob("held/*.jsonl")) if path.stem in HELD]
-    for path in (*sorted(folder.glob("*.jsonl")), *files):
+    for path in (*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("callers/*.jsonl")), *files):
         done.file(path)
     return done
 

@@ -15,7 +15,7 @@ from ratecell._fields import Answer, Style, fields
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision, Decisions, Label, PolicyError, Stats
+from ratecell._native import Decision, Decisions, Label, PolicyError, Stats, Zone
 from ratecell._outcome import Outcome
 from ratecell._reservation import Reservation
 from ratecell.asgi import RateLimitMiddleware
@@ -42,6 +42,7 @@ __all__ = [
     "Stats",
     "Style",
     "TooManyWaiting",
+    "Zone",
     "client_key",
     "decide_all",
     "fields",

@@ -75,7 +75,13 @@ class HttpLimiter:
         self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
         self.status = status
         # Limits and styles that cannot be are refused here, not at the first request: these are peeks.
-        decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
+        peeks = decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
+        for limit, peek in zip(self.limits, peeks.decisions, strict=True):
+            if peek.without_zone:
+                raise ValueError(
+                    f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: "
+                    "expected another policy"
+                )
         fields((), self.styles)
 
     def decide(self, request: Any) -> Answered | None:

@@ -19,6 +19,7 @@ __all__ = [
     "PolicyError",
     "Stats",
     "Waiting",
+    "Zone",
     "arrive",
     "decide_all",
     "decision",
@@ -151,6 +152,11 @@ class Decision:
     def is_unanswered(self) -> bool:
         """Whether the store of many machines did not answer, so that `on_failure` or the end of the wait
         decided. The `retry_after` of a denial is then None: it is not known.
+        """
+    @property
+    def without_zone(self) -> bool:
+        """Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy
+        has tz=caller.
         """
     @property
     def given_back(self) -> int:
@@ -313,10 +319,15 @@ class Limiter:
         epoch_s: int | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
-    def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
+    def check(
+        self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None, zone: Zone | None = None
+    ) -> Decision:
         """Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the
         time, in nanoseconds since `epoch`, or since any other as long as all users of the limiter use
         one and no window is of a calendar; None is now.
+
+        `zone`: under a policy with tz=caller, the zone whose windows decide, which `zone` made; for
+        every other limiter None. Where it is needed and None, the request is refused with NEVER.
         """
     def decide(
         self,
@@ -328,6 +339,7 @@ class Limiter:
         charge: bool = False,
         with_next: bool = False,
         wait: bool = True,
+        zone: Zone | None = None,
     ) -> Decision:
         """Decides a request: as `check`, with these options.
 
@@ -356,6 +368,7 @@ class Limiter:
         charge: bool = False,
         with_next: bool = False,
         wait: bool = True,
+        zone: Zone | None = None,
     ) -> Decisions:
         """Decides the same request for each of `keys`, at one instant and in their order: the options
         are those of `decide`.
@@ -366,8 +379,14 @@ class Limiter:
         int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
         key, unless `width` is given.
         """
-    def peek(self, key: str | bytes, *, at_ns: int | None = None) -> Decision:
+    def peek(self, key: str | bytes, *, at_ns: int | None = None, zone: Zone | None = None) -> Decision:
         """What a check of `key` would see, without charging it: a check of cost 0."""
+    def zone(self, name: str) -> Zone:
+        """The time zone of this name, for requests to this limiter, whose policy has tz=caller: a name
+        of the time zone database such as "Asia/Tokyo", "UTC", or an offset such as "+05:30". Raises
+        PolicyError where there is no such zone, and where the policy names its zone itself. Make each
+        zone once.
+        """
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
     def stats(self, *, at_ns: int | None = None, exact: bool = False) -> Stats:
@@ -389,6 +408,20 @@ class Limiter:
     @property
     def epoch(self) -> datetime:
         """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
+
+@final
+class Zone:
+    """A time zone, ready for requests to a limiter whose policy has tz=caller: `Limiter.zone` makes it,
+    in up to a millisecond and of about 40 KB for days. Make each zone once.
+
+    It may be used for every limiter of the same period, `at`, `week`, `day`, epoch and horizon. Two
+    zones are equal if they have the same windows.
+    """
+
+    def __hash__(self) -> int: ...
+    @property
+    def name(self) -> str:
+        """The name as the time zone database spells it, "UTC", or an offset such as "+05:30"."""
 
 @final
 class Label:
@@ -423,10 +456,11 @@ class Label:
         """The partition of the clients, or None."""
 
 def decide_all(
-    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool]],
+    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool, Zone | None]],
 ) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge,
-    with_next, wait), as one request; returns its outcome, and the decision of each by itself.
+    with_next, wait, zone or None), as one request; returns its outcome, and the decision of each by
+    itself.
     """
 
 def decision(parts: _Parts) -> Decision:
@@ -459,6 +493,7 @@ def reserve(
     at_ns: int | None,
     within_ns: int | None,
     with_next: bool,
+    zone: Zone | None,
 ) -> tuple[Decision, bytes | None]:
     """Decides and charges as `decide` does: the decision, and the bytes of the reservation if it is
     allowed.
