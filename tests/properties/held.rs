@@ -75,7 +75,10 @@ fn course(policy: &str, bound: Bound, when_full: WhenFull, seed: u64) -> Seen {
                 let Held { key, place, mut reservation } = held.swap_remove(place);
                 let units = &mut admitted[key][place].units;
                 if is_permit {
-                    if random().is_multiple_of(4) && limiter.renew_at(&mut reservation, now).is_allowed() {
+                    let uncharged = limiter.stats_at(now).allowed_full;
+                    let is_renewed =
+                        random().is_multiple_of(4) && limiter.renew_at(&mut reservation, now).is_allowed();
+                    if is_renewed && limiter.stats_at(now).allowed_full == uncharged {
                         // It is of the present window from now on.
                         let renewed = Admitted { first: number, last: number, units: *units };
                         *units = 0;
