@@ -159,7 +159,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> (Decision, Option<Holding>) {
         let address = self.buckets.address(h);
         let mut failed = 0;
-        while let Some((_, found)) = self.held_word(&address, holding.seat) {
+        while let Some(found) = self.permit(in_flight, &address, holding, cost, now) {
             let word = found.word();
             let renewed = in_flight.renew(word, now, Some(holding.held.made), cost);
             let moved = Holding { held: Held { made: renewed.window, ..holding.held }, ..*holding };
@@ -188,10 +188,25 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         now: u64,
     ) -> Decision {
-        match self.held_word(&self.buckets.address(h), holding.seat) {
-            Some((_, found)) => in_flight.renew(found.word(), now, Some(holding.held.made), cost).decision,
+        match self.permit(in_flight, &self.buckets.address(h), holding, cost, now) {
+            Some(found) => in_flight.renew(found.word(), now, Some(holding.held.made), cost).decision,
             None => self.peek(in_flight, h, now, &Request::default().cost(cost)),
         }
+    }
+
+    /// The word in which a permit is renewed. In the cell that newcomers share only one that stands is: so the cell has been
+    /// in use since it was given, and the key has none of its own. Otherwise it is acquired where the key stands by now.
+    fn permit<'t>(
+        &self,
+        in_flight: &InFlight,
+        address: &Address<'t, SLOTS>,
+        permit: &Holding,
+        cost: u32,
+        now: u64,
+    ) -> Option<Found<'t, SLOTS>> {
+        let (_, found) = self.held_word(address, permit.seat)?;
+        let is_own = !permit.seat.is_shared();
+        (is_own || in_flight.stands(found.word(), now, permit.held.made, cost)).then_some(found)
     }
 
     /// Lowers the word at that seat to what `lower` makes of it, or leaves it; says whether it was lowered. Lock-free: an

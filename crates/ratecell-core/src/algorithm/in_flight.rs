@@ -61,6 +61,14 @@ impl InFlight {
         (word, back as u32)
     }
 
+    /// Whether all of a permit of `cost` units in `window` stands at `now`.
+    #[must_use]
+    pub fn stands(&self, word: u64, now: u64, window: u64, cost: u32) -> bool {
+        let units = u64::from(cost);
+        let is_read = now <= self.windows.max_now && !self.is_healed(word, now);
+        is_read && standing(self.windows.view(word, now), window, units) == units
+    }
+
     /// Moves a permit of `cost` units in `window` to the window of `now`, so that it lives on. What still stands of it is
     /// moved and the rest is acquired, all or nothing; so a permit that is renewed in time always is. `None`: a permit of
     /// an earlier life of the key, of which nothing stands.
@@ -78,15 +86,9 @@ impl InFlight {
             return Renewed { word, window: view.index, decision };
         }
         let in_current = window == Some(view.index);
-        let in_previous = window.is_some() && window == view.index.checked_sub(1);
-        let (View { mut previous, mut current, .. }, units) = (view, u64::from(cost));
-        let stands = if in_current {
-            units.min(current)
-        } else if in_previous {
-            units.min(previous)
-        } else {
-            0
-        };
+        let units = u64::from(cost);
+        let stands = window.map_or(0, |window| standing(view, window, units));
+        let View { mut previous, mut current, .. } = view;
         if stands < units && previous + current - stands + units > limit {
             let rolled = self.windows.pack(view.index, previous, current);
             // At most the cost.
@@ -106,6 +108,18 @@ impl InFlight {
         let mut decision = self.report(word, now, 0);
         decision.allow();
         Renewed { word, window: view.index, decision }
+    }
+}
+
+/// What stands of a permit of so many units in `window`.
+fn standing(view: View, window: u64, units: u64) -> u64 {
+    let View { index, previous, current, .. } = view;
+    if window == index {
+        units.min(current)
+    } else if Some(window) == index.checked_sub(1) {
+        units.min(previous)
+    } else {
+        0
     }
 }
 
