@@ -29,6 +29,7 @@ passed="$(grep -c '^--- PASS' "$work/tests")"
 skipped="$(grep -c '^--- SKIP' "$work/tests" || true)"
 echo "$passed passed, $skipped skipped"
 grep -E ' [0-9]{6,} passed, 0 failed$' "$work/tests" || { echo "the vectors were not replayed" >&2; exit 1; }
+grep -E ' 5370 of them requests that name their zone$' "$work/tests" || { echo "no zones were named" >&2; exit 1; }
 grep -E 'reserve.jsonl: 30008 passed, 0 failed$' "$work/tests" || { echo "the reservations were not replayed" >&2; exit 1; }
 grep -E 'concurrency.jsonl: 10283 passed, 0 failed$' "$work/tests" || { echo "the permits were not replayed" >&2; exit 1; }
 grep -E 'client keys: [0-9]{5,} passed, 0 failed$' "$work/tests" || { echo "the keys of clients were not replayed" >&2; exit 1; }

@@ -27,12 +27,20 @@ pub unsafe extern "C" fn ratecell_limiter_decide_batch(
             .and_then(|limiter| Ok((limiter, pointer::inputs(requests, n)?, pointer::outputs(decisions, n)?)))
     };
     let decided = given.and_then(|(limiter, requests, decisions)| {
+        let limiter = &limiter.limiter;
         // SAFETY: as the header's preamble has it, of each request.
-        requests.iter().try_for_each(|request| unsafe { request.read(&limiter.limiter) }.map(|_| ()))?;
-        // SAFETY: the same. It is a request: an error was returned above, before anything was charged, and nobody
-        // changes the requests during the call.
-        let read = |request| unsafe { ratecell_request::read(request, &limiter.limiter).unwrap_unchecked() };
-        limiter.limiter.decide_each(requests, read, decisions, ratecell_decision::write);
+        requests.iter().try_for_each(|request| unsafe { request.read_in(limiter) }.map(|_| ()))?;
+        // The unsafe blocks below are sound as the one above; and each is a request, for an error was returned above, before
+        // anything was charged, and nobody changes the requests during the call.
+        if requests.iter().all(|request| request.zone.is_null()) {
+            // SAFETY: as said.
+            let read = |request| unsafe { ratecell_request::read(request).unwrap_unchecked() };
+            limiter.decide_each(requests, read, decisions, ratecell_decision::write);
+        } else {
+            // SAFETY: as said.
+            let read = |request| unsafe { ratecell_request::read_in(request, limiter).unwrap_unchecked() };
+            limiter.decide_each(requests, read, decisions, ratecell_decision::write);
+        }
         Ok(())
     });
     status::code(decided)

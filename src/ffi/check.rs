@@ -5,7 +5,6 @@ use core::mem::MaybeUninit;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status, reservation};
-use crate::limiter::Limiter;
 use ratecell_core::{Decision, Request};
 
 /// Decides a request of a limiter, and answers; or answers as `refused` does.
@@ -15,16 +14,15 @@ use ratecell_core::{Decision, Request};
 #[inline(always)]
 unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
-    request: impl FnOnce(&Limiter) -> Result<Request<'r>, ratecell_status>,
+    request: impl FnOnce() -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
     refused: impl FnOnce(ratecell_status) -> i32,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let limiter = &unsafe { pointer::input(limiter) }?.limiter;
-        // SAFETY: the same.
-        let (request, place) = unsafe { (request(limiter)?, pointer::optional_output(decision)?) };
-        Ok(write(limiter.decide(request), place))
+        let (limiter, request, place) =
+            unsafe { (pointer::input(limiter)?, request()?, pointer::optional_output(decision)?) };
+        Ok(write(limiter.limiter.decide(request), place))
     };
     decide().unwrap_or_else(refused)
 }
@@ -63,7 +61,7 @@ pub unsafe extern "C" fn ratecell_limiter_check(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
+        let request = || Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
         answer(limiter, request, decision, |status| status as i32)
     }
 }
@@ -85,7 +83,7 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
+        let request = || Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
         answer(limiter, request, decision, |status| status as i32)
     }
 }
@@ -116,9 +114,9 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
     unsafe {
         answer(
             limiter,
-            |limiter: &Limiter| pointer::input(request)?.read(limiter),
+            || pointer::input(request)?.read(),
             decision,
-            |status| reservation::reserve_or(status, limiter, request, decision),
+            |status| reservation::decide_apart_or(status, limiter, request, decision),
         )
     }
 }

@@ -80,7 +80,7 @@ impl ratecell_claim {
         // SAFETY: as the header's preamble has it, of each claim.
         unsafe {
             let limiter = &pointer::input(self.limiter)?.limiter;
-            Ok(Claim { limiter, request: self.request.read(limiter)? })
+            Ok(Claim { limiter, request: self.request.read_in(limiter)? })
         }
     }
 }

@@ -70,23 +70,43 @@ const _: () = assert!(KNOWN == Request::FLAGS);
 const CHARGE_WITHIN: u32 = RATECELL_CHARGE | RATECELL_WITHIN;
 
 impl ratecell_request {
-    /// The request, if it is one of `limiter`.
+    /// The request, if it is one that names no zone.
     ///
     /// # Safety
-    /// If `limiter` takes zones and the request's is neither NULL nor misaligned, it points to one. Unless the hash is given, if the key is not NULL, it points to as many bytes as it has, which nobody changes
+    /// Unless the hash is given, if the key is not NULL, it points to as many bytes as it has, which nobody changes
     /// during the call.
     #[inline(always)]
-    pub(super) unsafe fn read(&self, limiter: &Limiter) -> Result<Request<'_>, ratecell_status> {
+    pub(super) unsafe fn read(&self) -> Result<Request<'_>, ratecell_status> {
+        if !self.zone.is_null() {
+            return Err(RATECELL_EINVAL);
+        }
+        // SAFETY: the caller's word.
+        unsafe { self.without_zone() }
+    }
+
+    /// The request, if it is one of `limiter`, with its zone.
+    ///
+    /// # Safety
+    /// As [`read`](Self::read); and if `limiter` takes zones and the request's is neither NULL nor misaligned, it points to
+    /// one that is not freed during the call.
+    pub(super) unsafe fn read_in(&self, limiter: &Limiter) -> Result<Request<'_>, ratecell_status> {
+        // SAFETY: the caller's word.
+        let request = unsafe { self.without_zone() }?;
+        if self.zone.is_null() {
+            return Ok(request);
+        }
+        // SAFETY: the same.
+        Ok(request.zone(unsafe { ratecell_zone::read(self.zone, limiter) }?))
+    }
+
+    /// # Safety
+    /// As [`read`](Self::read).
+    #[inline(always)]
+    unsafe fn without_zone(&self) -> Result<Request<'_>, ratecell_status> {
         let meaningless = self.flags & !KNOWN != 0 || self.flags & CHARGE_WITHIN == CHARGE_WITHIN;
         if meaningless || !self.reservation.is_null() {
             return Err(RATECELL_EINVAL);
         }
-        let zone = if self.zone.is_null() {
-            None
-        } else {
-            // SAFETY: the caller's word.
-            Some(unsafe { ratecell_zone::read(self.zone, limiter) }?)
-        };
         let key = if self.flags & RATECELL_HASHED != 0 {
             &[]
         } else {
@@ -94,11 +114,7 @@ impl ratecell_request {
             unsafe { pointer::key(self.key, self.key_len) }?
         };
         let Self { hash, now_ns, max_delay_ns, cost, flags, .. } = *self;
-        let request = Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags);
-        Ok(match zone {
-            None => request,
-            Some(zone) => request.zone(zone),
-        })
+        Ok(Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags))
     }
 
     /// Whether it has RATECELL_RESERVE.
@@ -125,8 +141,6 @@ mod tests {
 
     #[test]
     fn each_flag_is_the_core_s() {
-        let policy: ratecell_core::Policy = "3/s".parse().expect("a policy");
-        let limiter = Limiter::builder(policy).max_keys(1).build().expect("a limiter");
         let of = |flags| {
             // Static, so that what is read of it may leave here.
             let request: &'static ratecell_request = Box::leak(Box::new(ratecell_request {
@@ -141,7 +155,7 @@ mod tests {
                 reservation: core::ptr::null_mut(),
             }));
             // SAFETY: a key of three bytes, which are static.
-            unsafe { request.read(&limiter) }.expect("a request of one flag")
+            unsafe { request.read() }.expect("a request of one flag")
         };
         let plain = of(0);
         assert_eq!(plain.key(), ratecell_core::Key::Bytes(b"key"));

@@ -53,14 +53,15 @@ impl ratecell_reservation {
     }
 }
 
-/// Decides a request with RATECELL_RESERVE, which is refused as a plain one; answers `status`, its refusal, of any other.
+/// Decides a request with RATECELL_RESERVE or a zone, which is refused as a plain one; answers `status`, its refusal, of any
+/// other.
 ///
 /// # Safety
 /// As the header's preamble has it.
-// The flag is looked for here, so that no other request pays for it.
+// They are looked for here, so that no other request pays for them.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn reserve_or(
+pub(super) unsafe fn decide_apart_or(
     status: ratecell_status,
     limiter: *const ratecell_limiter,
     request: *const ratecell_request,
@@ -70,12 +71,18 @@ pub(super) unsafe fn reserve_or(
         // SAFETY: the caller's word.
         let (limiter, request) = unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?) };
         if !request.reserves() {
-            return Err(status);
+            if request.zone.is_null() {
+                return Err(status);
+            }
+            // SAFETY: the same.
+            let (request, place) =
+                unsafe { (request.read_in(limiter)?, pointer::optional_output(decision)?) };
+            return Ok(write(limiter.decide(request), place));
         }
         let (request, reservation) = request.reserved()?;
         // SAFETY: the same.
         let (request, reservation, place) = unsafe {
-            (request.read(limiter)?, pointer::output(reservation)?, pointer::optional_output(decision)?)
+            (request.read_in(limiter)?, pointer::output(reservation)?, pointer::optional_output(decision)?)
         };
         match &limiter.reserve(request) {
             Ok((decision, reserved)) => {
@@ -107,7 +114,7 @@ unsafe fn with_reservation(
         let request = ratecell_request { key_len: 0, ..request };
         // SAFETY: a request without a key; the same.
         let (request, mut reservation, decision) = unsafe {
-            (request.read(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?)
+            (request.read_in(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?)
         };
         limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
         let decided = act(limiter, &mut reservation, &request);
