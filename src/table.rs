@@ -187,6 +187,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// A table in a memory of its own.
+    #[cfg(any(test, feature = "store"))]
     pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
         Self::made_in(buckets, when_full, Memory::private)
     }
