@@ -4,8 +4,9 @@
     if limiter.check("user:42"):
         ...
 
-`Limiter` decides; `RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application;
-`ratecell.limits` has the classes of the package `limits`.
+`Limiter` decides, and `Rules` by a file that says which limits apply to which requests;
+`RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application; `ratecell.limits` has the
+classes of the package `limits`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,16 @@ from ratecell._fields import Answer, Style, fields
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision, Decisions, Label, PolicyError, Stats
+from ratecell._native import (
+    Decision,
+    Decisions,
+    Label,
+    PolicyError,
+    Rules,
+    RulesDecision,
+    RulesError,
+    Stats,
+)
 from ratecell._outcome import Outcome
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import Clients, Header, client_key
@@ -37,6 +47,9 @@ __all__ = [
     "PolicyError",
     "RateLimitExceeded",
     "RateLimitMiddleware",
+    "Rules",
+    "RulesDecision",
+    "RulesError",
     "Stats",
     "Style",
     "TooManyWaiting",
