@@ -16,9 +16,12 @@
  * - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
  *   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
  *   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
- * - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
- *   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
- *   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
+ * - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says
+ *   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
+ *   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
+ *   ratecell_limiter_renew keeps one.
+ * - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
+ *   ratecell_zone is that zone made ready, so that a check computes no window.
  * - Threads. A function that takes a const pointer to a limiter may be called from any number of
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
@@ -38,9 +41,9 @@
  *   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
  *   as Rust programs do.
  * - Versions. A program works with every later library of the same soname. ratecell_request,
- *   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are frozen, as they say, never
- *   change. ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go.
- *   Before 1.0 each minor version has a soname of its own.
+ *   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
+ *   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
+ *   sizes say how far they go. Before 1.0 each minor version has a soname of its own.
  *
  * Generated from src/ffi; MIT or Apache-2.0.
  */
@@ -143,6 +146,11 @@
  * retry_after_ns of a denial is then UINT64_MAX: it is not known.
  */
 #define RATECELL_UNANSWERED 4
+
+/**
+ * A note in a decision: the policy has tz=caller, and the request names no zone. Nothing was charged.
+ */
+#define RATECELL_NO_ZONE 8
 
 /**
  * The bytes that every key of a client fits in, with its NUL.
@@ -670,7 +678,7 @@ typedef struct ratecell_rules ratecell_rules;
 typedef struct ratecell_waiting ratecell_waiting;
 
 /**
- * The zone of a policy whose windows are the caller's days; no function of this version makes one.
+ * A time zone, ready for requests to a limiter whose policy has tz=caller.
  */
 typedef struct ratecell_zone ratecell_zone;
 
@@ -793,7 +801,7 @@ typedef struct ratecell_decision {
    */
   uint32_t given_back;
   /**
-   * RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, or 0.
+   * RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, RATECELL_NO_ZONE, or 0.
    */
   uint32_t notes;
 } ratecell_decision;
@@ -863,7 +871,9 @@ typedef struct ratecell_request {
    */
   uint32_t flags;
   /**
-   * Must be NULL.
+   * For a limiter whose policy has tz=caller: the zone whose windows decide, made by ratecell_zone_new for that limiter, or
+   * for one of the same calendar. Without one the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes.
+   * For every other limiter it must be NULL.
    */
   const struct ratecell_zone *zone;
   /**
@@ -1484,6 +1494,9 @@ int32_t ratecell_limiter_epoch(const struct ratecell_limiter *limiter,
  * remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
  * key may have units remaining and be denied all the same.
  *
+ * Under a policy with tz=caller the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes: only
+ * a ratecell_request names a zone.
+ *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
  * allowed, unless the clock is out of range or has stepped back to before the key's state.
  * Errors: RATECELL_EINVAL (limiter, key), RATECELL_EALIGN (limiter, decision), RATECELL_ESIZE (key_len).
@@ -1518,8 +1531,8 @@ int32_t ratecell_limiter_check_at(const struct ratecell_limiter *limiter,
  * already.
  *
  * With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
- * the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
- * table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+ * the same request without it. If the request is refused, the reservation is all zeros, which is none. If a full table allows
+ * the request uncharged, it is a reservation of nothing. A cost of 0 is a peek that can be settled. If the policy
  * has layers in_flight, the reservation is their permit.
  *
  * Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
@@ -1557,13 +1570,17 @@ int32_t ratecell_limiter_forget(const struct ratecell_limiter *limiter,
  *
  * Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
  * as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
- * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
+ * place alone. Nothing comes back if the key was forgotten or evicted meanwhile, or if the reservation is of another table.
  *
- * The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
- * read, and the key, its hash and the other flags are not. Settle each reservation once.
+ * A reservation has no zone. Under a policy with tz=caller units come back as ever. But the answer is RATECELL_NEVER with
+ * RATECELL_NO_ZONE, and units beyond those reserved are not charged: charge them by a request with RATECELL_CHARGE and
+ * its zone.
  *
- * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
- * and writes *decision, that of a peek afterwards.
+ * The request may be the one that reserved, with another cost. Besides cost and reservation, now_ns is read with
+ * RATECELL_AT; the key, its hash and the other flags are not. Settle each reservation once.
+ *
+ * Returns what a peek afterwards returns, and writes its decision to *decision: RATECELL_ALLOWED, or RATECELL_DENIED if the
+ * clock has stepped back to before the key's state. After RATECELL_CLOCK_RANGE nothing was given back.
  * Errors: RATECELL_EINVAL (limiter, request, its flags, zone or reservation), RATECELL_EALIGN (limiter, request,
  * reservation, decision), RATECELL_ERESERVE (limiter). Then nothing was charged, and nothing given back.
  * NULL: decision may be.
@@ -1579,12 +1596,11 @@ int32_t ratecell_limiter_settle(const struct ratecell_limiter *limiter,
  * Nothing comes back of a permit that has passed by itself, whose key was forgotten or evicted meanwhile, or that is of
  * another table.
  *
- * The request may be the one that reserved: beside the reservation, RATECELL_AT with now_ns is read, and the key, its hash, the
+ * The request may be the one that reserved. Besides the reservation, now_ns is read with RATECELL_AT; the key, its hash, the
  * cost and the other flags are not. Release each permit once.
  *
- * Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
- * and writes *decision, that of a peek afterwards. Its given_back is how many units came back: of several such layers the
- * least.
+ * Returns and writes what ratecell_limiter_settle does. The decision's given_back is how many units came back: of several
+ * such layers the least.
  * Errors: as ratecell_limiter_settle.
  * NULL: decision may be.
  * Threads: any.
@@ -1599,10 +1615,10 @@ int32_t ratecell_limiter_release(const struct ratecell_limiter *limiter,
  * and write it back to the reservation. What was forgotten or has passed is acquired again. All such layers are renewed, or
  * none; a permit that is renewed at least once each hold is never refused.
  *
- * Of the request the same is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
+ * The request is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
  *
- * Returns RATECELL_ALLOWED, or RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, after which the permit is what it
- * was; and writes *decision, that of a peek afterwards or the refusal.
+ * Returns RATECELL_ALLOWED, and writes the decision of a peek afterwards to *decision; or RATECELL_DENIED, RATECELL_NEVER or
+ * RATECELL_CLOCK_RANGE, and writes the refusal: then the permit is what it was.
  * Errors: as ratecell_limiter_settle.
  * NULL: decision may be.
  * Threads: any.
@@ -1655,6 +1671,39 @@ RATECELL_MUST_CHECK
 int32_t ratecell_decide_all(const struct ratecell_claim *claims,
                             size_t n,
                             struct ratecell_decision *decisions);
+
+/**
+ * Make a time zone ready for requests to a limiter whose policy has tz=caller. It has the instants at which that policy's
+ * windows begin in the zone, so that a check computes none. This takes up to a millisecond, and about 40 KB for days:
+ * make each zone once. The name is one of the time zone database such as "Asia/Tokyo", "UTC", or an offset such as
+ * "+05:30".
+ *
+ * It may be used for every limiter of the same period, at, week, day, epoch and horizon, and outlives the limiter.
+ *
+ * Returns 0; free *zone with ratecell_zone_free.
+ * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, name, zone), RATECELL_EPOLICY_BAD_ZONE (there is no such zone, or
+ * the limiter's policy names its zone itself), RATECELL_EPOLICY_RANGE, RATECELL_EPANIC. *zone is then as it was.
+ * NULL: none.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_zone_new(const struct ratecell_limiter *limiter,
+                          const char *name,
+                          struct ratecell_zone **zone);
+
+/**
+ * Free a zone.
+ *
+ * It must come from this library and not be freed yet, and no call with a request that names it may be under way.
+ *
+ * Returns nothing.
+ * Errors: none.
+ * NULL: zone may be; nothing happens.
+ * Threads: one, after all others are done with it. Not from a signal handler.
+ * Since: 0.1
+ */
+void ratecell_zone_free(struct ratecell_zone *zone);
 
 /**
  * Return how many bytes of memory a region of a policy takes for the config's max_keys.
@@ -1724,7 +1773,7 @@ int32_t ratecell_region_attach(void *memory,
  * Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
  * max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
  *
- * A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
+ * A new file has room for what is given back, as with RATECELL_RESERVATIONS. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
  * the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
  * another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
  * then gives RATECELL_EFILE.

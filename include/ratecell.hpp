@@ -189,6 +189,8 @@ public:
     }
     /// Whether it was a full table that denied, which had no place for the key, and not the policy.
     [[nodiscard]] constexpr bool no_place() const noexcept { return (raw_.notes & RATECELL_NO_PLACE) != 0; }
+    /// Whether the policy has tz=caller, and the request names no zone: then nothing was charged.
+    [[nodiscard]] constexpr bool no_zone() const noexcept { return (raw_.notes & RATECELL_NO_ZONE) != 0; }
     /// Units that a release gave back; otherwise 0.
     [[nodiscard]] constexpr std::uint32_t given_back() const noexcept { return raw_.given_back; }
     [[nodiscard]] constexpr const ratecell_decision &raw() const noexcept { return raw_; }
@@ -197,6 +199,30 @@ private:
     friend class Limiter;
 
     ratecell_decision raw_{0, 0, UINT64_MAX, 0, 0, RATECELL_EINVAL, 0, 0, 0, 0};
+};
+
+/// A time zone, ready for requests to a limiter whose policy has tz=caller: Limiter::zone makes it. Moved, not copied. Any
+/// number of threads may use it.
+class Zone {
+public:
+    /// No zone.
+    Zone() noexcept = default;
+
+    /// Takes over what ratecell_zone_new made.
+    explicit Zone(ratecell_zone *handle) noexcept : handle_(handle) {}
+
+    /// Whether it is one.
+    [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+    /// For the functions of ratecell.h; still this object's to free.
+    [[nodiscard]] const ratecell_zone *get() const noexcept { return handle_.get(); }
+
+private:
+    struct Free {
+        void operator()(ratecell_zone *handle) const noexcept { ratecell_zone_free(handle); }
+    };
+
+    std::unique_ptr<ratecell_zone, Free> handle_{};
 };
 
 /// What is asked of a limiter. Its key is not copied: it must live until the request is decided.
@@ -245,6 +271,15 @@ public:
     /// Charges units that have been spent already: as many as there is room for. The decision is that of a peek
     /// afterwards. Together with within, RATECELL_EINVAL.
     [[nodiscard]] constexpr Request charge() const noexcept { return with(RATECELL_CHARGE); }
+
+    /// Names the zone whose windows decide, for a limiter whose policy has tz=caller. It must live until the request is
+    /// decided.
+    [[nodiscard]] Request zone(const Zone &zone) const noexcept {
+        Request request = *this;
+        request.raw_.zone = zone.get();
+        return request;
+    }
+    Request zone(const Zone &&) const = delete;
 
     /// Asks for the decision's next_after(), too.
     [[nodiscard]] constexpr Request with_next() const noexcept { return with(RATECELL_NEXT); }
@@ -432,6 +467,17 @@ public:
         return made({}, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_with_policy(get(), policy, raw, out);
         });
+    }
+
+    /// The time zone of this name, for requests to this limiter, whose policy has tz=caller. It outlives the limiter; make
+    /// each zone once. Errors: those of ratecell_zone_new.
+    Result<Zone> zone(const char *name) const noexcept {
+        ratecell_zone *handle = nullptr;
+        const Status status = ratecell_zone_new(get(), name, &handle);
+        if (!status.ok()) {
+            return status;
+        }
+        return Zone(handle);
     }
 
     /// Whether it is not empty.

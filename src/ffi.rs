@@ -14,9 +14,12 @@
 //! - Requests. A ratecell_request says all that a decision depends on: the key or its hash, the units, the
 //!   time, the longest delay. Variants are flags and fields of it, so one function decides them all;
 //!   ratecell_limiter_check and _check_at are shorthands for the plain request. Unknown flags are refused.
-//! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says what was charged.
-//!   Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives back what was not used,
-//!   ratecell_limiter_release gives back a permit of the layers in_flight, and ratecell_limiter_renew keeps one.
+//! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says
+//!   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
+//!   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
+//!   ratecell_limiter_renew keeps one.
+//! - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
+//!   ratecell_zone is that zone made ready, so that a check computes no window.
 //! - Threads. A function that takes a const pointer to a limiter may be called from any number of
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
@@ -36,9 +39,9 @@
 //!   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
 //!   as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
-//!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are frozen, as they say, never
-//!   change. ratecell_config and ratecell_stats may grow at their ends; their sizes say how far they go.
-//!   Before 1.0 each minor version has a soname of its own.
+//!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
+//!   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
+//!   sizes say how far they go. Before 1.0 each minor version has a soname of its own.
 
 #![expect(non_camel_case_types, reason = "these are the names of the C header")]
 #![expect(
@@ -67,6 +70,7 @@ mod text;
 mod version;
 mod waiting;
 mod why;
+mod zone;
 
 pub use batch::ratecell_limiter_decide_batch;
 pub use check::{
@@ -77,7 +81,9 @@ pub use clients::{
     ratecell_clients_config, ratecell_clients_free, ratecell_clients_new, ratecell_line,
 };
 pub use config::{ratecell_config, ratecell_on_failure, ratecell_on_miss, ratecell_when_full};
-pub use decision::{RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_UNANSWERED, ratecell_decision};
+pub use decision::{
+    RATECELL_LEASED, RATECELL_NO_PLACE, RATECELL_NO_ZONE, RATECELL_UNANSWERED, ratecell_decision,
+};
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
     RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_RESERVATIONS,
@@ -93,7 +99,7 @@ pub use regions::{
     ratecell_limiter_open, ratecell_limiter_with_policy, ratecell_region_attach, ratecell_region_init,
     ratecell_region_size,
 };
-pub use request::{ratecell_claim, ratecell_request, ratecell_zone};
+pub use request::{ratecell_claim, ratecell_request};
 pub use reservation::{
     ratecell_limiter_release, ratecell_limiter_renew, ratecell_limiter_settle, ratecell_reservation,
 };
@@ -110,3 +116,4 @@ pub use waiting::{
     ratecell_wait_outcome, ratecell_waiting, ratecell_waiting_event, ratecell_waiting_free,
     ratecell_waiting_new, ratecell_waiting_parameters,
 };
+pub use zone::{ratecell_zone, ratecell_zone_free, ratecell_zone_new};

@@ -46,7 +46,7 @@ pub use error::{BuildError, RegionError, RegionField};
 #[cfg(not(ratecell_model))]
 pub use limiter::Region;
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder, OnFailure, OnMiss, Shared};
-pub use limiter::{Reservation, ReservationError, ReserveError};
+pub use limiter::{Hold, HoldError, Reservation, ReservationError, ReserveError, Unsettled};
 pub use memory::{Memory, MemoryError};
 /// Limits clients by their address: the key of a request's client, the same text in every language and program.
 ///

@@ -16,6 +16,7 @@ mod agent;
 mod batch;
 mod builder;
 mod direct;
+mod guard;
 mod hold;
 pub(crate) mod joint;
 pub(crate) mod layers;
@@ -36,6 +37,7 @@ pub use builder::LimiterBuilder;
 #[cfg(feature = "rules")]
 pub(crate) use builder::seconds_since_1970;
 pub use direct::DirectLimiter;
+pub use guard::{Hold, HoldError, Unsettled};
 pub use hold::ReserveError;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
@@ -149,8 +151,8 @@ impl Limiter {
 
     /// Returns what a check of `key` would see now, without charging it: a check of cost 0.
     ///
-    /// A peek does not find out whether a full table has room for a new key. Under [`WhenFull::Deny`] a peek may report
-    /// remaining units for a key that a check then denies.
+    /// A peek does not find out whether a full table has room for a new key. Under
+    /// [`WhenFull::Deny`](crate::WhenFull::Deny) a peek may report remaining units for a key that a check then denies.
     #[inline]
     pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
         self.check_n(key, 0)
@@ -159,8 +161,8 @@ impl Limiter {
     /// Decides a [`Request`]: one value with the key, the cost, the time and the options.
     ///
     /// If a full table has no room for a new key, a [charge](Request::charge) of it does nothing under
-    /// [`WhenFull::Deny`] and [`WhenFull::Allow`]. Under `Deny` its decision is a denial; that of a peek, or of a charge
-    /// of 0, is not.
+    /// [`WhenFull::Deny`](crate::WhenFull::Deny) and [`WhenFull::Allow`](crate::WhenFull::Allow). Under `Deny` its decision
+    /// is a denial; that of a peek, or of a charge of 0, is not.
     ///
     /// ```
     /// use ratecell::{Limiter, Policy, Request};
@@ -255,7 +257,7 @@ impl Limiter {
     }
 
     /// Resets `key` to the state of a key never seen. Returns whether there was anything to forget. Charges of the key on
-    /// a cell shared under [`WhenFull::Share`] stay.
+    /// a cell shared under [`WhenFull::Share`](crate::WhenFull::Share) stay.
     ///
     /// A limiter that shares its units with other machines forgets what it holds, and has the agent delete the key at the
     /// store, some milliseconds later; without an agent the store does not forget. What other machines hold of it stays with them.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use ratecell::waiting::{Acquire, WaitOutcome};
-use ratecell::{Limiter, Policy};
+use ratecell::{Limiter, Policy, Request, Unsettled};
 
 fn limiter(policy: &str) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
@@ -123,6 +123,28 @@ fn forgotten_units_wake_the_first() {
     assert!(matches!(first.poll(), Poll::Ready(Ok(_))));
     assert!(second.was_woken());
     assert!(second.poll().is_pending());
+}
+
+#[test]
+fn what_a_guard_gives_back_wakes_the_first() {
+    let kept = Unsettled::Keep;
+    for (policy, unsettled) in [("1/h", Unsettled::Cancel), ("in_flight 1 hold=1h", kept)] {
+        let limiter = limiter(policy);
+        let held = limiter.hold(Request::new("k"), unsettled).expect("there is room");
+        let mut first = Task::begun(limiter.acquire("k"));
+        let mut other = Task::begun(limiter.acquire("k"));
+        assert!(!first.was_woken());
+        drop(held);
+        assert!(first.was_woken() && !other.was_woken(), "{policy}");
+        assert!(matches!(first.poll(), Poll::Ready(Ok(_))), "{policy}");
+        assert!(other.poll().is_pending());
+    }
+    // What is kept wakes nobody.
+    let limiter = limiter("1/h");
+    let held = limiter.hold(Request::new("k"), kept).expect("there is room");
+    let first = Task::begun(limiter.acquire("k"));
+    drop(held);
+    assert!(!first.was_woken());
 }
 
 #[test]

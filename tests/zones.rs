@@ -1,5 +1,6 @@
 //! `tz=caller`: each request names its zone, through limiters with a table and without.
 
+use ratecell::waiting::{Line, Parameters, Turn, WaitOutcome};
 use ratecell::{Claim, Decision, DirectLimiter, Limiter, Outcome, Policy, Request, WhenFull, Zone};
 
 const HOUR: u64 = 3_600_000_000_000;
@@ -111,4 +112,31 @@ fn a_full_table_answers_in_the_zone_of_the_request() {
             "{when_full:?}"
         );
     }
+}
+
+#[test]
+fn who_waits_names_no_zone() {
+    let limiter = limiter(WhenFull::Evict);
+    let mut line = Line::new(Parameters::of(limiter.policy()));
+    let waiter = line.arrive(0, b"a", 1, None);
+    let Turn::End(end) = line.turn(&limiter, 0, waiter) else { panic!("it waits for a zone") };
+    assert_eq!(end.outcome, WaitOutcome::Never);
+    assert!(end.decision.is_some_and(|decision| is_refused(&decision)));
+}
+
+#[test]
+fn a_settlement_gives_back_without_a_zone() {
+    let limiter = limiter(WhenFull::Evict);
+    let utc = limiter.zone("UTC").expect("a zone");
+    let request = Request::new("a").cost(3).at(HOUR).zone(&utc);
+    for (actual, remaining) in [(1, 2), (3, 0)] {
+        let (_, reservation) = limiter.reserve(request).expect("a limiter that reserves");
+        assert!(is_refused(&limiter.settle_at(reservation.expect("it was allowed"), actual, HOUR)));
+        assert_eq!(limiter.decide(request.cost(0)).remaining(), remaining);
+        limiter.forget("a");
+    }
+    // What was used beyond the units that were reserved is not charged.
+    let (_, reservation) = limiter.reserve(request.cost(1)).expect("a limiter that reserves");
+    assert!(is_refused(&limiter.settle_at(reservation.expect("it was allowed"), 2, HOUR)));
+    assert_eq!(limiter.decide(request.cost(0)).remaining(), 2);
 }

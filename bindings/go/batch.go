@@ -102,8 +102,8 @@ func (b *batch) write(decisions []Decision) {
 // long as requests. The C library is called once, the clock is read once for all requests without an instant of their
 // own, and while one request is decided memory is fetched for those to come. A key may occur more than once.
 //
-// It allocates nothing a request. The error is of lengths that differ, or [ErrClosed]; then nothing was charged, and
-// no decision allows.
+// It allocates nothing a request. The error is of lengths that differ, of a zone that the limiter does not take, or
+// [ErrClosed]; then nothing was charged, and no decision allows.
 func (l *Limiter) DecideBatch(requests []Request, decisions []Decision) error {
 	if len(decisions) != len(requests) {
 		return refuse(decisions, fmt.Errorf("ratecell: a batch of %d requests has room for %d decisions: expected as many", len(requests), len(decisions)))
@@ -122,6 +122,10 @@ func (l *Limiter) DecideBatch(requests []Request, decisions []Decision) error {
 	}
 	status := C.go_decide_batch(n.handle(), bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(n)
+	runtime.KeepAlive(&requests[0])
+	if status == C.RATECELL_EINVAL {
+		return refuse(decisions, errZone)
+	}
 	if status < 0 {
 		return refuse(decisions, statusError(status))
 	}
@@ -146,8 +150,8 @@ type Claim struct {
 // refused. What was charged for it is then taken back, unless the key's cell has changed since, or is one that newcomers
 // share: such a charge stays.
 //
-// The error is of lengths that differ, of more layers or of a claim without a limiter, or [ErrClosed] if one of the
-// limiters is closed; then the outcome is Closed, nothing was charged, and no decision allows.
+// The error is of lengths that differ, of more layers, of a claim without a limiter or of a zone that its limiter does not
+// take, or [ErrClosed] if one of the limiters is closed; then the outcome is Closed, nothing was charged, and no decision allows.
 func DecideAll(claims []Claim, decisions []Decision) (Outcome, error) {
 	if decisions != nil && len(decisions) != len(claims) {
 		return Closed, refuse(decisions, fmt.Errorf("ratecell: %d claims have room for %d decisions: expected as many, or nil", len(claims), len(decisions)))
@@ -176,6 +180,10 @@ func DecideAll(claims []Claim, decisions []Decision) (Outcome, error) {
 	}
 	status := C.go_decide_all(&b.limiters[0], bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(&natives)
+	runtime.KeepAlive(&claims[0])
+	if status == C.RATECELL_EINVAL {
+		return Closed, refuse(decisions, errZone)
+	}
 	if status == C.RATECELL_ESIZE {
 		return Closed, refuse(decisions, tooManyLayers(len(claims)))
 	}

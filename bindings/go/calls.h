@@ -10,6 +10,9 @@ static inline const ratecell_limiter *limiter_of(go_limiter limiter) {
     return (const ratecell_limiter *)limiter;
 }
 
+// A zone is a number as well.
+typedef uintptr_t go_zone;
+
 // What the options of a limiter set.
 typedef struct go_config {
     uint64_t max_keys;
@@ -43,6 +46,7 @@ typedef struct go_asked {
     uint64_t max_delay_ns;
     uint32_t cost;
     uint32_t flags;
+    go_zone zone;
 } go_asked;
 
 static inline ratecell_request request_of(const char *key, const go_asked *asked) {
@@ -54,6 +58,7 @@ static inline ratecell_request request_of(const char *key, const go_asked *asked
         .max_delay_ns = asked->max_delay_ns,
         .cost = asked->cost,
         .flags = asked->flags,
+        .zone = (const ratecell_zone *)asked->zone,
     };
     return request;
 }

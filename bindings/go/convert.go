@@ -14,6 +14,7 @@ import (
 const (
 	noteLeased     = C.RATECELL_LEASED
 	noteUnanswered = C.RATECELL_UNANSWERED
+	noteNoZone     = C.RATECELL_NO_ZONE
 )
 
 // set makes d a decision of the C library. An error of a call whose arguments are right by their types can only be
@@ -34,7 +35,7 @@ func (d *Decision) set(status C.int32_t, c *C.ratecell_decision) {
 	d.Layer = int(c.layer)
 	d.Next = duration(c.next_ns)
 	d.NoPlace = c.notes&C.RATECELL_NO_PLACE != 0
-	d.notes = uint8(c.notes & (noteLeased | noteUnanswered))
+	d.notes = uint8(c.notes & (noteLeased | noteUnanswered | noteNoZone))
 }
 
 // toC is the decision for C; its notes are nothing that is written of.

@@ -63,7 +63,7 @@ type Decision struct {
 	Allowed bool
 	// NoPlace is whether a full table denied, which had no place for the key under [FullDeny], and not the policy.
 	NoPlace bool
-	notes   uint8 // of C's RATECELL_LEASED and RATECELL_UNANSWERED
+	notes   uint8 // of C's RATECELL_LEASED, RATECELL_UNANSWERED and RATECELL_NO_ZONE
 	// Outcome is the kind of the answer.
 	Outcome Outcome
 	// Limit is the most units that can pass at one instant; of several layers, that of Layer.
@@ -107,6 +107,17 @@ func (d Decision) Leased() bool {
 // The RetryAfter of a denial is then InfDuration: it is not known.
 func (d Decision) Unanswered() bool {
 	return d.notes&noteUnanswered != 0
+}
+
+// NoZone is whether the request was refused, with [Never] and nothing charged, for it named no zone though the policy has
+// tz=caller, or one that the limiter does not take.
+func (d Decision) NoZone() bool {
+	return d.notes&noteNoZone != 0
+}
+
+// withoutZone is the answer to a request whose zone its limiter does not take.
+func withoutZone() Decision {
+	return Decision{Outcome: Never, RetryAfter: InfDuration, notes: noteNoZone}
 }
 
 // undecided is the answer of a limiter that is closed: not now, and not later.

@@ -5,6 +5,7 @@ package ratecell
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -82,6 +83,9 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 	if key == nil {
 		panic("ratecell: Middleware: the key function is nil")
 	}
+	if policy := limiter.Policy(); strings.Contains(policy, "in_flight") {
+		panic(fmt.Sprintf("ratecell: Middleware: %s: the middleware releases no permit: expected a policy without in_flight, or Reserve in the handler", policy))
+	}
 	m := &middleware{
 		limiter: limiter,
 		key:     key,
@@ -95,8 +99,12 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 		}
 		option(m)
 	}
+	peek := limiter.Peek("")
+	if peek.NoZone() {
+		panic(fmt.Sprintf("ratecell: Middleware: %q asks for a zone, and a middleware names none: expected another policy", limiter.Policy()))
+	}
 	// A name, a unit and styles are wrong of every decision or of none. A closed limiter has no fields.
-	if err := m.addFields(http.Header{}, limiter.Peek("")); err != nil && err != ErrClosed {
+	if err := m.addFields(http.Header{}, peek); err != nil && err != ErrClosed {
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {

@@ -181,7 +181,9 @@ func TestMiddlewareStyles(t *testing.T) {
 
 func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 	limiter := newTest(t, "1/s")
+	permits := newTest(t, "in_flight 2 hold=1s")
 	for name, call := range map[string]func(){
+		"no permit":       func() { Middleware(permits, ByClient()) },
 		"limiter":         func() { Middleware(nil, ByClient()) },
 		"key function":    func() { Middleware(limiter, nil) },
 		"ASCII":           func() { Middleware(limiter, ByClient(), PolicyName("ü")) },

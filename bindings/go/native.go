@@ -112,6 +112,10 @@ func (n *native) decide(request *Request) (decision Decision) {
 	status := C.go_decide(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))),
 		hiddenDecision(&d))
 	runtime.KeepAlive(n)
+	runtime.KeepAlive(request.zone)
+	if status == C.RATECELL_EINVAL {
+		return withoutZone() // nothing of a request but its zone can be wrong
+	}
 	decision.set(status, &d)
 	return decision
 }

@@ -26,6 +26,7 @@ type Request struct {
 	maxDelayNs uint64
 	costLess1  uint32 // wraps around: the zero Request costs 1
 	flags      uint32 // of C's RATECELL_HASHED and so on
+	zone       *Zone  // nil: none
 }
 
 // NewRequest asks for one unit of a key, now. A key of bytes is not copied: they must not change until the request is
@@ -90,12 +91,21 @@ func (r Request) WithoutWaiting() Request {
 	return r
 }
 
-// write writes the request for C, whose key goes beside it. What no flag selects is left as it is, and C does not read
+// Zone is the request that names the zone whose windows decide, for a limiter whose policy has tz=caller: one that the
+// limiter's method of the same name made. Such a limiter refuses a request without a zone, or with one of another calendar,
+// and every other limiter refuses one with a zone: the Outcome is [Never], and nothing is charged. nil is no zone.
+func (r Request) Zone(zone *Zone) Request {
+	r.zone = zone
+	return r
+}
+
+// write writes the request for C, whose key goes beside it, and whose zone the caller keeps alive. What no flag selects is left as it is, and C does not read
 // it.
 func (r *Request) write(asked *C.go_asked) {
 	asked.key_len = C.size_t(len(r.key))
 	asked.cost = C.uint32_t(r.costLess1 + 1)
 	asked.flags = C.uint32_t(r.flags)
+	asked.zone = r.zone.handle()
 	if r.flags == 0 {
 		return
 	}

@@ -39,8 +39,8 @@ import (
 	"unsafe"
 )
 
-// Reservation is what an allowed request has charged, to be settled when the actual cost is known. Of a policy with layers
-// in_flight it is the permit, too, to be released when the request has ended:
+// Reservation is what an allowed request has charged, to be settled when the actual cost is known. If the policy has layers
+// in_flight, it is their permit, too, to be released when the request has ended:
 //
 //	d, r, err := limiter.Reserve("org:7", 4000)
 //	if err != nil { … }
@@ -53,8 +53,8 @@ import (
 // drains as any charge does, and a permit comes back by itself. [Reservation.MarshalBinary] gives its bytes, which another
 // process that uses the same file resumes with [Reservation.UnmarshalBinary] and [Limiter.Resume].
 //
-// Any number of goroutines may call its methods at once. Those of a nil Reservation, which a refused request has, do
-// nothing, and so do those of one without a limiter: their decision's Outcome is Closed.
+// Any number of goroutines may call its methods at once. A refused request has a nil Reservation: its methods do nothing,
+// as do those of a Reservation without a limiter, and return a decision whose Outcome is Closed.
 type Reservation struct {
 	mutex    sync.Mutex
 	limiter  *Limiter // nil before Resume
@@ -86,8 +86,8 @@ func (l *Limiter) Reserve(key string, cost uint32) (Decision, *Reservation, erro
 	return l.ReserveRequest(NewRequest(key).Cost(cost))
 }
 
-// ReserveRequest is Reserve of any request but one with Charge, of which there is nothing to reserve: that is an error of
-// Status [StatusInvalid].
+// ReserveRequest is Reserve of any request but one with Charge, which has nothing to reserve: that is an error of Status
+// [StatusInvalid].
 func (l *Limiter) ReserveRequest(request Request) (Decision, *Reservation, error) {
 	n := l.native.Load()
 	if n == nil {
@@ -105,6 +105,10 @@ func (l *Limiter) ReserveRequest(request Request) (Decision, *Reservation, error
 	status := C.go_reserve(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))), &r.raw,
 		hiddenDecision(&d))
 	runtime.KeepAlive(n)
+	runtime.KeepAlive(request.zone)
+	if status == C.RATECELL_EINVAL {
+		return withoutZone(), nil, errZone
+	}
 	var decision Decision
 	decision.set(status, &d)
 	if status < 0 {
@@ -119,8 +123,8 @@ func (l *Limiter) ReserveRequest(request Request) (Decision, *Reservation, error
 	return decision, r, nil
 }
 
-// Resume makes the methods of a Reservation those of this limiter: of one that UnmarshalBinary has read. It is to be of the
-// file in which the units were reserved; of any other nothing is given back.
+// Resume gives this limiter to a Reservation that UnmarshalBinary has read. The limiter must use the file in which the units
+// were reserved; with any other nothing is given back.
 func (l *Limiter) Resume(r *Reservation) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -139,11 +143,15 @@ func (r *Reservation) Cost() uint32 {
 // more were used than were reserved, the difference is charged as by [Request.Charge]. Layers in_flight stay as they are.
 // The decision is what a peek sees afterwards.
 //
+// Under a policy with tz=caller a reservation names no zone: units come back as ever, but the Outcome is [Never], with NoZone,
+// and units beyond those that were reserved are not charged. Charge them by a request with Charge and a Zone.
+//
 // Each layer gives back as much as it can without forgiving what others were charged: windows and logs all, as long as
 // their units still count; a rate or a bucket what has not drained yet; a leaky_queue the last place alone. Nothing comes back
 // if the key was forgotten or evicted meanwhile.
 //
-// Only the first call settles. Copies, as those that were made of its bytes, do not know of each other: settle one of them.
+// Only the first call settles; later ones return what a peek sees. Copies, such as those made of its bytes, do not know of
+// each other: settle one of them.
 func (r *Reservation) Settle(actual uint32) Decision {
 	return r.settle(actual, 0, 0)
 }
@@ -157,7 +165,7 @@ func (r *Reservation) SettleAt(actual uint32, nowNs uint64) Decision {
 // afterwards, and its GivenBack is how many units came back: of several such layers the least. Nothing comes back of a
 // permit that has passed by itself, or whose key was forgotten or evicted meanwhile. Without such layers it does nothing.
 //
-// Only the first call releases. Of copies release one.
+// Only the first call releases; later ones return what a peek sees. Release one of several copies.
 func (r *Reservation) Release() Decision {
 	return r.release(0, 0)
 }
@@ -279,7 +287,7 @@ func (r *Reservation) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary reads the bytes of a reservation, which [Limiter.Resume] then gives a limiter. Whether they are of that
-// limiter's file is found out when it is settled: of another nothing is given back.
+// limiter's file is found out when it is settled: those of another give nothing back.
 func (r *Reservation) UnmarshalBinary(data []byte) error {
 	layers := 0
 	if len(data) >= reservationHead {

@@ -50,7 +50,9 @@ type replay struct {
 	t              *testing.T
 	at             string // file:line
 	passed, failed int
-	unsaid         int // policies that text cannot say
+	unsaid         int              // policies that text cannot say
+	zoned          int              // requests that name their zone
+	zones          map[string]*Zone // of the section
 }
 
 // The published decisions, whose format vectors/README.md describes: every row through this binding.
@@ -60,6 +62,11 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	callers, err := filepath.Glob(filepath.Join(dir, "callers", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, callers...)
 	if len(files) == 0 {
 		t.Skipf("%s has no vectors: they are in ratecell's own repository", dir)
 	}
@@ -68,6 +75,7 @@ func TestVectors(t *testing.T) {
 		r.file(file)
 	}
 	t.Logf("%d of them policies that text cannot say", r.unsaid)
+	t.Logf("%d of them requests that name their zone", r.zoned)
 	t.Logf("%d passed, %d failed", r.passed, r.failed)
 	if r.failed > 0 || r.passed == 0 {
 		t.Fail()
@@ -116,6 +124,7 @@ func (r *replay) file(path string) {
 			r.grammar(&said, line)
 		case said.Section != "":
 			r.end(limiter)
+			r.zones = map[string]*Zone{}
 			limiter, err = New(policyText(r.t, said.Policy), said.options()...)
 			if err != nil {
 				r.t.Fatalf("%s: %v", r.at, err)
@@ -147,7 +156,14 @@ func (r *replay) end(limiter *Limiter) {
 
 func (r *replay) request(limiter *Limiter, line []byte) {
 	var row []json.RawMessage
-	if err := json.Unmarshal(line, &row); err != nil || limiter == nil || len(row) < 7 || len(row) > 8 {
+	err := json.Unmarshal(line, &row)
+	var zone *Zone
+	if err == nil && len(row) > 2 && string(row[0]) == `"in"` && limiter != nil {
+		zone, err = r.zone(limiter, row[1])
+		row = row[2:]
+		r.zoned++
+	}
+	if err != nil || limiter == nil || len(row) < 7 || len(row) > 8 {
 		r.t.Fatalf("%s: not a row of a section: %s, %v", r.at, line, err)
 	}
 	var key string
@@ -162,7 +178,12 @@ func (r *replay) request(limiter *Limiter, line []byte) {
 		}
 	}
 	outcomes := []Outcome{Denied, Allowed, Never, ClockRange}
-	got := limiter.CheckAt(key, cost, nowNs)
+	var got Decision
+	if zone == nil {
+		got = limiter.CheckAt(key, cost, nowNs)
+	} else {
+		got = limiter.Decide(NewRequest(key).Cost(cost).At(nowNs).Zone(zone))
+	}
 	want := Decision{
 		Allowed:    code == 1,
 		Outcome:    outcomes[code],
@@ -177,6 +198,23 @@ func (r *replay) request(limiter *Limiter, line []byte) {
 		want.RetryAfter = r.time(*retryNs)
 	}
 	r.stated(got == want, line, got)
+}
+
+// zone is that of this name in JSON, made once for a section.
+func (r *replay) zone(limiter *Limiter, quoted []byte) (*Zone, error) {
+	var name string
+	if err := json.Unmarshal(quoted, &name); err != nil {
+		return nil, err
+	}
+	zone := r.zones[name]
+	if zone == nil {
+		var err error
+		if zone, err = limiter.Zone(name); err != nil {
+			return nil, err
+		}
+		r.zones[name] = zone
+	}
+	return zone, nil
 }
 
 // time is a duration of the vectors, none of which is for ever.
@@ -254,9 +292,17 @@ func resolvedSo(limiter *Limiter, said *vectorLine) bool {
 			last = layer.MaxNowNs
 		}
 	}
-	d := limiter.CheckAt("resolved", 0, last)
+	peek := NewRequest("resolved").Cost(0)
+	if strings.Contains(limiter.Policy(), "tz=caller") {
+		zone, err := limiter.Zone("UTC")
+		if err != nil {
+			return false
+		}
+		peek = peek.Zone(zone)
+	}
+	d := limiter.Decide(peek.At(last))
 	return d.Allowed && d.Remaining == capacity &&
-		(last+1 == 0 || limiter.CheckAt("resolved", 0, last+1).Outcome == ClockRange)
+		(last+1 == 0 || limiter.Decide(peek.At(last+1)).Outcome == ClockRange)
 }
 
 // policyText is a policy in JSON as text, by its fields' names: `algorithm LIMIT/PERIODns option=value`.

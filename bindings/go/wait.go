@@ -13,6 +13,8 @@ import (
 var (
 	// ErrNever: the cost exceeds the capacity; no wait would help.
 	ErrNever = errors.New("the cost exceeds the capacity and can never be allowed")
+	// ErrNoZone: the policy has tz=caller, and who waits names no zone.
+	ErrNoZone = errors.New("the policy asks for a zone, and who waits names none")
 	// ErrClockRange: the time is past what the policy's state can tell.
 	ErrClockRange = errors.New("the time is past what the policy can tell")
 	// ErrBusy: as many wait for the key already as may, 1000, or 100,000 for all keys.
@@ -37,7 +39,7 @@ type WaitError struct {
 	Decision Decision
 	// After is the time before which the request could not have gone, from when that was known; 0 if it is not known.
 	After time.Duration
-	// Reason is ErrNever, ErrClockRange, ErrClosed, ErrBusy, ErrWouldExceedDeadline, or the context's error.
+	// Reason is ErrNever, ErrNoZone, ErrClockRange, ErrClosed, ErrBusy, ErrWouldExceedDeadline, or the context's error.
 	Reason error
 }
 
@@ -117,6 +119,9 @@ func (n *native) giveUp(w *waiter) {
 func (w *waiter) reason(ctx context.Context) error {
 	switch w.outcome {
 	case waitNever:
+		if w.decision.NoZone() {
+			return ErrNoZone
+		}
 		return ErrNever
 	case waitClockRange:
 		return ErrClockRange

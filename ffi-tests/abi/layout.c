@@ -251,6 +251,7 @@ VALUE(RATECELL_TRY, 128);
 VALUE(RATECELL_RESERVE, 256);
 VALUE(RATECELL_RESERVATIONS, 512);
 VALUE(RATECELL_NO_PLACE, 1);
+VALUE(RATECELL_NO_ZONE, 8);
 
 VALUE(RATECELL_STYLE_DRAFT11, 1);
 VALUE(RATECELL_STYLE_DRAFT07, 2);
@@ -342,6 +343,8 @@ FUNCTION(ratecell_waiting_new, int32_t (*)(const ratecell_waiting_parameters *, 
 FUNCTION(ratecell_waiting_event,
          int32_t (*)(ratecell_waiting *, const ratecell_wait_event *, ratecell_wait_action *, size_t, uint64_t *));
 FUNCTION(ratecell_waiting_free, void (*)(ratecell_waiting *));
+FUNCTION(ratecell_zone_new, int32_t (*)(const ratecell_limiter *, const char *, ratecell_zone **));
+FUNCTION(ratecell_zone_free, void (*)(ratecell_zone *));
 FUNCTION(ratecell_rules_new, int32_t (*)(const char *, size_t, const ratecell_config *, ratecell_rules **));
 FUNCTION(ratecell_rules_change, int32_t (*)(const ratecell_rules *, const char *, size_t, char *, size_t));
 FUNCTION(ratecell_rules_decide,

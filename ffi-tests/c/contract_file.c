@@ -36,7 +36,9 @@ static uint64_t size(void) {
 /* A region in which a key is charged, found again with what was charged. */
 static void keeps(const char *policy) {
     ratecell_limiter *limiter = OPENED(path, policy, &few);
-    CHECK_U64(size(), ratecell_region_size(policy, &few));
+    ratecell_config with_room = few;
+    with_room.flags = RATECELL_RESERVATIONS;
+    CHECK_U64(size(), ratecell_region_size(policy, &with_room));
     CHECK_U64(region_remaining(limiter, "key", 0), 10);
     CHECK_STATUS(ratecell_limiter_check_at(limiter, "key", 3, 4, 0, NULL), RATECELL_ALLOWED);
     ratecell_limiter_free(limiter);

@@ -45,7 +45,7 @@ static void construct(json_object *object, const char *line) {
     int unsaid = *policy == '\0';
     replay.unsaid += (unsigned long)unsaid;
     const char *expected = unsaid ? "syntax" : json_object_get_string(error);
-    stated(error == NULL ? status == 0 && resolved_so(limiter, field(object, "resolved"))
+    stated(error == NULL ? status == 0 && resolved_so(limiter, NULL, field(object, "resolved"))
                          : status == status_of(expected) && limiter == NULL,
            line, ratecell_strerror(status));
     ratecell_limiter_free(limiter);
@@ -106,7 +106,7 @@ static ratecell_limiter *begin_section(json_object *object) {
     if (status != 0) {
         die(ratecell_strerror(status));
     }
-    if (resolved != NULL && !resolved_so(limiter, resolved)) {
+    if (resolved != NULL && !resolved_so(limiter, NULL, resolved)) {
         die("the policy does not resolve as stated");
     }
     return limiter;

@@ -48,7 +48,7 @@ static void begin_section(json_object *line) {
     ratecell_limiter *limiter = NULL;
     end_section();
     section.line = json_object_get(line);
-    if (make(line, 1, &limiter) != 0 || !resolved_so(limiter, field(line, "resolved"))) {
+    if (make(line, 1, &limiter) != 0 || !resolved_so(limiter, NULL, field(line, "resolved"))) {
         die("the policy does not resolve as stated");
     }
     ratecell_limiter_free(limiter);

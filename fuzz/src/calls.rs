@@ -8,6 +8,7 @@
 //! | [`world`] | the limiter, its twin and their time, and each call on them |
 //! | [`clients`] | the keys of clients, which need no limiter |
 //! | [`clocked`] | the calls that read the clock, on a limiter of their own |
+//! | [`held`] | reservations, on a limiter of their own |
 //! | [`waiting`] | the machine that waits, which calls no limiter |
 
 use arbitrary::Arbitrary;
@@ -16,6 +17,7 @@ mod clients;
 mod clocked;
 mod create;
 mod faults;
+mod held;
 mod waiting;
 mod world;
 
@@ -24,6 +26,7 @@ use clients::Clients;
 use clocked::Clocked;
 use create::{Create, MaxKeys};
 use faults::Fault;
+use held::Held;
 use waiting::Waiting;
 use world::World;
 
@@ -55,6 +58,7 @@ enum More {
     },
     Clients(Clients),
     Waiting(Waiting),
+    Held(Held),
 }
 
 /// What a request says beside its key, its cost and its time.
@@ -160,6 +164,7 @@ impl Script {
                 More::Joint { tick, claims, told, fault } => world.joint(tick, &claims, told, fault),
                 More::Clients(clients) => clients.run(),
                 More::Waiting(waiting) => waiting.run(),
+                More::Held(held) => held.run(),
             }
         }
         world.finish();

@@ -28,10 +28,10 @@ pub unsafe extern "C" fn ratecell_limiter_decide_batch(
     };
     let decided = given.and_then(|(limiter, requests, decisions)| {
         // SAFETY: as the header's preamble has it, of each request.
-        requests.iter().try_for_each(|request| unsafe { request.read() }.map(|_| ()))?;
+        requests.iter().try_for_each(|request| unsafe { request.read(&limiter.limiter) }.map(|_| ()))?;
         // SAFETY: the same. It is a request: an error was returned above, before anything was charged, and nobody
         // changes the requests during the call.
-        let read = |request| unsafe { ratecell_request::read(request).unwrap_unchecked() };
+        let read = |request| unsafe { ratecell_request::read(request, &limiter.limiter).unwrap_unchecked() };
         limiter.limiter.decide_each(requests, read, decisions, ratecell_decision::write);
         Ok(())
     });

@@ -5,25 +5,28 @@ use core::mem::MaybeUninit;
 
 use super::decision::status;
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_request, ratecell_status, reservation};
+use crate::limiter::Limiter;
 use ratecell_core::{Decision, Request};
 
-/// Decides a request of a limiter, and answers.
+/// Decides a request of a limiter, and answers; or answers as `refused` does.
 ///
 /// # Safety
 /// As the header's preamble has it.
 #[inline(always)]
 unsafe fn answer<'r>(
     limiter: *const ratecell_limiter,
-    request: impl FnOnce() -> Result<Request<'r>, ratecell_status>,
+    request: impl FnOnce(&Limiter) -> Result<Request<'r>, ratecell_status>,
     decision: *mut ratecell_decision,
+    refused: impl FnOnce(ratecell_status) -> i32,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let (limiter, request, place) =
-            unsafe { (pointer::input(limiter)?, request()?, pointer::optional_output(decision)?) };
-        Ok(write(limiter.limiter.decide(request), place))
+        let limiter = &unsafe { pointer::input(limiter) }?.limiter;
+        // SAFETY: the same.
+        let (request, place) = unsafe { (request(limiter)?, pointer::optional_output(decision)?) };
+        Ok(write(limiter.decide(request), place))
     };
-    decide().unwrap_or_else(|status: ratecell_status| status as i32)
+    decide().unwrap_or_else(refused)
 }
 
 #[inline(always)]
@@ -39,6 +42,9 @@ pub(super) fn write(decision: Decision, place: Option<&mut MaybeUninit<ratecell_
 /// The empty key is valid. A cost of 0 is a peek: it charges nothing and changes no key's state, and the decision's
 /// remaining is the answer. A peek does not see whether a full table has room for a new key: under RATECELL_FULL_DENY a
 /// key may have units remaining and be denied all the same.
+///
+/// Under a policy with tz=caller the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes: only
+/// a ratecell_request names a zone.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision. A peek is
 /// allowed, unless the clock is out of range or has stepped back to before the key's state.
@@ -56,7 +62,10 @@ pub unsafe extern "C" fn ratecell_limiter_check(
     decision: *mut ratecell_decision,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost)), decision) }
+    unsafe {
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost));
+        answer(limiter, request, decision, |status| status as i32)
+    }
 }
 
 /// ratecell_limiter_check at now_ns, nanoseconds since any instant, as long as all users of the limiter
@@ -76,7 +85,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        answer(limiter, || Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns)), decision)
+        let request = |_: &Limiter| Ok(Request::new(pointer::key(key, key_len)?).cost(cost).at(now_ns));
+        answer(limiter, request, decision, |status| status as i32)
     }
 }
 
@@ -84,8 +94,8 @@ pub unsafe extern "C" fn ratecell_limiter_check_at(
 /// already.
 ///
 /// With RATECELL_RESERVE, what was charged is written to the request's reservation: the outcome and the charge are those of
-/// the same request without it. Of a refused request it is all zeros, which is no reservation. Of a request that a full
-/// table allows uncharged it is a reservation of nothing. One of cost 0 is a peek that can be settled. If the policy
+/// the same request without it. If the request is refused, the reservation is all zeros, which is none. If a full table allows
+/// the request uncharged, it is a reservation of nothing. A cost of 0 is a peek that can be settled. If the policy
 /// has layers in_flight, the reservation is their permit.
 ///
 /// Returns RATECELL_ALLOWED, RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, and writes *decision.
@@ -104,10 +114,12 @@ pub unsafe extern "C" fn ratecell_limiter_decide(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        if pointer::input(request).is_ok_and(ratecell_request::reserves) {
-            return reservation::reserve(limiter, request, decision);
-        }
-        answer(limiter, || pointer::input(request)?.read(), decision)
+        answer(
+            limiter,
+            |limiter: &Limiter| pointer::input(request)?.read(limiter),
+            decision,
+            |status| reservation::reserve_or(status, limiter, request, decision),
+        )
     }
 }
 

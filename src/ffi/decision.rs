@@ -16,6 +16,9 @@ pub const RATECELL_LEASED: u32 = 2;
 /// A note in a decision: the store of many machines did not answer, so the config's on_failure or on_miss decided. The
 /// retry_after_ns of a denial is then UINT64_MAX: it is not known.
 pub const RATECELL_UNANSWERED: u32 = 4;
+/// A note in a decision: the policy has tz=caller, and the request names no zone. Nothing was charged.
+pub const RATECELL_NO_ZONE: u32 = 8;
+const _: () = assert!(RATECELL_NO_ZONE == Decision::NO_ZONE);
 const _: () = assert!(RATECELL_NO_PLACE == Decision::NO_PLACE);
 const _: () = assert!(RATECELL_LEASED == Decision::LEASED && RATECELL_UNANSWERED == Decision::UNANSWERED);
 
@@ -45,7 +48,7 @@ pub struct ratecell_decision {
     pub next_ns: u64,
     /// Units that a release gave back; otherwise 0.
     pub given_back: u32,
-    /// RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, or 0.
+    /// RATECELL_NO_PLACE, RATECELL_LEASED, RATECELL_UNANSWERED, RATECELL_NO_ZONE, or 0.
     pub notes: u32,
 }
 

@@ -79,7 +79,8 @@ impl ratecell_claim {
     fn read(&self) -> Result<Claim<'_>, ratecell_status> {
         // SAFETY: as the header's preamble has it, of each claim.
         unsafe {
-            Ok(Claim { limiter: &pointer::input(self.limiter)?.limiter, request: self.request.read()? })
+            let limiter = &pointer::input(self.limiter)?.limiter;
+            Ok(Claim { limiter, request: self.request.read(limiter)? })
         }
     }
 }

@@ -148,7 +148,7 @@ pub unsafe extern "C" fn ratecell_region_attach(
 /// Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
 /// max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
 ///
-/// A new file can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
+/// A new file has room for what is given back, as with RATECELL_RESERVATIONS. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
 /// the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
 /// another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
 /// then gives RATECELL_EFILE.

@@ -7,14 +7,9 @@ use super::flags::{
     RATECELL_WITHIN,
 };
 use super::ratecell_status::RATECELL_EINVAL;
-use super::{pointer, ratecell_limiter, ratecell_reservation, ratecell_status};
+use super::{pointer, ratecell_limiter, ratecell_reservation, ratecell_status, ratecell_zone};
+use crate::limiter::Limiter;
 use ratecell_core::Request;
-
-/// The zone of a policy whose windows are the caller's days; no function of this version makes one.
-#[derive(Debug)]
-pub struct ratecell_zone {
-    _private: (),
-}
 
 /// A request: 64 bytes on 64-bit machines, the same in every version. With only key, key_len and cost set, and all
 /// else 0, it is a plain check by the limiter's clock.
@@ -49,7 +44,9 @@ pub struct ratecell_request {
     /// other bit is RATECELL_EINVAL, and so is RATECELL_CHARGE with RATECELL_WITHIN or RATECELL_RESERVE, and RATECELL_RESERVE
     /// in a batch and in a claim.
     pub flags: u32,
-    /// Must be NULL.
+    /// For a limiter whose policy has tz=caller: the zone whose windows decide, made by ratecell_zone_new for that limiter, or
+    /// for one of the same calendar. Without one the answer is RATECELL_NEVER, with RATECELL_NO_ZONE in the decision's notes.
+    /// For every other limiter it must be NULL.
     pub zone: *const ratecell_zone,
     /// With RATECELL_RESERVE, where the reservation is written; for ratecell_limiter_settle, _release and _renew, where it
     /// stands. Otherwise it must be NULL.
@@ -73,17 +70,23 @@ const _: () = assert!(KNOWN == Request::FLAGS);
 const CHARGE_WITHIN: u32 = RATECELL_CHARGE | RATECELL_WITHIN;
 
 impl ratecell_request {
-    /// The request, if it is one.
+    /// The request, if it is one of `limiter`.
     ///
     /// # Safety
-    /// Unless the hash is given, if the key is not NULL, it points to as many bytes as it has, which nobody changes
+    /// If `limiter` takes zones and the request's is neither NULL nor misaligned, it points to one. Unless the hash is given, if the key is not NULL, it points to as many bytes as it has, which nobody changes
     /// during the call.
     #[inline(always)]
-    pub(super) unsafe fn read(&self) -> Result<Request<'_>, ratecell_status> {
+    pub(super) unsafe fn read(&self, limiter: &Limiter) -> Result<Request<'_>, ratecell_status> {
         let meaningless = self.flags & !KNOWN != 0 || self.flags & CHARGE_WITHIN == CHARGE_WITHIN;
-        if meaningless || !self.zone.is_null() || !self.reservation.is_null() {
+        if meaningless || !self.reservation.is_null() {
             return Err(RATECELL_EINVAL);
         }
+        let zone = if self.zone.is_null() {
+            None
+        } else {
+            // SAFETY: the caller's word.
+            Some(unsafe { ratecell_zone::read(self.zone, limiter) }?)
+        };
         let key = if self.flags & RATECELL_HASHED != 0 {
             &[]
         } else {
@@ -91,10 +94,14 @@ impl ratecell_request {
             unsafe { pointer::key(self.key, self.key_len) }?
         };
         let Self { hash, now_ns, max_delay_ns, cost, flags, .. } = *self;
-        Ok(Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags))
+        let request = Request::from_parts(key, hash, now_ns, max_delay_ns, cost, flags);
+        Ok(match zone {
+            None => request,
+            Some(zone) => request.zone(zone),
+        })
     }
 
-    /// Whether it is for [`reserve`](Self::reserved).
+    /// Whether it has RATECELL_RESERVE.
     #[inline(always)]
     pub(super) fn reserves(&self) -> bool {
         self.flags & RATECELL_RESERVE != 0
@@ -118,6 +125,8 @@ mod tests {
 
     #[test]
     fn each_flag_is_the_core_s() {
+        let policy: ratecell_core::Policy = "3/s".parse().expect("a policy");
+        let limiter = Limiter::builder(policy).max_keys(1).build().expect("a limiter");
         let of = |flags| {
             // Static, so that what is read of it may leave here.
             let request: &'static ratecell_request = Box::leak(Box::new(ratecell_request {
@@ -132,7 +141,7 @@ mod tests {
                 reservation: core::ptr::null_mut(),
             }));
             // SAFETY: a key of three bytes, which are static.
-            unsafe { request.read() }.expect("a request of one flag")
+            unsafe { request.read(&limiter) }.expect("a request of one flag")
         };
         let plain = of(0);
         assert_eq!(plain.key(), ratecell_core::Key::Bytes(b"key"));

@@ -53,25 +53,30 @@ impl ratecell_reservation {
     }
 }
 
-/// [`ratecell_limiter_decide`](super::ratecell_limiter_decide) of a request with RATECELL_RESERVE.
+/// Decides a request with RATECELL_RESERVE, which is refused as a plain one; answers `status`, its refusal, of any other.
 ///
 /// # Safety
 /// As the header's preamble has it.
-// Out of the way of requests without.
+// The flag is looked for here, so that no other request pays for it.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn reserve(
+pub(super) unsafe fn reserve_or(
+    status: ratecell_status,
     limiter: *const ratecell_limiter,
     request: *const ratecell_request,
     decision: *mut ratecell_decision,
 ) -> i32 {
     let decide = || {
         // SAFETY: the caller's word.
-        let (limiter, (request, reservation)) =
-            unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?.reserved()?) };
+        let (limiter, request) = unsafe { (&pointer::input(limiter)?.limiter, pointer::input(request)?) };
+        if !request.reserves() {
+            return Err(status);
+        }
+        let (request, reservation) = request.reserved()?;
         // SAFETY: the same.
-        let (request, reservation, place) =
-            unsafe { (request.read()?, pointer::output(reservation)?, pointer::optional_output(decision)?) };
+        let (request, reservation, place) = unsafe {
+            (request.read(limiter)?, pointer::output(reservation)?, pointer::optional_output(decision)?)
+        };
         match &limiter.reserve(request) {
             Ok((decision, reserved)) => {
                 ratecell_reservation::write(reservation, reserved.as_ref());
@@ -101,8 +106,9 @@ unsafe fn with_reservation(
         // The key is that of the reservation.
         let request = ratecell_request { key_len: 0, ..request };
         // SAFETY: a request without a key; the same.
-        let (request, mut reservation, decision) =
-            unsafe { (request.read()?, pointer::input(place)?.read()?, pointer::optional_output(decision)?) };
+        let (request, mut reservation, decision) = unsafe {
+            (request.read(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?)
+        };
         limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
         let decided = act(limiter, &mut reservation, &request);
         if moves {
@@ -120,13 +126,17 @@ unsafe fn with_reservation(
 ///
 /// Each layer gives back as much as it can without forgiving what others were charged. Windows and logs give back all, as long
 /// as their units still count. A rate or a bucket gives back what has not drained yet. A leaky_queue gives back the last
-/// place alone. Nothing comes back if the key was forgotten or evicted meanwhile, and nothing of a reservation of another table.
+/// place alone. Nothing comes back if the key was forgotten or evicted meanwhile, or if the reservation is of another table.
 ///
-/// The request may be the one that reserved, with another cost: beside cost and reservation, RATECELL_AT with now_ns is
-/// read, and the key, its hash and the other flags are not. Settle each reservation once.
+/// A reservation has no zone. Under a policy with tz=caller units come back as ever. But the answer is RATECELL_NEVER with
+/// RATECELL_NO_ZONE, and units beyond those reserved are not charged: charge them by a request with RATECELL_CHARGE and
+/// its zone.
 ///
-/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
-/// and writes *decision, that of a peek afterwards.
+/// The request may be the one that reserved, with another cost. Besides cost and reservation, now_ns is read with
+/// RATECELL_AT; the key, its hash and the other flags are not. Settle each reservation once.
+///
+/// Returns what a peek afterwards returns, and writes its decision to *decision: RATECELL_ALLOWED, or RATECELL_DENIED if the
+/// clock has stepped back to before the key's state. After RATECELL_CLOCK_RANGE nothing was given back.
 /// Errors: RATECELL_EINVAL (limiter, request, its flags, zone or reservation), RATECELL_EALIGN (limiter, request,
 /// reservation, decision), RATECELL_ERESERVE (limiter). Then nothing was charged, and nothing given back.
 /// NULL: decision may be.
@@ -153,12 +163,11 @@ pub unsafe extern "C" fn ratecell_limiter_settle(
 /// Nothing comes back of a permit that has passed by itself, whose key was forgotten or evicted meanwhile, or that is of
 /// another table.
 ///
-/// The request may be the one that reserved: beside the reservation, RATECELL_AT with now_ns is read, and the key, its hash, the
+/// The request may be the one that reserved. Besides the reservation, now_ns is read with RATECELL_AT; the key, its hash, the
 /// cost and the other flags are not. Release each permit once.
 ///
-/// Returns RATECELL_ALLOWED or RATECELL_CLOCK_RANGE, after which nothing has changed, or RATECELL_DENIED where a peek is;
-/// and writes *decision, that of a peek afterwards. Its given_back is how many units came back: of several such layers the
-/// least.
+/// Returns and writes what ratecell_limiter_settle does. The decision's given_back is how many units came back: of several
+/// such layers the least.
 /// Errors: as ratecell_limiter_settle.
 /// NULL: decision may be.
 /// Threads: any.
@@ -184,10 +193,10 @@ pub unsafe extern "C" fn ratecell_limiter_release(
 /// and write it back to the reservation. What was forgotten or has passed is acquired again. All such layers are renewed, or
 /// none; a permit that is renewed at least once each hold is never refused.
 ///
-/// Of the request the same is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
+/// The request is read as by ratecell_limiter_release. Nobody else may use the reservation during the call.
 ///
-/// Returns RATECELL_ALLOWED, or RATECELL_DENIED, RATECELL_NEVER or RATECELL_CLOCK_RANGE, after which the permit is what it
-/// was; and writes *decision, that of a peek afterwards or the refusal.
+/// Returns RATECELL_ALLOWED, and writes the decision of a peek afterwards to *decision; or RATECELL_DENIED, RATECELL_NEVER or
+/// RATECELL_CLOCK_RANGE, and writes the refusal: then the permit is what it was.
 /// Errors: as ratecell_limiter_settle.
 /// NULL: decision may be.
 /// Threads: any.

@@ -69,6 +69,8 @@ impl Limiter {
     /// Under a `leaky_queue` the future takes a place in the queue as soon as there is one from which it goes in time. It
     /// is ready when it leaves the queue, so the decision's [`delay`](Decision::delay) is over then.
     ///
+    /// It names no zone: of a limiter whose policy has `tz=caller` the future is refused at once, as one that can never go.
+    ///
     /// The future runs in any runtime. It may be dropped at any time, and the next in line goes on. A dropped future was
     /// charged nothing, unless it has its place in a `leaky_queue`: the last place is given back, and one with others behind
     /// it stays charged. A future that is neither polled nor dropped holds up those behind it.

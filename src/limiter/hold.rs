@@ -125,6 +125,10 @@ impl Limiter {
     /// as long as their units still count. A rate or a bucket gives back what has not drained yet. A `leaky_queue` gives
     /// back the last place alone. Nothing comes back if the key was forgotten or evicted meanwhile.
     ///
+    /// A reservation has no zone. Under a policy with `tz=caller` units come back as ever. But the decision is
+    /// [`Never`](ratecell_core::Outcome::Never) and [without a zone](Decision::is_without_zone), and units beyond those
+    /// reserved are not charged: charge them by a request with [`charge`](Request::charge) and [`zone`](Request::zone).
+    ///
     /// Settle each reservation once: a second time gives back units of other requests of the key.
     pub fn settle(&self, reservation: Reservation, actual: u32) -> Decision {
         self.settle_now(&reservation, actual)

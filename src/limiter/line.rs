@@ -14,6 +14,8 @@ use ratecell_core::{Decision, Request};
 /// turns was never charged without a report of it. A waiter that gives up must [`leave`](Self::leave); otherwise the
 /// waiters behind it wait for it.
 ///
+/// No waiter names a zone: with a limiter whose policy has `tz=caller`, each of them ends with [`WaitOutcome::Never`].
+///
 /// All instants are nanoseconds by the limiter's clock, [`Limiter::now_ns`]. A line allocates for each waiter. It has no
 /// lock: threads that share one must put it behind their own.
 ///

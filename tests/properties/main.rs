@@ -1,6 +1,7 @@
 //! Properties of the decisions, by search: random policies and random traffic, through the public API.
 
 mod full;
+mod held;
 mod laws;
 mod model;
 mod oracle;

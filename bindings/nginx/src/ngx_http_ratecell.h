@@ -98,6 +98,7 @@ typedef struct {
     ngx_str_t                     policy;     /* and a NUL */
     ngx_str_t                     file;       /* and a NUL */
     ngx_uint_t                    layers;     /* of the policy */
+    ngx_uint_t                    in_flight;  /* whether a layer is */
     size_t                        size;
 
     ngx_str_t                     store;      /* none: not of leases */
@@ -173,6 +174,7 @@ typedef struct {
     ngx_http_complex_value_t     *cost_value;
 
     ngx_array_t                  *count;      /* ngx_http_ratecell_codes_t */
+    ngx_http_complex_value_t     *settle_value;
 
     ratecell_limiter             *limiter;
 
@@ -185,7 +187,8 @@ typedef struct {
     unsigned                      delay_set:1;
     unsigned                      strict:1;
     unsigned                      varies:1;   /* with values of variables */
-    unsigned                      warned:4;   /* a bit for each kind of value */
+    unsigned                      holds:1;    /* until a request ends */
+    unsigned                      warned:5;   /* a bit for each kind of value */
 
     ngx_str_t                     conf_file;
     ngx_uint_t                    conf_line;
@@ -215,6 +218,8 @@ typedef struct {
     uint32_t                      cost;
     uint32_t                      flags;      /* of all that it asks */
     unsigned                      charged:1;
+    unsigned                      held:1;
+    ratecell_reservation         *reservation;  /* NULL: holds nothing */
     ratecell_decision             decision;
 } ngx_http_ratecell_claim_t;
 
@@ -225,7 +230,7 @@ typedef struct {
     ngx_array_t                   limits;     /* ngx_http_ratecell_limit_t * */
 
     /* what some limit or location needs of all requests */
-    unsigned                      count:1;
+    unsigned                      log:1;
     unsigned                      headers:1;
 } ngx_http_ratecell_main_conf_t;
 
@@ -283,6 +288,19 @@ ngx_http_ratecell_has_store(ngx_shm_zone_t *shm_zone)
 }
 
 
+/* Whether a limit is of something that a request holds until it ends. */
+
+static ngx_inline ngx_uint_t
+ngx_http_ratecell_holds(ngx_http_ratecell_limit_t *limit)
+{
+    ngx_http_ratecell_zone_t  *zone;
+
+    zone = limit->shm_zone->data;
+
+    return limit->settle_value || (zone && zone->in_flight);
+}
+
+
 /* A peek at any key shows what kind of limiter it is. */
 
 static ngx_inline ngx_uint_t
@@ -337,6 +355,8 @@ char *ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
     ngx_str_t *text, ngx_uint_t min, ngx_uint_t *units,
     ngx_http_complex_value_t **cv);
 
+char *ngx_http_ratecell_value_parameter(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_str_t *text, ngx_http_complex_value_t **cv);
 char *ngx_http_ratecell_count_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_limit_t *limit, ngx_str_t *value, ngx_str_t *text);
 ngx_int_t ngx_http_ratecell_join_quoted(ngx_conf_t *cf, char *name,
@@ -351,6 +371,8 @@ uint64_t ngx_http_ratecell_excess(ngx_http_ratecell_claim_t *claim);
 
 ngx_int_t ngx_http_ratecell_evaluate(ngx_http_request_t *r,
     ngx_http_ratecell_claim_t *claim);
+ngx_int_t ngx_http_ratecell_settle_value(ngx_http_request_t *r,
+    ngx_http_ratecell_claim_t *claim, uint32_t *units);
 void ngx_http_ratecell_free_limit(void *data);
 void ngx_http_ratecell_release_tier(ngx_http_ratecell_tier_t *tier);
 
@@ -359,6 +381,11 @@ ngx_http_ratecell_ctx_t *ngx_http_ratecell_redirected_ctx(
 ngx_int_t ngx_http_ratecell_handler(ngx_http_request_t *r);
 int32_t ngx_http_ratecell_ask(ngx_http_ratecell_claim_t *claim, uint32_t cost,
     uint32_t flags, ratecell_decision *decision);
+int32_t ngx_http_ratecell_reserve(ngx_http_ratecell_ctx_t *ctx);
+void ngx_http_ratecell_cancel(ngx_http_ratecell_ctx_t *ctx);
+void ngx_http_ratecell_settle(ngx_http_request_t *r,
+    ngx_http_ratecell_claim_t *claim);
+void ngx_http_ratecell_release(ngx_http_ratecell_ctx_t *ctx);
 int32_t ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx);
 void ngx_http_ratecell_count(ngx_http_ratecell_claim_t *claim,
     ngx_uint_t status);

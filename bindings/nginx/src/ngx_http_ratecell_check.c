@@ -216,7 +216,17 @@ ngx_http_ratecell_claims(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
         claim->limiter = limit->limiter;
         claim->tier = NULL;
         claim->charged = 0;
+        claim->held = 0;
+        claim->reservation = NULL;
         claim->cost = limit->cost;
+
+        if (limit->holds) {
+            claim->reservation = ngx_palloc(r->pool,
+                                            sizeof(ratecell_reservation));
+            if (claim->reservation == NULL) {
+                return NGX_ERROR;
+            }
+        }
 
         if (limit->varies && ngx_http_ratecell_evaluate(r, claim) != NGX_OK) {
             return NGX_ERROR;
@@ -236,6 +246,10 @@ ngx_http_ratecell_cleanup(void *data)
     ngx_http_ratecell_ctx_t  *ctx = data;
 
     ngx_uint_t  i;
+
+    if (!ctx->conf->plain) {
+        ngx_http_ratecell_release(ctx);
+    }
 
     for (i = 0; i < ctx->nclaims; i++) {
         if (ctx->claims[i].tier) {

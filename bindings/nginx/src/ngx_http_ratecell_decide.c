@@ -20,8 +20,10 @@ static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim,
 static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
+static int32_t ngx_http_ratecell_decide_held(ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx);
-static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx);
+static void ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx,
+    ngx_uint_t held);
 static void ngx_http_ratecell_choose(ngx_http_ratecell_ctx_t *ctx, int32_t rc);
 static void ngx_http_ratecell_charge_refused(ngx_http_ratecell_ctx_t *ctx);
 
@@ -93,7 +95,7 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
     rc = ngx_http_ratecell_decide_responses(ctx);
 
     if (rc == RATECELL_ALLOWED) {
-        rc = ngx_http_ratecell_decide_all(ctx);
+        rc = ngx_http_ratecell_decide_held(ctx);
     }
 
     if (rc < 0 || rc == RATECELL_ASKED) {
@@ -189,15 +191,48 @@ ngx_http_ratecell_decide_responses(ngx_http_ratecell_ctx_t *ctx)
     }
 
     if (gravest > 0) {
-        ngx_http_ratecell_peek_others(ctx);
+        ngx_http_ratecell_peek_others(ctx, 1);
     }
 
     return gravest;
 }
 
 
+/*
+ * What a request holds comes first, for it can be taken back as if it had not
+ * been asked for; what it is charged for good is charged at once, or not at
+ * all.
+ */
+
+static int32_t
+ngx_http_ratecell_decide_held(ngx_http_ratecell_ctx_t *ctx)
+{
+    int32_t  rc;
+
+    rc = ngx_http_ratecell_reserve(ctx);
+
+    if (rc > 0) {
+        ngx_http_ratecell_peek_others(ctx, 0);
+    }
+
+    if (rc != RATECELL_ALLOWED) {
+        return rc;
+    }
+
+    rc = ngx_http_ratecell_decide_all(ctx);
+
+    if (rc != RATECELL_ALLOWED) {
+        ngx_http_ratecell_cancel(ctx);
+    }
+
+    return rc;
+}
+
+
+/* Those that do not count responses; with or without those that hold. */
+
 static void
-ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
+ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx, ngx_uint_t held)
 {
     ngx_uint_t                  i;
     ngx_http_ratecell_claim_t  *claim;
@@ -206,7 +241,7 @@ ngx_http_ratecell_peek_others(ngx_http_ratecell_ctx_t *ctx)
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count == NULL) {
+        if (claim->limit->count == NULL && (held || !claim->reservation)) {
             (void) ngx_http_ratecell_decide_one(claim, 0);
         }
     }
@@ -228,7 +263,7 @@ ngx_http_ratecell_decide_all(ngx_http_ratecell_ctx_t *ctx)
 
         claim = &ctx->claims[i];
 
-        if (claim->limit->count) {
+        if (claim->limit->count || claim->reservation) {
             continue;
         }
 

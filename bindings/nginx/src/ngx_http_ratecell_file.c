@@ -152,6 +152,10 @@ ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone)
     uint64_t         fit, over;
     ratecell_config  config = RATECELL_CONFIG_INIT;
 
+    /* a file has room for what is given back */
+
+    config.flags = RATECELL_RESERVATIONS;
+
     fit = 1;
     over = zone->size;
 

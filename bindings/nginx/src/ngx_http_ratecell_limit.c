@@ -72,6 +72,13 @@ ngx_http_ratecell_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    if (limit->count && limit->settle_value) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" has \"settle\" and \"count\": expected one "
+                           "of them", &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
     if (limit->count) {
         limit->delay = NGX_HTTP_RATECELL_NODELAY;
     }
@@ -129,8 +136,8 @@ ngx_http_ratecell_add_limit(ngx_conf_t *cf, ngx_http_ratecell_conf_t *rlcf,
 
     *limitp = limit;
 
-    if (limit->count) {
-        rmcf->count = 1;
+    if (limit->count || limit->settle_value) {
+        rmcf->log = 1;
     }
 
     return NGX_OK;
@@ -198,10 +205,15 @@ ngx_http_ratecell_limit_parameter(ngx_conf_t *cf,
         return ngx_http_ratecell_count_parameter(cf, limit, value, &text);
     }
 
+    if (ngx_http_ratecell_parameter(value, "settle=", &text)) {
+        return ngx_http_ratecell_value_parameter(cf, value, &text,
+                                                 &limit->settle_value);
+    }
+
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "invalid parameter \"%V\": expected zone=, rate=, "
                        "burst=, default_burst=, delay=, nodelay, cost=, "
-                       "strict or count=", value);
+                       "strict, count= or settle=", value);
 
     return NGX_CONF_ERROR;
 }
@@ -276,11 +288,24 @@ ngx_http_ratecell_resolve_limit(ngx_conf_t *cf,
     limit->varies = limit->rate_value || limit->burst_value
                     || limit->cost_value;
 
-    if (zone->store.len && (limit->strict || limit->count)) {
+    limit->holds = ngx_http_ratecell_holds(limit);
+
+    if (zone->in_flight && limit->count) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"count\" needs a zone without a layer \"in_flight\": "
+                      "ratecell_zone \"%V\" has one in %V:%ui", &zone->name,
+                      &limit->conf_file, limit->conf_line);
+        return NGX_ERROR;
+    }
+
+    if (zone->store.len && (limit->strict || limit->count
+                            || limit->settle_value))
+    {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"%s\" needs a zone without \"store\": ratecell_zone "
                       "\"%V\" has one in %V:%ui",
-                      limit->strict ? "strict" : "count", &zone->name,
+                      limit->strict ? "strict"
+                      : limit->count ? "count" : "settle", &zone->name,
                       &limit->conf_file, limit->conf_line);
         return NGX_ERROR;
     }

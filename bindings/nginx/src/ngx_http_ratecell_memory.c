@@ -11,7 +11,10 @@ static ngx_int_t ngx_http_ratecell_alloc_shm(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone);
 static ngx_int_t ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone);
+static uint64_t ngx_http_ratecell_room(ngx_http_ratecell_zone_t *zone);
 static ngx_int_t ngx_http_ratecell_check_cost(
+    ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
+static ngx_int_t ngx_http_ratecell_check_hold(
     ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
 
 
@@ -147,7 +150,7 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
     zone = shm_zone->data;
     shm = zone->shm;
 
-    config.flags = NGX_HTTP_RATECELL_PAGES;
+    config.flags = NGX_HTTP_RATECELL_PAGES | ngx_http_ratecell_room(zone);
     why[0] = '\0';
     config.why = why;
     config.why_len = sizeof(why);
@@ -164,6 +167,26 @@ ngx_http_ratecell_make_table(ngx_shm_zone_t *shm_zone)
                   &shm_zone->shm.name, ngx_http_ratecell_why(rc, why));
 
     return NGX_ERROR;
+}
+
+
+/* Room for what is given back, if some limit gives back. */
+
+static uint64_t
+ngx_http_ratecell_room(ngx_http_ratecell_zone_t *zone)
+{
+    ngx_uint_t                   i;
+    ngx_http_ratecell_limit_t  **limits;
+
+    limits = zone->limits.elts;
+
+    for (i = 0; i < zone->limits.nelts; i++) {
+        if (limits[i]->holds) {
+            return RATECELL_RESERVATIONS;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -267,7 +290,9 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
         }
 
         if (ngx_http_ratecell_check_cost(limits[i], shm_zone->shm.log)
-            != NGX_OK)
+            != NGX_OK
+            || ngx_http_ratecell_check_hold(limits[i], shm_zone->shm.log)
+               != NGX_OK)
         {
             return NGX_ERROR;
         }
@@ -301,6 +326,42 @@ ngx_http_ratecell_check_cost(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
                   "once, so that no request would pass: expected at most %uL "
                   "in %V:%ui", limit->cost, &limit->shm_zone->shm.name,
                   decision.limit, &limit->conf_file, limit->conf_line);
+
+    return NGX_ERROR;
+}
+
+
+/*
+ * A zone that a reload keeps may have been made without room for what is given
+ * back.  A reservation of nothing charges nothing.
+ */
+
+static ngx_int_t
+ngx_http_ratecell_check_hold(ngx_http_ratecell_limit_t *limit, ngx_log_t *log)
+{
+    int32_t               rc;
+    ratecell_request      request;
+    ratecell_reservation  reservation;
+
+    if (!limit->holds) {
+        return NGX_OK;
+    }
+
+    ngx_memzero(&request, sizeof(ratecell_request));
+    request.flags = RATECELL_RESERVE;
+    request.reservation = &reservation;
+
+    rc = ratecell_limiter_decide(limit->limiter, &request, NULL);
+    if (rc >= 0) {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, log, 0,
+                  "ratecell zone \"%V\" was made when nothing was given back "
+                  "to it, and has no room for that: expected another size or "
+                  "name, for \"settle\" or a layer \"in_flight\" in %V:%ui: %s",
+                  &limit->shm_zone->shm.name, &limit->conf_file,
+                  limit->conf_line, ratecell_strerror(rc));
 
     return NGX_ERROR;
 }

@@ -205,6 +205,7 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
 
     conf->plain = conf->limits.nelts == 1 && limits[0]->count == NULL
                   && !limits[0]->strict && conf->styles == 0
+                  && !ngx_http_ratecell_holds(limits[0])
                   && !ngx_http_ratecell_has_store(limits[0]->shm_zone);
 
     if (conf->styles && conf->limits.nelts) {
@@ -238,7 +239,7 @@ ngx_http_ratecell_init(ngx_conf_t *cf)
         return NGX_OK;
     }
 
-    if (rmcf->count
+    if (rmcf->log
         && ngx_http_ratecell_add_handler(cf, NGX_HTTP_LOG_PHASE,
                                          ngx_http_ratecell_log_handler)
            != NGX_OK)

@@ -119,6 +119,27 @@ ngx_http_ratecell_units_parameter(ngx_conf_t *cf, ngx_str_t *value,
 }
 
 
+/* A value that is known when the request ends. */
+
+char *
+ngx_http_ratecell_value_parameter(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_str_t *text, ngx_http_complex_value_t **cv)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_http_ratecell_compile(cf, text, cv);
+
+    if (rc == NGX_DECLINED) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid %*s value \"%V\": expected one that "
+                           "contains variables",
+                           text->data - value->data - 1, value->data, value);
+    }
+
+    return rc == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
 /*
  * nginx knows quotes only around a whole parameter, "policy=5/s burst=9", and
  * splits policy="5/s burst=9".  These words are put together again.

@@ -1,7 +1,7 @@
 
 /*
  * Limits that count responses: which, and what is charged when the response
- * is known.
+ * is known.  Then, too, what was reserved is settled.
  */
 
 
@@ -146,6 +146,11 @@ ngx_http_ratecell_log_handler(ngx_http_request_t *r)
     for (i = 0; i < ctx->nclaims; i++) {
 
         claim = &ctx->claims[i];
+
+        if (claim->held && claim->limit->settle_value) {
+            ngx_http_ratecell_settle(r, claim);
+            continue;
+        }
 
         if (claim->limit->count == NULL || claim->charged
             || !ngx_http_ratecell_counted(claim->limit->count, status))

@@ -11,7 +11,8 @@ typedef enum {
     NGX_HTTP_RATECELL_COST = 0,
     NGX_HTTP_RATECELL_RATE,
     NGX_HTTP_RATECELL_BURST,
-    NGX_HTTP_RATECELL_RATE_AND_BURST
+    NGX_HTTP_RATECELL_RATE_AND_BURST,
+    NGX_HTTP_RATECELL_SETTLE
 } ngx_http_ratecell_value_e;
 
 
@@ -115,11 +116,43 @@ ngx_http_ratecell_evaluate(ngx_http_request_t *r,
 }
 
 
+/* NGX_DECLINED where it is not known how many units were used. */
+
+ngx_int_t
+ngx_http_ratecell_settle_value(ngx_http_request_t *r,
+    ngx_http_ratecell_claim_t *claim, uint32_t *units)
+{
+    ngx_str_t                   value;
+    ngx_uint_t                  used;
+    ngx_http_ratecell_limit_t  *limit;
+
+    limit = claim->limit;
+
+    if (ngx_http_complex_value(r, limit->settle_value, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_ratecell_parse_units(&value, &used) != NGX_OK) {
+        ngx_http_ratecell_warn(r, limit, NGX_HTTP_RATECELL_SETTLE, &value);
+        return NGX_DECLINED;
+    }
+
+    *units = ngx_min(used, NGX_HTTP_RATECELL_MAX_UNITS);
+
+    return NGX_OK;
+}
+
+
 static void
 ngx_http_ratecell_warn(ngx_http_request_t *r, ngx_http_ratecell_limit_t *limit,
     ngx_http_ratecell_value_e kind, ngx_str_t *value)
 {
-    static char  *names[] = { "cost", "rate", "burst", "rate and burst" };
+    static char  *names[] = { "cost", "rate", "burst", "rate and burst",
+                              "settle" };
 
     if (limit->warned & (1 << kind)) {
         return;

@@ -371,6 +371,15 @@ ngx_http_ratecell_zone_policy(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
+    if (ngx_strstr(zone->policy.data, "tz=caller")) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid policy \"%V\" of zone \"%V\": no request "
+                           "names a time zone: expected another \"tz\"",
+                           &zone->policy, &zone->name);
+        return NGX_CONF_ERROR;
+    }
+
+    zone->in_flight = ngx_strstr(zone->policy.data, "in_flight") != NULL;
     zone->layers = 1;
 
     for (p = zone->policy.data; *p; p++) {

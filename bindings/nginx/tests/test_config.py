@@ -90,6 +90,10 @@ WRONG = {
         "which needs a zone of its own: range: ",
     ZONE + "ratecell zone=z often;": 'invalid parameter "often": expected zone=, rate=, burst=',
     ZONE + "ratecell zone=z rate=often;": 'invalid rate "rate=often": expected',
+    ZONE + "ratecell zone=z settle=5;": 'invalid settle value "settle=5": expected one that contains variables',
+    ZONE + "ratecell zone=z settle=$arg_s count=response;": '"ratecell" has "settle" and "count": expected one of them',
+    'ratecell_zone $arg_k zone=f:1m policy="5/s & in_flight 9 hold=1m"; ratecell zone=f count=response;':
+        '"count" needs a zone without a layer "in_flight": ratecell_zone "f" has one in ',
     ZONE + "ratecell zone=z count=request;": 'invalid count value "count=request": expected count=response, or with',
     ZONE + "ratecell zone=z count=response:;": 'invalid count value "count=response:": expected',
     ZONE + "ratecell zone=z count=response:401,;": 'invalid count value "count=response:401,": expected',
@@ -115,6 +119,8 @@ WRONG = {
         'too many limits in one place: expected policies with at most 64 layers in all, and "ratecell zone=l8_8" '
         "makes them 72 in ",
     layered(65, 1) + f"server {{ location / {{ {limits(65, 1)} }} }}": 'and "ratecell zone=l1_64" makes them 65 in ',
+    'ratecell_zone $arg_k zone=p:1m policy="calendar_window 9/day tz=caller"; ratecell zone=p;':
+        'invalid policy "calendar_window 9/day tz=caller" of zone "p": no request names a time zone: expected',
     "ratecell_zone $arg_k zone=f:1m rate=1r/s file=/nowhere/at/all;": 'ratecell zone "f" cannot use the file "/nowhere',
 }
 
@@ -193,7 +199,7 @@ class Configuration(NginxTest):
         examples = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
         # That with a store is tested where there is one.
         examples = [shown for shown in examples if "store=" not in shown]
-        self.assertEqual(len(examples), 2)
+        self.assertEqual(len(examples), 3)
         for shown in examples:
             http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
             good, said = self.prepare(http.replace("/run/limits", "$FOLDER/limits")).test()

@@ -192,7 +192,8 @@ class Configuration(LeasesTest):
         self.refused(f"{key} file={leases} store=api wait=soon;", 'invalid wait "wait=soon": expected a time')
         self.refused(f"{key} file={leases} store=api on_failure=local;",
                      "expected on_failure=closed or on_failure=open")
-        for option, name in (("burst=5", "burst"), ("strict", "strict"), ("count=response", "count")):
+        for option, name in (("burst=5", "burst"), ("strict", "strict"), ("count=response", "count"),
+                             ("settle=$status", "settle")):
             self.refused(f"{key} file={leases} store=api;", f'"{name}"', f"ratecell zone=l {option};")
 
     def test_the_examples(self):

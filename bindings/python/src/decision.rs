@@ -152,6 +152,18 @@ impl Decision {
         self.value().is_unanswered()
     }
 
+    /// Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy has tz=caller.
+    #[getter]
+    fn without_zone(&self) -> bool {
+        self.value().is_without_zone()
+    }
+
+    /// How many units a release gave back, of several layers `in_flight` the least; 0 of every other decision.
+    #[getter]
+    fn given_back(&self) -> u32 {
+        self.value().given_back()
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Parts,))> {
         Ok((maker(py, "decision")?, (parts(&self.value()),)))
     }
@@ -182,8 +194,8 @@ impl Decision {
 }
 
 /// A decision as a pickle has it: outcome, limit, remaining, `retry_after_ns`, `reset_after_ns`, `delay_ns`, layer,
-/// `next_ns` (0 for none) and notes.
-pub(crate) type Parts = (i32, u64, u64, u64, u64, u64, u32, u64, u32);
+/// `next_ns` (0 for none), notes and the units that came back.
+pub(crate) type Parts = (i32, u64, u64, u64, u64, u64, u32, u64, u32, u32);
 
 pub(crate) fn parts(decision: &ratecell::Decision) -> Parts {
     let outcome = decision.outcome() as i32;
@@ -191,16 +203,17 @@ pub(crate) fn parts(decision: &ratecell::Decision) -> Parts {
     // There are at most eight layers.
     let layer = u32::try_from(decision.layer()).unwrap_or(u32::MAX);
     let (limit, remaining, delay) = (decision.limit(), decision.remaining(), decision.delay_ns());
-    (outcome, limit, remaining, retry, reset, delay, layer, decision.next_ns(), decision.notes())
+    let (next, notes, given_back) = (decision.next_ns(), decision.notes(), decision.given_back());
+    (outcome, limit, remaining, retry, reset, delay, layer, next, notes, given_back)
 }
 
 pub(crate) fn of_parts(parts: Parts) -> PyResult<ratecell::Decision> {
-    let (outcome, limit, remaining, retry, reset, delay, layer, next, notes) = parts;
+    let (outcome, limit, remaining, retry, reset, delay, layer, next, notes, given_back) = parts;
     let Some((outcome, _)) = OUTCOMES.into_iter().find(|(known, _)| *known as i32 == outcome) else {
         return Err(PyValueError::new_err(format!("outcome is {outcome}: expected 0 to 4")));
     };
     let decision = ratecell::Decision::new(outcome, limit, remaining, retry, reset, delay, layer);
-    Ok(decision.with_next(next).with_notes(notes))
+    Ok(decision.with_next(next).with_notes(notes).with_given_back(given_back))
 }
 
 /// The function of this module that makes a pickled object again.
@@ -209,7 +222,7 @@ pub(crate) fn maker<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
 }
 
 /// The decision of these parts, as a pickle has them: outcome, limit, remaining, retry_after_ns, reset_after_ns,
-/// delay_ns, layer, next_after_ns (0 for none) and notes.
+/// delay_ns, layer, next_after_ns (0 for none), notes and given_back.
 #[pyfunction]
 pub(crate) fn decision(parts: Parts) -> PyResult<Decision> {
     of_parts(parts).map(Decision::from)

@@ -20,7 +20,9 @@ mod stats;
 #[expect(unsafe_code, reason = "what the system calls in a new process")]
 mod forks;
 mod waiting;
+mod zone;
 mod limiter;
+mod held;
 mod joint;
 mod fields;
 mod rules_decision;
@@ -44,6 +46,8 @@ mod _native {
     #[pymodule_export]
     use crate::fields::{Label, fields};
     #[pymodule_export]
+    use crate::held::{release, renew, reserve, reserved, settle};
+    #[pymodule_export]
     use crate::joint::decide_all;
     #[pymodule_export]
     use crate::limiter::Limiter;
@@ -55,6 +59,8 @@ mod _native {
     use crate::stats::Stats;
     #[pymodule_export]
     use crate::waiting::{Waiting, arrive, leave, turn, waits};
+    #[pymodule_export]
+    use crate::zone::Zone;
 
     use super::{Bound, PyModule, PyResult};
 

@@ -17,6 +17,7 @@ use crate::recycle;
 use crate::request::Terms;
 use crate::stats::Stats;
 use crate::waiting::Waits;
+use crate::zone::{self, Zone};
 
 /// Keys from which on a batch lets the interpreter go: under a tenth of a millisecond, other threads wait less
 /// than this one would to be let in again.
@@ -91,6 +92,14 @@ impl Limiter {
         py.detach(|| core.decide(request))
     }
 
+    /// The argument `zone`, which is to be one of this limiter's calendar.
+    #[inline]
+    pub(crate) fn zone_given<'a>(&self, zone: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a ratecell::Zone>> {
+        let zone = Zone::given(zone)?;
+        zone::check(&self.core, zone)?;
+        Ok(zone)
+    }
+
     /// The limiter's policy.
     pub(crate) fn policy_of(&self) -> &Policy {
         self.core.policy()
@@ -154,15 +163,23 @@ impl Limiter {
     /// Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the time, in nanoseconds
     /// since `epoch`, or since any other as long as all users of the limiter use one and no window is of a calendar; None
     /// is now.
-    #[pyo3(signature = (key, cost=Cost(1), *, at_ns=None), text_signature = "($self, key, cost=1, *, at_ns=None)")]
+    ///
+    /// `zone`: under a policy with tz=caller, the zone whose windows decide, which `zone` made; for every other limiter
+    /// None. Where it is needed and None, the request is refused with NEVER.
+    #[pyo3(
+        signature = (key, cost=Cost(1), *, at_ns=None, zone=None),
+        text_signature = "($self, key, cost=1, *, at_ns=None, zone=None)"
+    )]
     fn check<'py>(
         &self,
         py: Python<'py>,
         key: Key<'_>,
         cost: Cost,
         at_ns: Option<At>,
+        zone: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Decision>> {
-        let terms = Terms::new(cost, at_ns, None, false, false, true)?;
+        let zone = self.zone_given(zone)?;
+        let terms = Terms::new(cost, at_ns, None, false, false, true)?.within_zone(zone);
         recycle::object(py, self.decide_within(py, self.here(py)?, terms.of(key)))
     }
 
@@ -180,8 +197,8 @@ impl Limiter {
     /// `wait=False`: it does not wait for the store that many machines share. Where only that can answer, it is asked,
     /// and the outcome is ASKED; with `charge`, only what this machine holds is charged. Other limiters never wait here.
     #[pyo3(
-        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None),
-        text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True)"
+        signature = (key, cost=Cost(1), *, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None, zone=None),
+        text_signature = "($self, key, cost=1, *, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True, zone=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
     fn decide<'py>(
@@ -194,9 +211,11 @@ impl Limiter {
         charge: Option<&Bound<'_, PyAny>>,
         with_next: Option<&Bound<'_, PyAny>>,
         wait: Option<&Bound<'_, PyAny>>,
+        zone: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Decision>> {
         let (charge, with_next) = (flag("charge", charge)?, flag("with_next", with_next)?);
         let terms = Terms::new(cost, at_ns, within_ns, charge, with_next, waits(wait)?)?;
+        let terms = terms.within_zone(self.zone_given(zone)?);
         recycle::object(py, self.decide_within(py, self.here(py)?, terms.of(key)))
     }
 
@@ -208,8 +227,8 @@ impl Limiter {
     /// known by the bytes that it has in memory: 5 as int32 and as int64 are two keys, and neither is "5". In type
     /// `S` the zeros at the end are no part of a key, unless `width` is given.
     #[pyo3(
-        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None),
-        text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True)"
+        signature = (keys, cost=Cost(1), *, width=None, at_ns=None, within_ns=None, charge=None, with_next=None, wait=None, zone=None),
+        text_signature = "($self, keys, cost=1, *, width=None, at_ns=None, within_ns=None, charge=False, with_next=False, wait=True, zone=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "a request has that many parts")]
     fn decide_many(
@@ -222,10 +241,12 @@ impl Limiter {
         charge: Option<&Bound<'_, PyAny>>,
         with_next: Option<&Bound<'_, PyAny>>,
         wait: Option<&Bound<'_, PyAny>>,
+        zone: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decisions> {
         let py = keys.py();
         let (charge, with_next) = (flag("charge", charge)?, flag("with_next", with_next)?);
         let terms = Terms::new(cost, at_ns, within_ns, charge, with_next, waits(wait)?)?;
+        let terms = terms.within_zone(self.zone_given(zone)?);
         let keys = Keys::of(keys, number("width", width)?)?;
         let keys = keys.slices()?;
         let core = self.here(py)?;
@@ -246,9 +267,23 @@ impl Limiter {
     }
 
     /// What a check of `key` would see, without charging it: a check of cost 0.
-    #[pyo3(signature = (key, *, at_ns=None))]
-    fn peek<'py>(&self, py: Python<'py>, key: Key<'_>, at_ns: Option<At>) -> PyResult<Bound<'py, Decision>> {
-        self.check(py, key, Cost(0), at_ns)
+    #[pyo3(signature = (key, *, at_ns=None, zone=None))]
+    fn peek<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'_>,
+        at_ns: Option<At>,
+        zone: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Decision>> {
+        self.check(py, key, Cost(0), at_ns, zone)
+    }
+
+    /// The time zone of this name, for requests to this limiter, whose policy has tz=caller: a name of the time zone
+    /// database such as "Asia/Tokyo", "UTC", or an offset such as "+05:30". Raises PolicyError where there is no such
+    /// zone, and where the policy names its zone itself. Make each zone once.
+    #[pyo3(name = "zone")]
+    fn zone_of(&self, py: Python<'_>, name: &str) -> PyResult<Zone> {
+        Zone::new(py, &self.core, name)
     }
 
     /// Makes `key` as if never seen; says whether there was anything to forget.

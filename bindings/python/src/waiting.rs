@@ -87,6 +87,11 @@ pub(crate) fn arrive(
 ) -> PyResult<Waiter> {
     let py = limiter.py();
     let core = limiter.here(py)?;
+    let policy = core.policy();
+    if policy.asks_for_zone() {
+        let wrong = format!("`{policy}` asks for a zone, and who waits names none: expected another policy");
+        return Err(PyValueError::new_err(wrong));
+    }
     let deadline = deadline_ns.map(|At(ns)| ns);
     let (waiter, _) = limiter.waits.with(py, core, |awaited| {
         let id = awaited.line.arrive(now_ns.0, key.0, cost.0, deadline);

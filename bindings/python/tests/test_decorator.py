@@ -141,3 +141,8 @@ def test_what_is_called_without_being_a_function() -> None:
 def test_what_has_no_name_needs_a_key(nameless: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match="has no name to be the key: expected key="):
         Limiter("1/h").limit()(nameless)
+
+
+def test_a_permit_that_nobody_releases_is_refused() -> None:
+    with pytest.raises(ValueError, match="a decorator releases no permit"):
+        Limiter("in_flight 2 hold=1s").limit("key")

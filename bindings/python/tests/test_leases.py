@@ -151,6 +151,15 @@ def test_other_tasks_run_while_one_waits() -> None:
 
 
 @needs_agent
+def test_what_machines_share_is_not_reserved() -> None:
+    limiter = opened(wait_ns=LONG_NS)
+    key = new_key()
+    with pytest.raises(ValueError, match="shares its units with other machines reserves none"):
+        limiter.reserve(key, 1000)
+    assert limiter.check(key, 1000)
+
+
+@needs_agent
 def test_a_file_of_leases_has_one_policy() -> None:
     with pytest.raises(ValueError, match="7/h"):
         Limiter("7/h", path=FILE)

@@ -161,7 +161,7 @@ def test_every_way_to_call_check_is_the_same() -> None:
     assert limiter.check("k", 2, at_ns=None).remaining == 2
     assert limiter.check(at_ns=None, key="k").remaining == 1
     assert limiter.check("k", at_ns=None, cost=1).remaining == 0
-    assert str(inspect.signature(limiter.check)) == "(key, cost=1, *, at_ns=None)"
+    assert str(inspect.signature(limiter.check)) == "(key, cost=1, *, at_ns=None, zone=None)"
 
 
 def test_every_way_to_give_check_the_time_is_the_same() -> None:

@@ -31,11 +31,11 @@ class Clock:
         clock = self
 
         class Timed(Limiter):
-            def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
-                return super().check(key, cost, at_ns=clock.ns)
+            def check(self, key: str | bytes, cost: int = 1, **options: Any) -> Decision:
+                return super().check(key, cost, **{**options, "at_ns": clock.ns})
 
-            def peek(self, key: str | bytes, *, at_ns: int | None = None) -> Decision:
-                return super().peek(key, at_ns=clock.ns)
+            def peek(self, key: str | bytes, **options: Any) -> Decision:
+                return super().peek(key, **{**options, "at_ns": clock.ns})
 
             def decide(self, key: str | bytes, cost: int = 1, **options: Any) -> Decision:
                 return super().decide(key, cost, **{"at_ns": clock.ns, **options})

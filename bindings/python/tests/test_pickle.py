@@ -71,4 +71,4 @@ def test_a_refusal_comes_out_of_a_pool() -> None:
 
 def test_a_pickle_of_something_else_is_refused() -> None:
     with pytest.raises(ValueError, match="outcome is 5: expected 0 to 4"):
-        _native.decision((5, 0, 0, 0, 0, 0, 0, 0, 0))
+        _native.decision((5, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -16,11 +16,18 @@ def test_every_published_decision() -> None:
     assert done.failures == []
     files = [
         *FOLDER.glob("*.jsonl"),
+        *FOLDER.glob("callers/*.jsonl"),
         FOLDER / "edges" / "waiting.jsonl",
         FOLDER / "rules" / "rules_decide.jsonl",
     ]
     rows = sum(line.startswith("[") for path in files for line in path.read_text().splitlines())
     assert done.passed >= rows > 100_000
+
+
+def test_every_row_that_names_a_zone() -> None:
+    done = vectors.Replay()
+    done.file(FOLDER / "callers" / "calendar_moving.jsonl")
+    assert (done.failures, done.passed) == ([], 5370)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,30 @@ def test_every_row_of_fields(file: str, rows: int) -> None:
     done = vectors.Replay()
     done.file(FOLDER / "edges" / f"{file}.jsonl")
     assert (done.failures, done.passed) == ([], rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "rows"), [("reserve", 30_008), ("concurrency", 10_283), ("concurrency_construct", 22)]
+)
+def test_every_row_of_what_is_held(file: str, rows: int) -> None:
+    done = vectors.Replay()
+    done.file(FOLDER / "held" / f"{file}.jsonl")
+    assert (done.failures, done.passed) == ([], rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "column"),
+    [("reserve", '["settle",1,', 5), ("concurrency", '["release",1,', -1), ("concurrency", '["renew",', 5)],
+)
+def test_a_changed_figure_of_what_is_held_fails(tmp_path: Path, file: str, row: str, column: int) -> None:
+    lines = (FOLDER / "held" / f"{file}.jsonl").read_text().splitlines()
+    number = next(n for n, line in enumerate(lines) if line.startswith(row))
+    figures = lines[number].strip("[]").split(",")
+    figures[column] = str(int(figures[column]) + 1)
+    lines[number] = f"[{','.join(figures)}]"
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / f"{file}.jsonl").write_text("\n".join(lines))
+    assert len(vectors.replay(tmp_path).failures) == 1
 
 
 def test_the_rows_of_real_layers_are_written_by_policies_too() -> None:

@@ -30,8 +30,8 @@ class Clock:
         clock = self
 
         class Timed(Limiter):
-            def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Any:
-                return super().check(key, cost, at_ns=clock.ns if at_ns is None else at_ns)
+            def check(self, key: str | bytes, cost: int = 1, **options: Any) -> Any:
+                return super().check(key, cost, **{"at_ns": clock.ns, **options})
 
             def now_ns(self) -> int:
                 return clock.ns

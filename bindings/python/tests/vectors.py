@@ -2,11 +2,12 @@
 
     python vectors.py DIR      the last line is "N passed, M failed"
 
-Those of waiting, in the folder edges, are given to the machine by itself.
+Those of waiting, in the folder edges, are given to the machine by itself. Of the folder held, the calls of
+reservations and permits are replayed.
 
 A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
 no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
-say bad_layers.
+say bad_layers. Nor has it numbers below 0, or a limit or time of another type.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from held import Held
 from ratecell import (
     Answer,
     Decision,
@@ -27,6 +29,7 @@ from ratecell import (
     PolicyError,
     Rules,
     RulesDecision,
+    Zone,
     _native,
     fields,
 )
@@ -43,6 +46,9 @@ PERIODS = ("period_ns", "interval_ns", "window_ns")
 FIELDS = ("drafts", "fields", "fields_several", "fields_construct")
 """The files of `edges` that are replayed."""
 
+HELD = ("reserve", "concurrency", "concurrency_construct")
+"""The files of `held` that are replayed."""
+
 
 class Replay:
     """What was stated by the lines so far, and whether it held."""
@@ -52,9 +58,11 @@ class Replay:
         self.by_policy = 0
         self.failures: list[str] = []
         self.limiter: Limiter | None = None
+        self.zones: dict[str, Zone] = {}
         self.named: list[Named] = []
         self.waiting: Waiting | None = None
         self.rules: Rules | None = None
+        self.held: Held | None = None
 
     def file(self, path: Path) -> None:
         lines = enumerate(path.read_text().splitlines(), start=1)
@@ -68,7 +76,11 @@ class Replay:
             judge = grammar if kind == "grammar" else self.trace
         elif kind == "rules_decide":
             judge = self.ruled
-        if header["ratecell_vectors"] not in (versions := (1, 2) if judge == self.line else (3,)):
+        elif kind in ("reserve", "concurrency"):
+            judge = self.holding
+        is_old = judge == self.line and kind not in HELD
+        versions = (1, 2) if is_old else (2, 3) if kind == "reserve" else (3,)
+        if header["ratecell_vectors"] not in versions:
             raise ValueError(f"{path}: expected vectors of version {versions}")
         for number, line in lines:
             value = json.loads(line)
@@ -89,15 +101,20 @@ class Replay:
             return construct(value)
         self.end_section()
         self.limiter = Limiter(policy_text(value["policy"]), max_keys=MAX_KEYS, epoch_s=epoch_of(value))
+        self.zones = {}
         if "resolved" in value and (got := resolved(self.limiter, value["resolved"])):
             raise ValueError(f"section {value['section']} does not resolve as stated: {got}")
         return None
 
     def request(self, row: list[Any]) -> str:
         assert self.limiter is not None, "a row belongs to a section"
+        zone = None
+        if row[0] == "in":
+            _, name, *row = row
+            zone = self.zones[name] = self.zones.get(name) or self.limiter.zone(name)
         now, key, cost, code, remaining, retry, reset = row[:7]
         delay = row[7] if len(row) > 7 else 0
-        d = self.limiter.check(key, cost, at_ns=now)
+        d = self.limiter.check(key, cost, at_ns=now, zone=zone)
         got = (d.outcome, d.remaining, d.retry_after_ns, d.reset_after_ns, d.delay_ns)
         held = got == (OUTCOMES[code], remaining, retry, reset, delay) and bool(d) == (code == 1)
         return "" if held else repr(got)
@@ -149,6 +166,15 @@ class Replay:
         _, now, attributes, *stated = value
         got = answer(self.rules.decide(attributes, at_ns=now))
         return "" if got == stated else repr(got)
+
+    def holding(self, value: Any) -> str | None:
+        """`line` of a call that holds something of a key."""
+        if isinstance(value, dict):
+            text, epoch_s = policy_text(value["policy"]), epoch_of(value)
+            self.held = Held(lambda: Limiter(text, max_keys=1, epoch_s=epoch_s))
+            return None
+        assert self.held is not None, "a row belongs to a section"
+        return self.held.row(value)
 
     def end_section(self) -> None:
         for limits in (self.limiter, self.rules):
@@ -203,6 +229,7 @@ def decision(stated: dict[str, Any]) -> Decision:
             stated["layer"],
             stated["next_ns"] or 0,
             0,
+            0,
         )
     )
 
@@ -223,7 +250,7 @@ def pace(pair: list[int] | None) -> tuple[int, int] | None:
 
 def construct(line: dict[str, Any]) -> str:
     text = policy_text(line["policy"])
-    error = "syntax" if text == "" else line.get("error")
+    error = line.get("error") if text and is_sayable(line["policy"]) else "syntax"
     try:
         limiter = Limiter(text, max_keys=MAX_KEYS, epoch_s=epoch_of(line))
     except PolicyError as refused:
@@ -246,12 +273,13 @@ def grammar(line: dict[str, Any]) -> str:
 def resolved(limiter: Limiter, expected: dict[str, Any]) -> str:
     """Empty where the policy resolved as `expected`, as far as a caller can tell."""
     last = expected["max_now_ns"]
-    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last).outcome)
+    zone = limiter.zone("UTC") if "tz=caller" in limiter.policy else None
+    got = (limiter.capacity, limiter.max_now_ns, limiter.peek("resolved", at_ns=last, zone=zone).outcome)
     if got != (expected["capacity"], last, Outcome.ALLOWED):
         return repr(got)
     if (
         last < 2**64 - 1
-        and (after := limiter.peek("resolved", at_ns=last + 1)).outcome != Outcome.CLOCK_RANGE
+        and (after := limiter.peek("resolved", at_ns=last + 1, zone=zone)).outcome != Outcome.CLOCK_RANGE
     ):
         return f"{after} after the last instant"
     return ""
@@ -267,6 +295,12 @@ def epoch_of(value: dict[str, Any]) -> int | None:
 
 def policy_text(policy: dict[str, Any]) -> str:
     return " & ".join(layer_text(layer) for layer in layers(policy))
+
+
+def is_sayable(policy: dict[str, Any]) -> bool:
+    """Whether the numbers of the policy are such as its text can have."""
+    numbers = (v for layer in layers(policy) for n, v in layer.items() if n in RATES or n.endswith("_ns"))
+    return all(type(number) is int and number >= 0 for number in numbers)
 
 
 def layers(policy: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -300,7 +334,8 @@ def replay(folder: Path) -> Replay:
     done = Replay()
     files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in (*FIELDS, "waiting")]
     files += folder.glob("rules/rules_decide.jsonl")
-    for path in (*sorted(folder.glob("*.jsonl")), *files):
+    files += [path for path in sorted(folder.glob("held/*.jsonl")) if path.stem in HELD]
+    for path in (*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("callers/*.jsonl")), *files):
         done.file(path)
     return done
 

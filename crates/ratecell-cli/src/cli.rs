@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
-use ratecell::{OnFailure, Policy};
+use ratecell::{OnFailure, Policy, PolicyError};
 use ratecell_logs::{Cost, Filter, Format, Selector};
 
 use crate::FAILURE;
@@ -54,7 +54,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// What to allow; may be given several times, each policy then decides for itself.
-    #[arg(long = "policy", short, value_name = "POLICY", required_unless_present = "rules")]
+    #[arg(long = "policy", short, value_name = "POLICY", required_unless_present = "rules", value_parser = without_caller)]
     pub(crate) policies: Vec<Policy>,
 
     /// What to allow by a file of rules, in TOML, in place of policies, a key and a cost.
@@ -190,7 +190,7 @@ pub(crate) struct VectorsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// What to allow.
-    #[arg(long, short, value_name = "POLICY")]
+    #[arg(long, short, value_name = "POLICY", value_parser = without_caller)]
     pub(crate) policy: Policy,
 
     /// Who asks.
@@ -257,6 +257,17 @@ pub(crate) struct SyncArgs {
     /// machines. Without it each program that opens FILE denies or allows them, as its own on_failure says.
     #[arg(long, value_name = "local:N", value_parser = on_failure)]
     pub(crate) on_failure: Option<OnFailure>,
+}
+
+/// A policy that asks no request for its zone.
+fn without_caller(text: &str) -> Result<Policy, String> {
+    let policy: Policy = text.parse().map_err(|error: PolicyError| error.to_string())?;
+    if policy.asks_for_zone() {
+        return Err(
+            "tz=caller asks each request for its zone, and none names one here: expected a zone".to_owned()
+        );
+    }
+    Ok(policy)
 }
 
 fn on_failure(text: &str) -> Result<OnFailure, String> {

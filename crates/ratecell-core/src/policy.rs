@@ -223,6 +223,12 @@ impl Policy {
         }
     }
 
+    /// Whether a request can name this zone: the policy has `tz=caller`, and the zone is one of its calendar.
+    #[must_use]
+    pub fn takes_zone(&self, zone: &Zone) -> bool {
+        self.caller_window().is_some_and(|window| window.takes(zone))
+    }
+
     fn caller_window(&self) -> Option<&CallerWindow> {
         self.layers.first().and_then(Layer::caller_window)
     }

@@ -79,15 +79,16 @@ static int32_t make(json_object *object, uint64_t max_keys, ratecell_limiter **l
     return ratecell_limiter_new(policy, &config, limiter);
 }
 
-/* How a policy resolved, as far as decisions tell: its capacity, and the last instant it can tell. */
-static int resolved_so(const ratecell_limiter *limiter, json_object *resolved) {
-    uint64_t last = json_object_get_uint64(field(resolved, "max_now_ns"));
+/* How a policy resolved, as far as decisions tell, in a zone or in none: its capacity, and the last instant it can tell. */
+static int resolved_so(const ratecell_limiter *limiter, const ratecell_zone *zone, json_object *resolved) {
+    ratecell_request request = { .key = "resolved", .key_len = 8, .flags = RATECELL_AT, .zone = zone };
     ratecell_decision decision;
-    int so = ratecell_limiter_check_at(limiter, "resolved", 8, 0, last, &decision) == RATECELL_ALLOWED;
+    request.now_ns = json_object_get_uint64(field(resolved, "max_now_ns"));
+    int so = ratecell_limiter_decide(limiter, &request, &decision) == RATECELL_ALLOWED;
     so = so && decision.remaining == json_object_get_uint64(field(resolved, "capacity"));
-    return so && (last == UINT64_MAX ||
-                  ratecell_limiter_check_at(limiter, "resolved", 8, 0, last + 1,
-                                            NULL) == RATECELL_CLOCK_RANGE);
+    request.now_ns += 1;
+    return so && (request.now_ns == 0 ||
+                  ratecell_limiter_decide(limiter, &request, NULL) == RATECELL_CLOCK_RANGE);
 }
 
 /* Column `at` of a row; one that is not there is 0, and null is never. */

@@ -331,7 +331,7 @@ fn a_policy_section_has_one_length() {
 fn sections_of_other_kinds_are_passed_over() {
     let made = directory();
     let end = made.bytes.next_multiple_of(ALIGNMENT);
-    for kind in [6, 99, u64::from(u32::MAX), 7 | 9 << 32] {
+    for kind in [7, 99, u64::from(u32::MAX), 8 | 9 << 32] {
         let mut words = made.words();
         let (known, rest) = words.split_at_mut(6 * ENTRY_WORDS);
         known.as_chunks_mut::<ENTRY_WORDS>().0.reverse();

@@ -25,8 +25,10 @@ from ratecell._native import (
     RulesDecision,
     RulesError,
     Stats,
+    Zone,
 )
 from ratecell._outcome import Outcome
+from ratecell._reservation import Reservation
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.keys import Clients, Header, client_key
 
@@ -47,12 +49,14 @@ __all__ = [
     "PolicyError",
     "RateLimitExceeded",
     "RateLimitMiddleware",
+    "Reservation",
     "Rules",
     "RulesDecision",
     "RulesError",
     "Stats",
     "Style",
     "TooManyWaiting",
+    "Zone",
     "client_key",
     "decide_all",
     "fields",

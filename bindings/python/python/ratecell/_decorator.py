@@ -17,11 +17,24 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Waits(Protocol):
     """What the decorator needs of a limiter."""
 
+    @property
+    def policy(self) -> str:
+        """The policy as text."""
+
     def wait(self, key: str | bytes, cost: int, timeout: float | None) -> Decision:
         """Waits in a thread."""
 
     async def acquire(self, key: str | bytes, cost: int, timeout: float | None) -> Decision:
         """Waits in asyncio."""
+
+
+def refuse_permits(limiter: Waits, who: str) -> None:
+    """Raises ValueError for a policy of requests in flight, whose permits nobody would release."""
+    if "in_flight" in limiter.policy:
+        raise ValueError(
+            f"{limiter.policy}: {who} releases no permit; expected a policy without in_flight, or "
+            "`with limiter.reserve(key):` around the work"
+        )
 
 
 def limited(
@@ -35,6 +48,7 @@ def limited(
         raise TypeError(
             f"key is of type {type(key).__name__}: expected str, bytes or a function that returns one"
         )
+    refuse_permits(limiter, "a decorator")
 
     def decorate(function: _Function) -> _Function:
         key_of = key if callable(key) else _constant(_name(function) if key is None else key)

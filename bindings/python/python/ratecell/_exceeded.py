@@ -8,6 +8,7 @@ from ratecell._native import Decision
 class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
     """Raised instead of calling a function under `Limiter.limit` that is denied.
 
+    A Reservation that was refused raises it, too, where it is used as one that is held.
     `decision` is the denial and `key` the key that it is of.
     """
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
+from ratecell._decorator import refuse_permits
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label
 from ratecell._outcome import Outcome
@@ -68,11 +69,19 @@ class HttpLimiter:
     def __init__(self, limits: Limits, styles: Style | Iterable[Style], status: int) -> None:
         several = [limits] if isinstance(limits, Limiter | Limit) else list(limits)
         self.limits = [limit if isinstance(limit, Limit) else Limit(limit) for limit in several]
+        for limit in self.limits:
+            refuse_permits(limit.limiter, "a middleware")
         self.is_joint = not isinstance(limits, Limiter | Limit)
         self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
         self.status = status
         # Limits and styles that cannot be are refused here, not at the first request: these are peeks.
-        decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
+        peeks = decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
+        for limit, peek in zip(self.limits, peeks.decisions, strict=True):
+            if peek.without_zone:
+                raise ValueError(
+                    f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: "
+                    "expected another policy"
+                )
         fields((), self.styles)
 
     def decide(self, request: Any) -> Answered | None:

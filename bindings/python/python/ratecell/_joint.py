@@ -26,6 +26,7 @@ class Claim:
     charge: bool = False
     with_next: bool = False
     wait: bool = True
+    zone: _native.Zone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ def decide_all(claims: Iterable[Claim]) -> Joint:
     overtakes is refused. Raises ValueError where the policies of the claims have more than 64 layers in all.
     """
     outcome, decisions = _native.decide_all(
-        [(c.limiter, c.key, c.cost, c.at_ns, c.within_ns, c.charge, c.with_next, c.wait) for c in claims]
+        [
+            (c.limiter, c.key, c.cost, c.at_ns, c.within_ns, c.charge, c.with_next, c.wait, c.zone)
+            for c in claims
+        ]
     )
     return Joint(outcome, tuple(decisions))

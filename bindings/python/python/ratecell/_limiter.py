@@ -8,7 +8,8 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from ratecell import _native, _waiting
 from ratecell._decorator import limited
-from ratecell._native import Decision
+from ratecell._native import Decision, Zone
+from ratecell._reservation import Reservation
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -64,6 +65,33 @@ class Limiter(_native.Limiter):
         where it does not.
         """
         return _native.Limiter.__new__(type(self), policy, _beside=self)
+
+    def reserve(
+        self,
+        key: str | bytes,
+        cost: int = 1,
+        *,
+        at_ns: int | None = None,
+        within_ns: int | None = None,
+        with_next: bool = False,
+        zone: Zone | None = None,
+    ) -> Reservation:
+        """Decides and charges a request as `decide` does, to settle it when the actual cost is known.
+
+            with limiter.reserve("org:7", 4000) as reservation:
+                reservation.actual = ask_the_model()
+
+        The Reservation says what was charged. If the policy has layers `in_flight`, it is their permit, too:
+        leaving the block releases it. A refusal is a false Reservation, whose `decision` says why; to enter
+        it raises RateLimitExceeded. A cost of 0 is a peek that can be settled.
+
+        A Reservation has no zone. Under a policy with tz=caller its units come back as ever; but the outcome
+        of `settle` is NEVER, and units beyond the reserved ones are not charged.
+
+        Raises ValueError, and charges nothing, for a limiter that cannot reserve: that of many machines.
+        """
+        reserved = _native.reserve(self, key, cost, at_ns, within_ns, with_next, zone)
+        return Reservation._of(self, key, reserved, at_ns)
 
     def wait(self, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
         """Waits until `cost` units of `key` are allowed, and charges them; other threads run meanwhile.

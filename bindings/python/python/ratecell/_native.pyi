@@ -23,6 +23,7 @@ __all__ = [
     "RulesError",
     "Stats",
     "Waiting",
+    "Zone",
     "arrive",
     "decide_all",
     "decision",
@@ -30,11 +31,16 @@ __all__ = [
     "fields",
     "give_check",
     "leave",
+    "release",
+    "renew",
+    "reserve",
+    "reserved",
+    "settle",
     "turn",
     "waits",
 ]
 
-_Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Parts: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _Layer: TypeAlias = tuple[str, int, int | None, int]
 
 class PolicyError(ValueError):
@@ -161,6 +167,16 @@ class Decision:
     def is_unanswered(self) -> bool:
         """Whether the store of many machines did not answer, so that `on_failure` or the end of the wait
         decided. The `retry_after` of a denial is then None: it is not known.
+        """
+    @property
+    def without_zone(self) -> bool:
+        """Whether it was refused, with NEVER and nothing charged, for it named no zone though the policy
+        has tz=caller.
+        """
+    @property
+    def given_back(self) -> int:
+        """How many units a release gave back, of several layers `in_flight` the least; 0 of every other
+        decision.
         """
 
 @final
@@ -318,10 +334,15 @@ class Limiter:
         epoch_s: int | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
-    def check(self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None) -> Decision:
+    def check(
+        self, key: str | bytes, cost: int = 1, *, at_ns: int | None = None, zone: Zone | None = None
+    ) -> Decision:
         """Decides `cost` units of `key`: all of them or none. A cost of 0 is a peek. `at_ns` is the
         time, in nanoseconds since `epoch`, or since any other as long as all users of the limiter use
         one and no window is of a calendar; None is now.
+
+        `zone`: under a policy with tz=caller, the zone whose windows decide, which `zone` made; for
+        every other limiter None. Where it is needed and None, the request is refused with NEVER.
         """
     def decide(
         self,
@@ -333,6 +354,7 @@ class Limiter:
         charge: bool = False,
         with_next: bool = False,
         wait: bool = True,
+        zone: Zone | None = None,
     ) -> Decision:
         """Decides a request: as `check`, with these options.
 
@@ -361,6 +383,7 @@ class Limiter:
         charge: bool = False,
         with_next: bool = False,
         wait: bool = True,
+        zone: Zone | None = None,
     ) -> Decisions:
         """Decides the same request for each of `keys`, at one instant and in their order: the options
         are those of `decide`.
@@ -371,8 +394,14 @@ class Limiter:
         int64 are two keys, and neither is "5". In type `S` the zeros at the end are no part of a
         key, unless `width` is given.
         """
-    def peek(self, key: str | bytes, *, at_ns: int | None = None) -> Decision:
+    def peek(self, key: str | bytes, *, at_ns: int | None = None, zone: Zone | None = None) -> Decision:
         """What a check of `key` would see, without charging it: a check of cost 0."""
+    def zone(self, name: str) -> Zone:
+        """The time zone of this name, for requests to this limiter, whose policy has tz=caller: a name
+        of the time zone database such as "Asia/Tokyo", "UTC", or an offset such as "+05:30". Raises
+        PolicyError where there is no such zone, and where the policy names its zone itself. Make each
+        zone once.
+        """
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
     def stats(self, *, at_ns: int | None = None, exact: bool = False) -> Stats:
@@ -394,6 +423,20 @@ class Limiter:
     @property
     def epoch(self) -> datetime:
         """The zero of the limiter's clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
+
+@final
+class Zone:
+    """A time zone, ready for requests to a limiter whose policy has tz=caller: `Limiter.zone` makes it,
+    in up to a millisecond and of about 40 KB for days. Make each zone once.
+
+    It may be used for every limiter of the same period, `at`, `week`, `day`, epoch and horizon. Two
+    zones are equal if they have the same windows.
+    """
+
+    def __hash__(self) -> int: ...
+    @property
+    def name(self) -> str:
+        """The name as the time zone database spells it, "UTC", or an offset such as "+05:30"."""
 
 @final
 class Label:
@@ -551,15 +594,16 @@ class RulesDecision:
         """
 
 def decide_all(
-    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool]],
+    claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool, Zone | None]],
 ) -> tuple[Outcome, Decisions]:
     """Decides all of `claims`, each (limiter, key, cost, at_ns or None, within_ns or None, charge,
-    with_next, wait), as one request; returns its outcome, and the decision of each by itself.
+    with_next, wait, zone or None), as one request; returns its outcome, and the decision of each by
+    itself.
     """
 
 def decision(parts: _Parts) -> Decision:
     """The decision of these parts, as a pickle has them: outcome, limit, remaining, retry_after_ns,
-    reset_after_ns, delay_ns, layer, next_after_ns (0 for none) and notes.
+    reset_after_ns, delay_ns, layer, next_after_ns (0 for none), notes and given_back.
     """
 
 def decisions(parts: list[_Parts]) -> Decisions:
@@ -579,6 +623,37 @@ def give_check(cls: type[Limiter]) -> None:
     """Gives `cls`, a subclass of `Limiter`, a `check` of its own: the interpreter calls a method
     quickest on instances of the very class that has it.
     """
+
+def reserve(
+    limiter: Limiter,
+    key: str | bytes,
+    cost: int,
+    at_ns: int | None,
+    within_ns: int | None,
+    with_next: bool,
+    zone: Zone | None,
+) -> tuple[Decision, bytes | None]:
+    """Decides and charges as `decide` does: the decision, and the bytes of the reservation if it is
+    allowed.
+    """
+
+def reserved(data: bytes) -> int:
+    """The units that the reservation of these bytes is of."""
+
+def settle(
+    limiter: Limiter, key: str | bytes | None, data: bytes, actual: int, at_ns: int | None
+) -> Decision:
+    """Settles the reservation of these bytes: of its units, `actual` were used. `key` is the key that it
+    is of, or None.
+    """
+
+def release(limiter: Limiter, key: str | bytes | None, data: bytes, at_ns: int | None) -> Decision:
+    """Gives back the permit that the reservation of these bytes is. `key` is the key that it is of, or
+    None.
+    """
+
+def renew(limiter: Limiter, data: bytes, at_ns: int | None) -> tuple[Decision, bytes]:
+    """Renews the permit that the reservation of these bytes is: the decision, and the bytes from then on."""
 
 def arrive(
     limiter: Limiter,

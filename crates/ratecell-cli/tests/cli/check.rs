@@ -39,6 +39,20 @@ fn what_can_never_pass_says_so() {
 }
 
 #[test]
+fn a_policy_that_asks_for_zones_is_refused() {
+    let policy = "calendar_window 3/day tz=caller";
+    for args in [["check", "-p", policy, "k"], ["replay", "-p", policy, "x"]] {
+        assert_eq!(
+            ratecell(&args).error(),
+            format!(
+                "ratecell: invalid value '{policy}' for '--policy <POLICY>': tz=caller asks each request for its zone, \
+                 and none names one here: expected a zone"
+            )
+        );
+    }
+}
+
+#[test]
 fn without_a_time_it_is_now() {
     let out = ratecell(&["check", "-p", "3/s", "k"]).quiet_success();
     assert_eq!(words(&out)[3][..4], ["1", "allowed", "3", "2"]);

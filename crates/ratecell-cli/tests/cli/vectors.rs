@@ -286,6 +286,8 @@ fn the_published_vectors_pass() {
     assert!(passed.parse::<u64>().unwrap() > 100_000, "{last}");
     let out = ratecell(&["vectors", arg(&dir.join("edges"))]).quiet_success();
     assert!(out.ends_with("\n22112 passed, 0 failed\n"), "{out}");
+    let out = ratecell(&["vectors", arg(&dir.join("callers"))]).quiet_success();
+    assert!(out.ends_with("\n5370 passed, 0 failed\n"), "{out}");
     let out = ratecell(&["vectors", arg(&dir.join("rules"))]).quiet_success();
     assert!(out.ends_with("\n9783 passed, 0 failed\n"), "{out}");
 }

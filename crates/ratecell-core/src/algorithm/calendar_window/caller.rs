@@ -57,9 +57,14 @@ impl CallerWindow {
         self.frame.zone(tz).ok_or_else(out_of_years)
     }
 
+    /// Whether the zone is one of this calendar.
+    pub(crate) fn takes(&self, zone: &Zone) -> bool {
+        *zone.frame() == self.frame
+    }
+
     /// What decides in this zone, if it is one of this calendar.
     fn within<'z>(&self, zone: Option<&'z Zone>) -> Option<CalendarWindow<&'z Zone>> {
-        let zone = zone.filter(|zone| *zone.frame() == self.frame)?;
+        let zone = zone.filter(|zone| self.takes(zone))?;
         Some(CalendarWindow { counter: self.counter, zone })
     }
 
@@ -181,6 +186,3 @@ impl Lend for CallerWindow {
         None
     }
 }
-
-#[cfg(all(test, feature = "calendar"))]
-mod tests;

@@ -188,3 +188,19 @@ fn words_serve_another_calendar_of_the_same_period() {
     assert_eq!(tokyo.packing(), new_york.packing());
     assert_ne!(tokyo.packing(), kernel(Period::Week, 9 * 60).packing());
 }
+
+/// Two calendars over the same words: what is fresh in one may still count in the other, for less than its longest window.
+#[test]
+fn a_word_may_be_fresh_before_it_is_in_another_calendar() {
+    let utc = kernel(Period::Day, 0);
+    let new_york = kernel(Period::Day, -5 * 60);
+    const HOUR: u64 = 3_600 * NS_PER_SECOND;
+    let full = utc.step(0, 13 * HOUR, 5).charged.expect("allowed");
+    assert_eq!((utc.fresh_at(full), new_york.fresh_at(full)), (24 * HOUR, 29 * HOUR));
+    // A caller of the first may give the slot away from then on, and a caller of the other meets the key without its word.
+    let [held, lost] = [full, utc.above(0, utc.fresh_at(full), 26 * HOUR)];
+    assert_eq!(new_york.step(held, 26 * HOUR, 1).decision.outcome(), Outcome::Denied);
+    assert_eq!(new_york.step(lost, 26 * HOUR, 5).charged, Some(word(&new_york, (29 * 3_600, 5))));
+    // With its word it would have had the next quota at the next boundary of its calendar: the lost one was one more.
+    assert_eq!(new_york.step(held, 29 * HOUR, 5).charged, Some(word(&new_york, (53 * 3_600, 5))));
+}

@@ -1,11 +1,11 @@
+//! Calendars in the zone that each request names.
+
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::super::super::{Algorithm, Reserve};
-use super::CallerWindow;
-use crate::algorithm::{Kernel, Plan};
+use crate::algorithm::{Algorithm, CallerWindow, Kernel, Plan, Reserve};
 use crate::decision::{Decision, Outcome};
 use crate::policy::Policy;
 use crate::request::Request;
