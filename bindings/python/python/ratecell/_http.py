@@ -9,9 +9,9 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any, TypeVar
 
+from ratecell._decorator import refuse_permits
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
-from ratecell._decorator import refuse_permits
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label
 from ratecell._outcome import Outcome
