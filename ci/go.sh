@@ -34,6 +34,7 @@ grep -E 'reserve.jsonl: 30008 passed, 0 failed$' "$work/tests" || { echo "the re
 grep -E 'concurrency.jsonl: 10283 passed, 0 failed$' "$work/tests" || { echo "the permits were not replayed" >&2; exit 1; }
 grep -E 'client keys: [0-9]{5,} passed, 0 failed$' "$work/tests" || { echo "the keys of clients were not replayed" >&2; exit 1; }
 grep -E 'fields[a-z_]*\.jsonl: [0-9]+ passed, 0 failed' "$work/tests" || { echo "the fields were not replayed" >&2; exit 1; }
+grep -E 'rules_decide.jsonl: 3500 passed, 0 failed$' "$work/tests" || { echo "the rules were not replayed" >&2; exit 1; }
 echo "-- race detector"
 go test -count 1 -race ./...
 echo "-- fuzz"

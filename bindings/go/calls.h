@@ -23,6 +23,20 @@ typedef struct go_config {
     int64_t epoch_s;
 } go_config;
 
+// A config holds a pointer, so C makes it.
+static inline ratecell_config config_of(go_config options, char *why, size_t why_len) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    config.max_keys = options.max_keys;
+    config.when_full = options.when_full;
+    config.on_miss = options.on_miss;
+    config.wait_ns = options.wait_ns;
+    config.on_failure = options.on_failure;
+    config.epoch_s = options.epoch_s;
+    config.why = why;
+    config.why_len = why_len;
+    return config;
+}
+
 // A request without its pointers. Go's memory that C is given may hold no pointers of Go, and a request holds one to
 // its key: so C is given the keys beside this, and makes the request.
 typedef struct go_asked {

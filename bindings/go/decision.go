@@ -31,6 +31,9 @@ const (
 	// Asked: not known yet, for only the store that machines share can answer. It was asked, and nothing was charged:
 	// decide again, in a millisecond or so. Only of a request with [Request.WithoutWaiting].
 	Asked
+	// UnclearPath: the path can be read in several ways, which the file of rules refuses: to be answered with 400. Nothing
+	// was charged. Only of [Rules.Decide].
+	UnclearPath
 )
 
 // String is the outcome's name in lower case, such as "allowed".
@@ -48,6 +51,8 @@ func (o Outcome) String() string {
 		return "clock range"
 	case Asked:
 		return "asked"
+	case UnclearPath:
+		return "unclear path"
 	}
 	return "Outcome(" + strconv.Itoa(int(o)) + ")"
 }

@@ -35,6 +35,8 @@
 // [Limiter.Reserve] is for a cost that is known only afterwards, and for layers in_flight, which count those who have not
 // ended: its [Reservation] is settled and released.
 //
+// [Rules] decide by a file that says which limits apply to which requests: [NewRules].
+//
 // An instant is for tests, replays and cached clocks: nanoseconds since any instant, as long as all that share the
 // limiter mean the same. The limiter's own is [Limiter.Now], since [Limiter.Epoch].
 //

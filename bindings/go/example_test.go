@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	ratecell "github.com/ratecell/ratecell/bindings/go"
@@ -223,6 +224,48 @@ func ExampleLimiter_WithPolicy() {
 	fmt.Println(free.Allow("user:42"), paid.Allow("user:42"))
 	// Output:
 	// false true
+}
+
+func ExampleRules() {
+	const file = `
+ratecell_rules = 1
+
+[[rule]]
+name = "site"
+key = []
+limit = "100/s"
+
+[[rule]]
+name = "login"
+match.path = "/login"
+match.method = "POST"
+key = ["client"]
+limit = "1/m"
+`
+	header := http.Header{}
+	rules, err := ratecell.NewRules(file)
+	if err != nil {
+		fmt.Println(err) // the line, the rule, the field, and what was wrong
+		return
+	}
+	defer rules.Close()
+	d := rules.Decide(ratecell.Attributes{"method": "POST", "path": "/login", "client": "203.0.113.7"})
+	if !d.Allowed {
+		fmt.Println("refused by", d.Rule, "for", d.RetryAfter)
+	}
+	err = rules.AddFields(header, ratecell.StyleDraft11, time.Now(), d)
+	fmt.Println(err, header["Ratelimit"])
+
+	login := ratecell.Attributes{"method": "POST", "path": "/login", "client": "203.0.113.8"}
+	for i := 0; i < 2; i++ {
+		d = rules.Decide(login)
+	}
+	fmt.Println(d.Outcome, d.Rule)
+	fmt.Println(rules.Change(strings.Replace(file, "1/m", "1/month", 1)))
+	// Output:
+	// <nil> ["site";r=99;t=1, "login";r=0;t=60]
+	// denied login
+	// ratecell: line 14: rule login, limit: bad_policy: `1/month`: syntax at column 3: period is `month`: a month has no fixed length, write 30d
 }
 
 func ExampleMiddleware() {

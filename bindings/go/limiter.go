@@ -3,20 +3,6 @@ package ratecell
 /*
 #include "calls.h"
 
-// A config holds a pointer, so C makes it.
-static ratecell_config config_of(go_config options, char *why, size_t why_len) {
-    ratecell_config config = RATECELL_CONFIG_INIT;
-    config.max_keys = options.max_keys;
-    config.when_full = options.when_full;
-    config.on_miss = options.on_miss;
-    config.wait_ns = options.wait_ns;
-    config.on_failure = options.on_failure;
-    config.epoch_s = options.epoch_s;
-    config.why = why;
-    config.why_len = why_len;
-    return config;
-}
-
 // Writes the bytes of the table, too: 0 of a sliding_log, whose memory grows with its use.
 static int32_t go_new(const char *policy, go_config options, char *why, size_t why_len, ratecell_limiter **limiter,
                       size_t *bytes) {

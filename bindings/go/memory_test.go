@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 )
@@ -55,6 +56,24 @@ func expectGivenBack(t *testing.T, name string, before, bytes uint64, meanwhile 
 		meanwhile()
 		time.Sleep(10 * time.Millisecond) // the finalizers run beside
 	}
+}
+
+// Rules that are closed, and the tables of a file that was changed.
+func TestRulesGiveTheirMemoryBack(t *testing.T) {
+	const tables = 20
+	before := mapped(t)
+	for i := 0; i < tables; i++ {
+		newRules(t, siteAndLogin, MaxKeys(1_000_000)).Close()
+	}
+	expectGivenBack(t, "closed", before, tables*3*25e6, func() {})
+	rules := newRules(t, siteAndLogin, MaxKeys(1_000_000))
+	before = mapped(t)
+	for i := 0; i < tables; i++ {
+		if err := rules.Change(strings.Replace(siteAndLogin, "2/m", fmt.Sprintf("%d/m", 3+i), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectGivenBack(t, "changed", before, tables*25e6, func() {})
 }
 
 // Limiters that are closed, and those that nothing refers to, give their memory to a collection.

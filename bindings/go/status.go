@@ -71,6 +71,8 @@ const (
 	StatusConfig Status = C.RATECELL_ECONFIG
 	// StatusReserve: the limiter reserves nothing: its units are those of many machines.
 	StatusReserve Status = C.RATECELL_ERESERVE
+	// StatusRules: a file of rules has a fault.
+	StatusRules Status = C.RATECELL_ERULES
 	// StatusName: a name for fields, a unit or a partition is none.
 	StatusName Status = C.RATECELL_ENAME
 	// StatusNoMemory: the system did not give the memory.

@@ -3,7 +3,7 @@
 use core::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -177,6 +177,19 @@ impl<'py> FromPyObject<'_, 'py> for Full {
             other => Err(PyValueError::new_err(format!("when_full is '{other}': expected {EXPECTED}"))),
         }
     }
+}
+
+/// The instant of `epoch_s`, in seconds since 1970.
+pub(crate) fn epoch(epoch_s: Option<i64>) -> PyResult<Option<SystemTime>> {
+    let Some(seconds) = epoch_s else { return Ok(None) };
+    let distance = Duration::from_secs(seconds.unsigned_abs());
+    let epoch = if seconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+    let wrong = || {
+        PyValueError::new_err(format!(
+            "epoch_s is {seconds}: expected an instant that the system's times hold"
+        ))
+    };
+    epoch.ok_or_else(wrong).map(Some)
 }
 
 /// What happens to a request that no lease of this machine answers, by `on_miss` and `wait_ns`.

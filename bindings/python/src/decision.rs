@@ -237,6 +237,7 @@ const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Asked, "asked"),
 ];
 
-fn name(outcome: Outcome) -> &'static str {
+/// The name of an outcome.
+pub(crate) fn name(outcome: Outcome) -> &'static str {
     OUTCOMES.into_iter().find(|(known, _)| *known == outcome).map_or("unknown", |(_, name)| name)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
+use ratecell::rules::RuleLabel;
 use ratecell::{BuildError, RegionError};
 
 pyo3::create_exception!(
@@ -13,6 +14,36 @@ pyo3::create_exception!(
     "A policy that is refused: a ValueError with `code`, the stable name of what is wrong with it, and `column`, \
      where in its text, counted in bytes from 1, or None."
 );
+
+pyo3::create_exception!(
+    ratecell,
+    RulesError,
+    PyValueError,
+    "A file of rules that is refused: a ValueError with `code`, the stable name of what is wrong with it; `line`, where \
+     in the file, counted from 1, or None; `rule`, the name of the rule, its number where it has none, or None; and \
+     `field`, or None."
+);
+
+/// `path` is the file's; `None` of a text.
+pub(crate) fn of_rules(py: Python<'_>, path: Option<&Path>, error: &ratecell::rules::RulesError) -> PyErr {
+    let text = match (path, error.line()) {
+        (None, _) => error.to_string(),
+        (Some(path), Some(line)) => format!("{}:{line}: {}", path.display(), error.without_line()),
+        (Some(path), None) => format!("{}: {error}", path.display()),
+    };
+    let exception = RulesError::new_err(text);
+    let value = exception.value(py);
+    let named = match error.rule() {
+        None => value.setattr("rule", py.None()),
+        Some(RuleLabel::Name(name)) => value.setattr("rule", name),
+        Some(RuleLabel::Number(number)) => value.setattr("rule", number),
+    };
+    let described = named
+        .and(value.setattr("code", error.code()))
+        .and(value.setattr("line", error.line()))
+        .and(value.setattr("field", error.field()));
+    described.err().unwrap_or(exception)
+}
 
 pub(crate) fn of_policy(py: Python<'_>, error: &ratecell::PolicyError) -> PyErr {
     let exception = PolicyError::new_err(error.to_string());
@@ -35,7 +66,7 @@ pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
 }
 
 /// OSError as `open` raises it: of the class that its number has, and with the file's name.
-fn of_file(path: &Path, errno: Option<i32>, reason: &str) -> PyErr {
+pub(crate) fn of_file(path: &Path, errno: Option<i32>, reason: &str) -> PyErr {
     // What the system would not refuse: a file that is not regular.
     let errno = errno.unwrap_or(libc::EINVAL);
     let number = format!(" (os error {errno})");

@@ -171,7 +171,8 @@ fn numbers<'a>(source: &'a Source<'_>) -> Vec<LayerNumbers<'a>> {
     numbers.collect()
 }
 
-fn chosen(names: &[String]) -> PyResult<Styles> {
+/// The styles of these names.
+pub(crate) fn chosen(names: &[String]) -> PyResult<Styles> {
     let mut styles: Option<Styles> = None;
     for name in names {
         let Some(style) = Style::from_name(name) else {

@@ -1,5 +1,6 @@
 //! Limiters that cross a fork: one in a file goes on as one, one in memory falls apart into two.
 
+use core::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::exceptions::PyRuntimeWarning;
@@ -9,9 +10,13 @@ use pyo3::prelude::*;
 /// new process writes it, so Relaxed suffices.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-const WARNING: &core::ffi::CStr =
+pub(crate) const OF_LIMITER: &CStr =
     c"a limiter in memory was used across a fork: from here on each process has a limit of its own; \
       expected Limiter(..., path=FILE), which processes share, or one that is made after the fork";
+
+pub(crate) const OF_RULES: &CStr =
+    c"rules in memory were used across a fork: from here on each process has limits of its own; expected Rules(...) that \
+      is made after the fork";
 
 /// Has every fork count, by whatever code of the process it is made.
 pub(crate) fn watch() -> PyResult<()> {
@@ -38,7 +43,7 @@ impl Fork {
     }
 }
 
-/// The process that a limiter was last used in.
+/// The process that a limiter, or rules, was last used in.
 pub(crate) struct Home(AtomicU32);
 
 impl Home {
@@ -57,10 +62,10 @@ impl Home {
         self.0.load(Ordering::Relaxed) != FORKS.load(Ordering::Relaxed)
     }
 
-    /// Warns that a limiter in memory is used after a fork, the first time in each process.
+    /// Warns that what is in memory is used after a fork, the first time in each process.
     #[cold]
-    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn warn(&self, py: Python<'_>, warning: &CStr) -> PyResult<()> {
         self.0.store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), WARNING, 1)
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), warning, 1)
     }
 }

@@ -25,6 +25,8 @@ mod limiter;
 mod held;
 mod joint;
 mod fields;
+mod rules_decision;
+mod rules;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
 mod fast;
 
@@ -38,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::decisions::{Decisions, decisions};
     #[pymodule_export]
-    use crate::errors::PolicyError;
+    use crate::errors::{PolicyError, RulesError};
     #[pymodule_export]
     use crate::fast::give_check;
     #[pymodule_export]
@@ -49,6 +51,10 @@ mod _native {
     use crate::joint::decide_all;
     #[pymodule_export]
     use crate::limiter::Limiter;
+    #[pymodule_export]
+    use crate::rules::Rules;
+    #[pymodule_export]
+    use crate::rules_decision::RulesDecision;
     #[pymodule_export]
     use crate::stats::Stats;
     #[pymodule_export]

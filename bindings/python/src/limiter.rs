@@ -1,8 +1,7 @@
 //! `Limiter`: the calls that decide.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ratecell::{Outcome, Policy, Request};
 
@@ -12,7 +11,7 @@ use crate::arguments::{
 use crate::decision::Decision;
 use crate::decisions::Decisions;
 use crate::errors;
-use crate::forks::Home;
+use crate::forks::{self, Home};
 use crate::keys::Keys;
 use crate::recycle;
 use crate::request::Terms;
@@ -43,7 +42,7 @@ impl Limiter {
     #[inline]
     pub(crate) fn here(&self, py: Python<'_>) -> PyResult<&ratecell::Limiter> {
         match &self.home {
-            Some(home) if home.left() => home.warn(py)?,
+            Some(home) if home.left() => home.warn(py, forks::OF_LIMITER)?,
             _ => {}
         }
         Ok(&self.core)
@@ -147,16 +146,8 @@ impl Limiter {
         if let Some(on_failure) = arguments::on_failure(on_failure)? {
             builder = builder.on_failure(on_failure);
         }
-        if let Some(seconds) = epoch_s {
-            let distance = Duration::from_secs(seconds.unsigned_abs());
-            let epoch =
-                if seconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
-            let wrong = || {
-                PyValueError::new_err(format!(
-                    "epoch_s is {seconds}: expected an instant that the system's times hold"
-                ))
-            };
-            builder = builder.epoch(epoch.ok_or_else(wrong)?);
+        if let Some(epoch) = arguments::epoch(epoch_s)? {
+            builder = builder.epoch(epoch);
         }
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.

@@ -14,7 +14,12 @@ FOLDER = Path(__file__).parents[3] / "vectors"
 def test_every_published_decision() -> None:
     done = vectors.replay(FOLDER)
     assert done.failures == []
-    files = [*FOLDER.glob("*.jsonl"), *FOLDER.glob("callers/*.jsonl"), FOLDER / "edges" / "waiting.jsonl"]
+    files = [
+        *FOLDER.glob("*.jsonl"),
+        *FOLDER.glob("callers/*.jsonl"),
+        FOLDER / "edges" / "waiting.jsonl",
+        FOLDER / "rules" / "rules_decide.jsonl",
+    ]
     rows = sum(line.startswith("[") for path in files for line in path.read_text().splitlines())
     assert done.passed >= rows > 100_000
 
@@ -76,6 +81,28 @@ def test_a_changed_field_fails(tmp_path: Path, file: str, figure: str, changed: 
     text = (FOLDER / "edges" / f"{file}.jsonl").read_text()
     (tmp_path / "edges").mkdir()
     (tmp_path / "edges" / f"{file}.jsonl").write_text(text.replace(figure, changed, 1))
+    assert len(vectors.replay(tmp_path).failures) == 1
+
+
+def test_every_answer_of_rules() -> None:
+    done = vectors.Replay()
+    done.file(FOLDER / "rules" / "rules_decide.jsonl")
+    assert (done.failures, done.passed) == ([], 3500)
+
+
+@pytest.mark.parametrize(
+    ("figure", "changed"),
+    [
+        ('1,null,0,0,"export",1,0,30000000000,', '0,"export",0,0,"export",1,0,30000000000,'),
+        ('1,null,0,0,"export",1,0,30000000000,', '1,null,0,1,"export",1,0,30000000000,'),
+        ('1,null,0,0,"export",1,0,30000000000,', '1,null,0,0,"export",1,1,30000000000,'),
+        ('[["tighter",1]]]', '[["tighter",0]]]'),
+    ],
+)
+def test_a_changed_answer_of_rules_fails(tmp_path: Path, figure: str, changed: str) -> None:
+    text = (FOLDER / "rules" / "rules_decide.jsonl").read_text()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "rules_decide.jsonl").write_text(text.replace(figure, changed, 1))
     assert len(vectors.replay(tmp_path).failures) == 1
 
 

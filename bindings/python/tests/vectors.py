@@ -20,7 +20,19 @@ from pathlib import Path
 from typing import Any
 
 from held import Held
-from ratecell import Answer, Decision, Label, Limiter, Outcome, PolicyError, Zone, _native, fields
+from ratecell import (
+    Answer,
+    Decision,
+    Label,
+    Limiter,
+    Outcome,
+    PolicyError,
+    Rules,
+    RulesDecision,
+    Zone,
+    _native,
+    fields,
+)
 from ratecell._native import Waiting
 
 MAX_KEYS = 4096
@@ -49,6 +61,7 @@ class Replay:
         self.zones: dict[str, Zone] = {}
         self.named: list[Named] = []
         self.waiting: Waiting | None = None
+        self.rules: Rules | None = None
         self.held: Held | None = None
 
     def file(self, path: Path) -> None:
@@ -61,6 +74,8 @@ class Replay:
             judge = fields_construct if kind == "fields_construct" else self.fields
         elif kind in ("grammar", "waiting"):
             judge = grammar if kind == "grammar" else self.trace
+        elif kind == "rules_decide":
+            judge = self.ruled
         elif kind in ("reserve", "concurrency"):
             judge = self.holding
         is_old = judge == self.line and kind not in HELD
@@ -141,6 +156,17 @@ class Replay:
             return str(refused)
         return "" if got == ([tuple(action) for action in actions], next_ns) else repr(got)
 
+    def ruled(self, value: Any) -> str | None:
+        """`line` of an answer of rules."""
+        if isinstance(value, dict):
+            self.end_section()
+            self.rules = Rules(value["rules"], max_keys=MAX_KEYS)
+            return None
+        assert self.rules is not None, "a row belongs to a section"
+        _, now, attributes, *stated = value
+        got = answer(self.rules.decide(attributes, at_ns=now))
+        return "" if got == stated else repr(got)
+
     def holding(self, value: Any) -> str | None:
         """`line` of a call that holds something of a key."""
         if isinstance(value, dict):
@@ -151,11 +177,23 @@ class Replay:
         return self.held.row(value)
 
     def end_section(self) -> None:
-        if self.limiter is not None:
-            stats = self.limiter.stats(at_ns=0)
+        for limits in (self.limiter, self.rules):
+            if limits is None:
+                continue
+            stats = limits.stats(at_ns=0)
             if stats.evicted + stats.shared + stats.denied_full + stats.allowed_full:
                 raise ValueError(f"the section that ends here had keys without room: {stats}")
-        self.limiter = None
+        self.limiter = self.rules = None
+
+
+def answer(d: RulesDecision) -> list[Any]:
+    """The columns of an answer of rules."""
+    if d.is_unclear_path:
+        return ["unclear_path"]
+    shadow = [[rule, OUTCOMES.index(outcome)] for rule, outcome in d.shadow]
+    code = OUTCOMES.index(d.outcome)
+    figures = [d.shown, d.limit, d.remaining, d.reset_after_ns]
+    return [code, d.rule, d.retry_after_ns, d.delay_ns, *figures, shadow]
 
 
 class Named:
@@ -295,6 +333,7 @@ def layer_text(layer: dict[str, Any]) -> str:
 def replay(folder: Path) -> Replay:
     done = Replay()
     files = [path for path in sorted(folder.glob("edges/*.jsonl")) if path.stem in (*FIELDS, "waiting")]
+    files += folder.glob("rules/rules_decide.jsonl")
     files += [path for path in sorted(folder.glob("held/*.jsonl")) if path.stem in HELD]
     for path in (*sorted(folder.glob("*.jsonl")), *sorted(folder.glob("callers/*.jsonl")), *files):
         done.file(path)

@@ -4,8 +4,9 @@
     if limiter.check("user:42"):
         ...
 
-`Limiter` decides; `RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application;
-`ratecell.limits` has the classes of the package `limits`.
+`Limiter` decides, and `Rules` by a file that says which limits apply to which requests;
+`RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application; `ratecell.limits` has the
+classes of the package `limits`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,17 @@ from ratecell._fields import Answer, Style, fields
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision, Decisions, Label, PolicyError, Stats, Zone
+from ratecell._native import (
+    Decision,
+    Decisions,
+    Label,
+    PolicyError,
+    Rules,
+    RulesDecision,
+    RulesError,
+    Stats,
+    Zone,
+)
 from ratecell._outcome import Outcome
 from ratecell._reservation import Reservation
 from ratecell.asgi import RateLimitMiddleware
@@ -39,6 +50,9 @@ __all__ = [
     "RateLimitExceeded",
     "RateLimitMiddleware",
     "Reservation",
+    "Rules",
+    "RulesDecision",
+    "RulesError",
     "Stats",
     "Style",
     "TooManyWaiting",

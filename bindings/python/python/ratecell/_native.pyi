@@ -1,13 +1,14 @@
 """The extension module: limiters and their decisions."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from typing import Literal, SupportsIndex, TypeAlias, final, overload
 
 from typing_extensions import Buffer, Self, disjoint_base
 
+from ratecell._fields import Style
 from ratecell._outcome import Outcome
 
 __all__ = [
@@ -17,6 +18,9 @@ __all__ = [
     "Label",
     "Limiter",
     "PolicyError",
+    "Rules",
+    "RulesDecision",
+    "RulesError",
     "Stats",
     "Waiting",
     "Zone",
@@ -46,6 +50,17 @@ class PolicyError(ValueError):
 
     code: str
     column: int | None
+
+class RulesError(ValueError):
+    """A file of rules that is refused: a ValueError with `code`, the stable name of what is wrong with it;
+    `line`, where in the file, counted from 1, or None; `rule`, the name of the rule, its number where it
+    has none, or None; and `field`, or None.
+    """
+
+    code: str
+    line: int | None
+    rule: str | int | None
+    field: str | None
 
 @disjoint_base
 class Clients:
@@ -454,6 +469,129 @@ class Label:
     @property
     def partition(self) -> bytes | None:
         """The partition of the clients, or None."""
+
+@final
+class Rules:
+    """Limits by a file of rules, which says which limits apply to which requests.
+
+    The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each distinct policy
+    in it has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of
+    `Limiter`. The limits are this process's alone. Threads may share it.
+
+    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError,
+    as `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+    """
+
+    def __new__(
+        cls,
+        text: str | bytes | None = None,
+        *,
+        path: str | PathLike[str] | None = None,
+        max_keys: int | None = None,
+        when_full: Literal["evict", "share", "deny", "allow"] | None = None,
+        epoch_s: int | None = None,
+    ) -> Self: ...
+    def decide(self, attributes: Mapping[str, str | bytes], *, at_ns: int | None = None) -> RulesDecision:
+        """Decides a request with these attributes: all limits that apply to it are charged, or none is.
+
+        `attributes` are the values, str (by its UTF-8) or bytes, by the names that the file uses:
+        "method", "path" as it was sent, still encoded, "host", "client" (the key of `Clients`),
+        "header:x-api-key" in small letters, and those that the file lists. One that is not there is
+        absent; one that the file does not use is passed over. `at_ns` is the time, in nanoseconds since
+        `epoch`; None is now.
+
+        Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError
+        for a str that has no UTF-8; nothing is charged then.
+        """
+    def change(self, text: str | bytes | None = None, *, path: str | PathLike[str] | None = None) -> None:
+        """Limits by another file from now on, given as to `Rules`, while other threads decide. Each request
+        is decided by the old file or by the new one. A rule goes on with what it has counted if its name,
+        its key and its policy stay.
+
+        Raises what `Rules` raises; then the rules in force stay.
+        """
+    def stats(self, *, at_ns: int | None = None) -> Stats:
+        """What all tables hold and what has happened to them: the sum of the events and of the bytes, and
+        the most slots and live keys of any.
+        """
+    @property
+    def names(self) -> list[str]:
+        """The names of the rules in force, in their order."""
+    def now_ns(self) -> int:
+        """Nanoseconds since `epoch`, by the clock of the limits: CLOCK_MONOTONIC."""
+    @property
+    def epoch(self) -> datetime:
+        """The zero of that clock, a datetime in UTC: the Monday 00:00 UTC before it was made."""
+
+@final
+class RulesDecision:
+    """The answer of rules to one request: true if it may go. Its figures are those of the rule `shown`.
+
+    It keeps the rules that it was decided by, whatever they are changed to: drop it when the response is
+    sent.
+    """
+
+    def __bool__(self) -> bool: ...
+    @property
+    def allowed(self) -> bool:
+        """Whether the request may go: what `bool(decision)` says."""
+    @property
+    def outcome(self) -> Outcome:
+        """How the request was decided: the gravest outcome of the rules that limit it, ALLOWED if there is
+        none.
+        """
+    @property
+    def rule(self) -> str | None:
+        """The name of the rule that refused; None if the request is allowed, or its path is unclear."""
+    @property
+    def is_unclear_path(self) -> bool:
+        """Whether the path can be read in several ways, which the file refuses. Nothing was charged; the
+        answer is 400.
+        """
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds until the same request would be allowed, with no other traffic on its keys: 0.0 if it was
+        allowed, None if it never can be.
+        """
+    @property
+    def retry_after_ns(self) -> int | None:
+        """`retry_after` in nanoseconds."""
+    @property
+    def delay(self) -> float:
+        """Seconds to hold the allowed request before it goes on: 0.0 except where a `leaky_queue` limits
+        it.
+        """
+    @property
+    def delay_ns(self) -> int:
+        """`delay` in nanoseconds."""
+    @property
+    def shown(self) -> str | None:
+        """The name of the rule that refused, otherwise of the one that runs out first: `limit`, `remaining`
+        and `reset_after` are its. None, and they are 0, if no rule limits the request.
+        """
+    @property
+    def limit(self) -> int:
+        """The most units that can pass the rule at one instant."""
+    @property
+    def remaining(self) -> int:
+        """Units that the rule would allow at this same instant, after this decision."""
+    @property
+    def reset_after(self) -> float:
+        """Seconds until the rule's key is as good as never used."""
+    @property
+    def reset_after_ns(self) -> int:
+        """`reset_after` in nanoseconds."""
+    @property
+    def shadow(self) -> list[tuple[str, Outcome]]:
+        """The name and the outcome of each shadow rule that applies, in the order of the file."""
+    def fields(
+        self, styles: Style | Iterable[Style] = "draft11", *, now_unix_ns: int | None = None
+    ) -> list[tuple[str, str]]:
+        """The fields of the response in these styles, one name or several, as (name, value), of the rules
+        that limit the request, each named by its rule. `now_unix_ns` is the time of the decision in
+        nanoseconds since 1970, None is now; it is for the styles that write an instant. Shadow rules and
+        blocked requests have no fields.
+        """
 
 def decide_all(
     claims: list[tuple[Limiter, str | bytes, int, int | None, int | None, bool, bool, bool, Zone | None]],

@@ -1,0 +1,83 @@
+package ratecell
+
+/*
+#include "calls.h"
+
+static int32_t go_rules_new(const char *text, size_t len, go_config options, char *why, size_t why_len,
+                            ratecell_rules **rules) {
+    ratecell_config config = config_of(options, why, why_len);
+    return ratecell_rules_new(text, len, &config, rules);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// Rules limits requests by a file of rules, which says which limits apply to which requests: docs/RULES.md describes it.
+// [NewRules] makes one; the zero Rules is a closed one. Any number of goroutines may call any of its methods at once. It
+// must not be copied.
+type Rules struct {
+	native atomic.Pointer[nativeRules] // nil: closed
+	tables *table
+}
+
+// nativeRules is the rules of the C library. They are freed as a limiter is: see native.
+type nativeRules struct {
+	rules *C.ratecell_rules
+}
+
+// NewRules makes limits by the text of a file of rules, in TOML, with the memory of all its tables: one for each distinct
+// policy in it, each with room for [MaxKeys]. They are this process's alone. Of the options, [MaxKeys], [WhenFull] and
+// [Epoch] have a use here; others are refused.
+//
+// The error of a file with a fault is an [*Error] of [StatusRules], and names the line, the rule, the field, what was wrong
+// and what was expected. Another is of an option, or says that there is no memory.
+func NewRules(text string, options ...Option) (*Rules, error) {
+	config, err := configured(options)
+	if err != nil {
+		return nil, err
+	}
+	var rules *C.ratecell_rules
+	why := sentence(text)
+	status := C.go_rules_new(bytesOf(text), C.size_t(len(text)), config.toC(),
+		bytesOf(stringOf(why)), C.size_t(len(why)), &rules)
+	if status < 0 {
+		return nil, explained(status, why)
+	}
+	n := &nativeRules{rules: rules}
+	runtime.SetFinalizer(n, func(n *nativeRules) { C.ratecell_rules_free(n.rules) })
+	r := &Rules{tables: new(table)}
+	r.tables.limiters.Add(1)
+	r.native.Store(n)
+	return r, nil
+}
+
+// Change limits by the text of another file from now on, while other goroutines decide. Each request is decided by the old
+// file or by the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+//
+// The error is one of [NewRules], or [ErrClosed]; then the rules in force stay.
+func (r *Rules) Change(text string) error {
+	n := r.native.Load()
+	if n == nil {
+		return ErrClosed
+	}
+	why := sentence(text)
+	status := C.ratecell_rules_change(n.rules, bytesOf(text), C.size_t(len(text)), bytesOf(stringOf(why)), C.size_t(len(why)))
+	runtime.KeepAlive(n)
+	if status < 0 {
+		return explained(status, why)
+	}
+	return nil
+}
+
+// Close ends the limits: from here on every request is answered [Closed]. Calls under way go on as if they had come before.
+// It may be called more than once, and always returns nil. The memory is given back as [Limiter.Close] says.
+func (r *Rules) Close() error {
+	if r.native.Swap(nil) != nil {
+		r.tables.leave()
+	}
+	return nil
+}

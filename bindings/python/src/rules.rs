@@ -1,0 +1,189 @@
+//! `Rules`: limits by a file of rules.
+
+use std::time::SystemTime;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use ratecell::rules::RulesLimiter;
+
+use crate::arguments::{self, At, Full, Location, number, wrong_type};
+use crate::errors;
+use crate::forks::{self, Home};
+use crate::rules_decision::RulesDecision;
+use crate::stats::Stats;
+
+/// Limits by a file of rules, which says which limits apply to which requests.
+///
+/// The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each distinct policy in it has room
+/// for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. The limits are this
+/// process's alone. Threads may share it.
+///
+/// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError, as `open` does,
+/// for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+#[pyclass(frozen, weakref, module = "ratecell")]
+pub(crate) struct Rules {
+    limiter: RulesLimiter,
+    home: Home,
+}
+
+impl Rules {
+    /// The limiter within, once it is known to be where it was made.
+    fn here(&self, py: Python<'_>) -> PyResult<&RulesLimiter> {
+        if self.home.left() {
+            self.home.warn(py, forks::OF_RULES)?;
+        }
+        Ok(&self.limiter)
+    }
+}
+
+#[pymethods]
+impl Rules {
+    #[new]
+    #[pyo3(signature = (text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None))]
+    fn new(
+        py: Python<'_>,
+        text: Option<&Bound<'_, PyAny>>,
+        path: Option<Location>,
+        max_keys: Option<&Bound<'_, PyAny>>,
+        when_full: Option<Full>,
+        epoch_s: Option<i64>,
+    ) -> PyResult<Self> {
+        let mut builder = RulesLimiter::builder(parsed(py, text, path)?);
+        if let Some(max_keys) = number("max_keys", max_keys)? {
+            builder = builder.max_keys(max_keys);
+        }
+        if let Some(Full(when_full)) = when_full {
+            builder = builder.when_full(when_full);
+        }
+        if let Some(epoch) = arguments::epoch(epoch_s)? {
+            builder = builder.epoch(epoch);
+        }
+        let limiter = py.detach(|| builder.build()).map_err(|error| errors::of_build(py, &error))?;
+        Ok(Self { limiter, home: Home::here() })
+    }
+
+    /// Decides a request with these attributes: all limits that apply to it are charged, or none is.
+    ///
+    /// `attributes` are the values, str (by its UTF-8) or bytes, by the names that the file uses: "method", "path" as it
+    /// was sent, still encoded, "host", "client" (the key of `Clients`), "header:x-api-key" in small letters, and those
+    /// that the file lists. One that is not there is absent; one that the file does not use is passed over. `at_ns` is
+    /// the time, in nanoseconds since `epoch`; None is now.
+    ///
+    /// Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError for a str that
+    /// has no UTF-8; nothing is charged then.
+    #[pyo3(signature = (attributes, *, at_ns=None))]
+    fn decide(
+        &self,
+        py: Python<'_>,
+        attributes: &Bound<'_, PyAny>,
+        at_ns: Option<At>,
+    ) -> PyResult<RulesDecision> {
+        let pairs = pairs(attributes)?;
+        let request = pairs.iter().map(|(name, value)| {
+            let name = match name.cast::<PyString>() {
+                Ok(name) => name.to_str()?,
+                Err(_) => return Err(wrong_type("an attribute's name", name.as_borrowed(), "str")),
+            };
+            Ok((name, bytes_of(&format_args!("the attribute {name}"), value)?))
+        });
+        let request = request.collect::<PyResult<Vec<_>>>()?;
+        let limiter = self.here(py)?;
+        let now_ns = at_ns.map_or_else(|| limiter.now_ns(), |At(at_ns)| at_ns);
+        Ok(limiter.decide_at(&request, now_ns).into())
+    }
+
+    /// Limits by another file from now on, given as to `Rules`, while other threads decide. Each request is decided by
+    /// the old file or by the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+    ///
+    /// Raises what `Rules` raises; then the rules in force stay.
+    #[pyo3(signature = (text=None, *, path=None))]
+    fn change(
+        &self,
+        py: Python<'_>,
+        text: Option<&Bound<'_, PyAny>>,
+        path: Option<Location>,
+    ) -> PyResult<()> {
+        let rules = parsed(py, text, path)?;
+        let limiter = self.here(py)?;
+        // Attached, so that no thread of Python's forks while the lock within is held: the child could not change its own.
+        limiter.change(rules).map_err(|error| errors::of_build(py, &error))
+    }
+
+    /// What all tables hold and what has happened to them: the sum of the events and of the bytes, and the most slots
+    /// and live keys of any.
+    #[pyo3(signature = (*, at_ns=None))]
+    fn stats(&self, py: Python<'_>, at_ns: Option<At>) -> Stats {
+        py.detach(|| {
+            let now_ns = at_ns.map_or_else(|| self.limiter.now_ns(), |At(at_ns)| at_ns);
+            Stats { stats: self.limiter.stats_at(now_ns), shared: Default::default() }
+        })
+    }
+
+    /// The names of the rules in force, in their order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.limiter.rules().iter().map(|rule| rule.name().to_owned()).collect()
+    }
+
+    /// Nanoseconds since `epoch`, by the clock of the limits: CLOCK_MONOTONIC.
+    fn now_ns(&self) -> u64 {
+        self.limiter.now_ns()
+    }
+
+    /// The zero of that clock, a datetime in UTC: the Monday 00:00 UTC before it was made.
+    #[getter]
+    fn epoch(&self) -> SystemTime {
+        self.limiter.epoch()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Rules: {} rules>", self.limiter.rules().len())
+    }
+}
+
+/// Names and values, as the mapping has them.
+fn pairs<'py>(attributes: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    if let Ok(attributes) = attributes.cast::<PyDict>() {
+        return Ok(attributes.iter().collect());
+    }
+    match attributes.cast::<PyMapping>() {
+        Ok(attributes) => attributes.items()?.extract(),
+        Err(_) => Err(wrong_type("attributes", attributes.as_borrowed(), "a mapping of names to values")),
+    }
+}
+
+fn bytes_of<'a>(what: &core::fmt::Arguments<'_>, object: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes());
+    }
+    match object.cast::<PyBytes>() {
+        Ok(bytes) => Ok(bytes.as_bytes()),
+        Err(_) => Err(wrong_type(&what.to_string(), object.as_borrowed(), "str or bytes")),
+    }
+}
+
+/// The rules of a text or of a file.
+fn parsed(
+    py: Python<'_>,
+    text: Option<&Bound<'_, PyAny>>,
+    path: Option<Location>,
+) -> PyResult<ratecell::rules::Rules> {
+    match (text, path) {
+        (Some(text), None) => {
+            let given = bytes_of(&format_args!("text"), text)?;
+            let parsed = py.detach(|| ratecell::rules::Rules::parse(given));
+            parsed.map_err(|error| errors::of_rules(py, None, &error))
+        }
+        (None, Some(Location(path))) => {
+            let read = py.detach(|| std::fs::read(&path).map(ratecell::rules::Rules::parse));
+            let parsed =
+                read.map_err(|error| errors::of_file(&path, error.raw_os_error(), &error.to_string()))?;
+            parsed.map_err(|error| errors::of_rules(py, Some(&path), &error))
+        }
+        (Some(_), Some(_)) => {
+            Err(PyValueError::new_err("text and path are both given: expected one of them"))
+        }
+        (None, None) => Err(PyValueError::new_err("neither text nor path is given: expected one of them")),
+    }
+}

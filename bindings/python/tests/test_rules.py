@@ -1,0 +1,296 @@
+"""Limits by a file of rules."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from collections import UserDict
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratecell import Outcome, Rules, RulesError
+from test_together import in_a_child
+
+TEXT = """
+ratecell_rules = 1
+attributes = ["user"]
+unclear_path = "refuse"
+
+[[rule]]
+name = "site"
+key = []
+limit = "10/m"
+
+[[rule]]
+name = "login"
+match.path = "/login"
+match.method = "POST"
+key = ["client"]
+limit = "2/m"
+
+[[rule]]
+name = "tighter"
+match.user = true
+key = ["user"]
+limit = "1/m"
+mode = "shadow"
+"""
+
+LOGIN = {"method": "POST", "path": "/login", "client": "203.0.113.7"}
+
+
+def test_all_or_none() -> None:
+    rules = Rules(TEXT)
+    first = rules.decide(LOGIN, at_ns=0)
+    assert first
+    assert first.allowed
+    assert (first.outcome, first.rule, first.shown) == (Outcome.ALLOWED, None, "login")
+    assert (first.limit, first.remaining, first.retry_after, first.retry_after_ns) == (2, 1, 0.0, 0)
+    assert (first.reset_after, first.reset_after_ns) == (30.0, 30 * 10**9)
+    assert (first.delay, first.delay_ns, first.shadow, first.is_unclear_path) == (0.0, 0, [], False)
+    assert repr(first) == "<RulesDecision allowed: login limit=2 remaining=1>"
+    assert rules.decide(LOGIN, at_ns=0)
+    refused = rules.decide(LOGIN, at_ns=0)
+    assert not refused
+    assert not refused.allowed
+    assert (refused.outcome, refused.rule, refused.shown) == (Outcome.DENIED, "login", "login")
+    assert (refused.retry_after, refused.retry_after_ns) == (30.0, 30 * 10**9)
+    assert repr(refused) == "<RulesDecision denied by login: login limit=2 remaining=0>"
+    # What was refused is not charged to the site.
+    other = rules.decide({"path": "/"}, at_ns=0)
+    assert (other.shown, other.remaining) == ("site", 7)
+    assert rules.decide({}, at_ns=0).remaining == 6
+    assert rules.decide({"path": "/"})
+
+
+def test_no_rule_limits_it() -> None:
+    free = Rules("ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = 'unlimited'\n").decide({})
+    assert (free.outcome, free.shown, free.limit, free.remaining) == (Outcome.ALLOWED, None, 0, 0)
+    assert (free.fields(), repr(free)) == ([], "<RulesDecision allowed>")
+
+
+def test_a_blocked_request_never_goes() -> None:
+    blocked = Rules("ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = 'blocked'\n").decide({})
+    assert (blocked.outcome, blocked.rule, blocked.retry_after) == (Outcome.NEVER, "a", None)
+    assert (blocked.retry_after_ns, blocked.fields()) == (None, [])
+
+
+def test_a_delay() -> None:
+    text = "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = 'leaky_queue 2/s queue=5'\n"
+    rules = Rules(text)
+    assert [rules.decide({}, at_ns=0).delay for _ in range(2)] == [0.0, 0.5]
+    assert rules.decide({}, at_ns=0).delay_ns == 10**9
+
+
+def test_an_unclear_path_is_refused() -> None:
+    rules = Rules(TEXT)
+    unclear = rules.decide({"path": "/x/../login"}, at_ns=0)
+    assert not unclear
+    assert unclear.is_unclear_path
+    assert (unclear.outcome, unclear.rule, unclear.shown) == (Outcome.NEVER, None, None)
+    assert repr(unclear) == "<RulesDecision unclear_path>"
+    assert rules.decide({"path": "/"}, at_ns=0).remaining == 9
+
+
+def test_shadows_refuse_nothing() -> None:
+    rules = Rules(TEXT)
+    request: dict[str, str | bytes] = {"path": "/", "user": b"\xff"}
+    decided = [rules.decide(request, at_ns=0) for _ in range(2)]
+    assert all(decided)
+    assert [d.shadow for d in decided] == [[("tighter", Outcome.ALLOWED)], [("tighter", Outcome.DENIED)]]
+
+
+def test_a_str_is_its_utf8() -> None:
+    rules = Rules(TEXT)
+    rules.decide({"user": "é"}, at_ns=0)
+    assert rules.decide({"user": "é".encode()}, at_ns=0).shadow == [("tighter", Outcome.DENIED)]
+    assert rules.decide({"user": "é".encode("latin-1")}, at_ns=0).shadow == [("tighter", Outcome.ALLOWED)]
+
+
+def test_attributes_are_any_mapping() -> None:
+    rules = Rules(TEXT)
+    rules.decide(UserDict(LOGIN), at_ns=0)
+    assert rules.decide({**LOGIN, "what the file does not use": "x"}, at_ns=0).remaining == 0
+
+
+BAD: list[tuple[Any, type[Exception], str]] = [
+    ({"user": 3}, TypeError, "the attribute user is of type int: expected str or bytes"),
+    ({"unused": None}, TypeError, "the attribute unused is of type NoneType: expected str or bytes"),
+    ({b"user": "x"}, TypeError, "an attribute's name is of type bytes: expected str"),
+    ([("user", "x")], TypeError, "attributes is of type list: expected a mapping of names to values"),
+    ({"user": "\ud800"}, UnicodeEncodeError, "surrogates not allowed"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_attributes_charge_nothing(number: int) -> None:
+    attributes, error, text = BAD[number]
+    rules = Rules(TEXT)
+    with pytest.raises(error) as refused:
+        rules.decide(attributes)
+    assert text in str(refused.value)
+    assert rules.stats().live == 0
+
+
+def test_a_bad_file_changes_nothing(tmp_path: Path) -> None:
+    rules = Rules(TEXT)
+    rules.decide(LOGIN, at_ns=0)
+    bad = TEXT.replace('"2/m"', '"0/m"')
+    file = tmp_path / "rules.toml"
+    file.write_text(bad)
+    with pytest.raises(RulesError) as of_text:
+        rules.change(bad)
+    with pytest.raises(RulesError) as of_file:
+        rules.change(path=file)
+    for refused in (of_text.value, of_file.value):
+        assert isinstance(refused, ValueError)
+        assert (refused.code, refused.line, refused.rule, refused.field) == (
+            "bad_policy",
+            16,
+            "login",
+            "limit",
+        )
+    assert str(of_text.value).startswith("line 16: rule login, limit: bad_policy: `0/m`: zero_limit ")
+    assert str(of_file.value).startswith(f"{file}:16: rule login, limit: bad_policy: `0/m`: zero_limit ")
+    assert rules.names == ["site", "login", "tighter"]
+    assert rules.decide(LOGIN, at_ns=0).remaining == 0
+
+
+BAD_FILES: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: Rules("ratecell_rules = 1"), RulesError, "line 1: rule: missing_field"),
+    (lambda: Rules(b"\xff"), RulesError, "syntax"),
+    (lambda: Rules(), ValueError, "neither text nor path is given: expected one of them"),
+    (lambda: Rules(TEXT, path="x"), ValueError, "text and path are both given: expected one of them"),
+    (lambda: Rules(3), TypeError, "text is of type int: expected str or bytes"),  # type: ignore[arg-type]
+    (lambda: Rules(TEXT, max_keys=0), ValueError, "max_keys is 0: expected 1 to"),
+    (lambda: Rules(TEXT, when_full="burn"), ValueError, "when_full is 'burn'"),  # type: ignore[arg-type]
+    (lambda: Rules(path="/nowhere/rules.toml"), FileNotFoundError, "/nowhere/rules.toml"),
+    (lambda: Rules(path="/"), IsADirectoryError, "'/'"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD_FILES)))
+def test_what_is_no_file_of_rules(number: int) -> None:
+    call, error, text = BAD_FILES[number]
+    with pytest.raises(error) as refused:
+        call()
+    assert text in str(refused.value)
+
+
+def test_a_rule_without_a_name_has_its_number() -> None:
+    with pytest.raises(RulesError) as refused:
+        Rules("ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = '1/s'\n[[rule]]\nkey = []\n")
+    assert refused.value.rule == 2
+    with pytest.raises(RulesError) as refused:
+        Rules(b"\xff")
+    assert (refused.value.code, refused.value.rule, refused.value.field) == ("syntax", None, None)
+
+
+def test_a_change_keeps_what_stays(tmp_path: Path) -> None:
+    rules = Rules(TEXT)
+    before = rules.decide(LOGIN, at_ns=0)
+    file = tmp_path / "rules.toml"
+    file.write_text(TEXT.replace('"2/m"', '"5/m"').replace('"tighter"', '"other"'))
+    rules.change(path=file)
+    assert rules.names == ["site", "login", "other"]
+    after = rules.decide(LOGIN, at_ns=0)
+    assert (after.shown, after.remaining) == ("login", 4)
+    assert rules.decide({}, at_ns=0).remaining == 7
+    # A decision keeps the rules that made it.
+    assert (before.shown, before.limit) == ("login", 2)
+    assert before.fields()[0] == ("RateLimit-Policy", '"site";q=10;w=60, "login";q=2;w=60')
+
+
+def test_threads_decide_while_it_changes() -> None:
+    """Each request is decided by one of two files, and what both have is counted across all changes."""
+    files = [
+        "ratecell_rules = 1\n"
+        "[[rule]]\nname = 'all'\nkey = []\nlimit = 'fixed_window 100/1h'\n"
+        f"[[rule]]\nname = '{name}'\nkey = ['client']\nlimit = 'fixed_window 1000000/1h'\nmode = 'shadow'\n"
+        for name in ("one", "other")
+    ]
+    rules = Rules(files[0], max_keys=100)
+    seen: list[list[tuple[bool, str | None, str]]] = [[] for _ in range(4)]
+    begun = threading.Barrier(5)
+
+    def decide(mine: list[tuple[bool, str | None, str]]) -> None:
+        begun.wait()
+        for _ in range(2000):
+            d = rules.decide(LOGIN, at_ns=0)
+            ((shadow, _),) = d.shadow
+            mine.append((bool(d), d.shown, shadow))
+
+    threads = [threading.Thread(target=decide, args=(mine,)) for mine in seen]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    changes = 0
+    while any(thread.is_alive() for thread in threads) or changes < 2:
+        changes += 1
+        rules.change(files[changes % 2])
+    for thread in threads:
+        thread.join()
+    all_seen = [one for mine in seen for one in mine]
+    assert len(all_seen) == 8000
+    assert sum(allowed for allowed, _, _ in all_seen) == 100
+    assert {(shown, shadow) for _, shown, shadow in all_seen} <= {("all", "one"), ("all", "other")}
+
+
+def test_fields() -> None:
+    d = Rules(TEXT).decide(LOGIN, at_ns=0)
+    draft11 = [
+        ("RateLimit-Policy", '"site";q=10;w=60, "login";q=2;w=60'),
+        ("RateLimit", '"site";r=9;t=6, "login";r=1;t=30'),
+    ]
+    assert d.fields() == d.fields("draft11") == d.fields(["draft11"]) == draft11
+    assert d.fields(style for style in ("x_unix", "draft11")) != draft11
+    reset = dict(d.fields("x_unix", now_unix_ns=1_000 * 10**9))["X-RateLimit-Reset"]
+    assert reset == "1030"
+    with pytest.raises(ValueError, match='no style is called "draft12"'):
+        d.fields("draft12")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="styles is empty"):
+        d.fields([])
+    with pytest.raises(ValueError, match="the styles x and github write fields of the same name"):
+        d.fields(["x", "github"])
+
+
+def test_stats_and_clock() -> None:
+    rules = Rules(TEXT, max_keys=1000, epoch_s=1_000_000)
+    rules.decide(LOGIN, at_ns=0)
+    stats = rules.stats(at_ns=1)
+    assert stats.live == 1
+    assert stats.slots >= 1000
+    assert stats.bytes > 3 * 1000 * 16
+    assert rules.epoch == datetime.fromtimestamp(1_000_000, timezone.utc)
+    now_ns = rules.now_ns()
+    assert 0 < now_ns <= rules.now_ns()
+    assert repr(rules) == "<Rules: 3 rules>"
+    assert weakref.ref(rules)() is rules
+
+
+def test_a_full_table_denies() -> None:
+    text = "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = ['client']\nlimit = '1/h'\n"
+    rules = Rules(text, max_keys=1, when_full="deny")
+    decided = [rules.decide({"client": f"10.0.0.{n}"}, at_ns=0) for n in range(100)]
+    assert not all(decided)
+    assert rules.stats(at_ns=0).denied_full == sum(not d for d in decided)
+
+
+def test_a_fork_warns_once() -> None:
+    rules = Rules(TEXT)
+
+    def child() -> int:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            rules.decide(LOGIN)
+            rules.decide(LOGIN)
+            rules.change(TEXT)
+        assert "rules in memory were used across a fork" in str(warned[0].message)
+        return len(warned)
+
+    assert in_a_child(child) == 1
