@@ -811,8 +811,8 @@ typedef struct ratecell_decision {
  * reservation.
  *
  * Its first 24 + 40 * n bytes are all of it, for the n layers of the limiter's policy. They may be kept and copied, also to
- * another process that shares the table, and there to the beginning of another ratecell_reservation. The bytes behind them
- * are written as zeros and not read. They are in the byte order of the machine.
+ * another process that shares the table, and there to the beginning of a ratecell_reservation that is all zeros, as the
+ * bytes behind them are. They are in the byte order of the machine.
  *
  * Settle each reservation once, and release it once: a second time may give back units of other requests of the key.
  */

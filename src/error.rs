@@ -42,6 +42,13 @@ pub enum BuildError {
         /// The reason, and what was expected.
         reason: String,
     },
+    /// A limiter by rules cannot decide by a rule of its file.
+    Rule {
+        /// Its name.
+        rule: String,
+        /// The reason, and what was expected.
+        reason: &'static str,
+    },
     /// The policy does not fit the words of a region, or of another limiter.
     Policy(PolicyError),
     /// The memory holds no region, or one that does not fit this limiter.
@@ -104,6 +111,7 @@ impl fmt::Display for BuildError {
             ),
             Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
             Self::Shared { reason } => f.write_str(reason),
+            Self::Rule { rule, reason } => write!(f, "rule {rule}: {reason}"),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),

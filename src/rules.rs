@@ -73,7 +73,7 @@ pub(crate) use file::{Decided, File, MadeList};
 /// The policies of a rule with `shared = true` have one table together. All tables have one clock. Each has room for
 /// `max_keys`, and address space for them; a page of it takes memory once a key in it is used.
 ///
-/// A decision never blocks. It allocates until its thread has seen the longest keys of the file; after that it allocates
+/// A decision never blocks, but that a `sliding_log` locks briefly and allocates its entries. It allocates until its thread has seen the longest keys of the file; after that it allocates
 /// only for an answer with shadow rules, and where more than four rules limit one request. Any number of threads may share
 /// a limiter, by reference or in an `Arc`.
 pub struct RulesLimiter {
@@ -118,8 +118,8 @@ impl RulesLimiterBuilder {
     /// Builds the limiter, with the memory of all its tables, for this process alone.
     ///
     /// # Errors
-    /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a
-    /// calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
+    /// A rule counts requests in flight, which a decision by rules does not release ([`BuildError::Rule`]); `max_keys` is 0;
+    /// the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
     /// ([`BuildError::Processor`]).
     pub fn build(self) -> Result<RulesLimiter, BuildError> {
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
@@ -157,8 +157,9 @@ impl RulesLimiter {
     /// Limits by other rules from now on. Each request is decided by the old rules or by the new ones, never by parts of
     /// both.
     ///
-    /// A rule goes on with what it has counted if its name, its key and its policy stay, whatever else of it changes. A
-    /// rule whose policy is another begins anew, as one whose name or key is another does. The memory of a table that no
+    /// A rule goes on with what it has counted if its name, its key and its policy stay, whatever else of it changes; of a
+    /// rule with `shared = true` all its policies. A rule whose policy is another begins anew, as one whose name or key is
+    /// another does. The memory of a table that no
     /// rule has any more is given back when the last [`RulesDecision`] by the old rules is dropped.
     ///
     /// # Errors

@@ -228,6 +228,7 @@ impl From<BuildError> for ratecell_status {
             BuildError::NoPolicy => RATECELL_EINVAL,
             BuildError::NotShared { .. } | BuildError::Epoch => RATECELL_ECONFIG,
             BuildError::Shared { .. } => RATECELL_ESTORE,
+            BuildError::Rule { .. } => RATECELL_ERULES,
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Processor => RATECELL_EPROCESSOR,

@@ -73,7 +73,8 @@ impl Limiter {
     ///
     /// The future runs in any runtime. It may be dropped at any time, and the next in line goes on. A dropped future was
     /// charged nothing, unless it has its place in a `leaky_queue`: the last place is given back, and one with others behind
-    /// it stays charged. A future that is neither polled nor dropped holds up those behind it.
+    /// it stays charged. A future that is neither polled nor dropped holds up those behind it. Under a policy with `in_flight`
+    /// it gives no permit to release: that comes back by itself, after its hold.
     ///
     /// ```
     /// # use ratecell::{Limiter, Policy};
@@ -203,7 +204,7 @@ impl<K> Drop for Acquire<'_, K> {
     fn drop(&mut self) {
         if let State::Waiting { id, .. } = self.state {
             let waker = self.limiter.waits.with(self.limiter, |awaited, now_ns| {
-                awaited.line.leave(self.limiter, now_ns, id);
+                awaited.line.leave_by(self.limiter, now_ns, id, || self.limiter.clock.latest());
                 awaited.wakers.remove(&id)
             });
             drop(waker);

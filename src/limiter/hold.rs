@@ -129,6 +129,9 @@ impl Limiter {
     /// [`Never`](ratecell_core::Outcome::Never) and [without a zone](Decision::is_without_zone), and units beyond those
     /// reserved are not charged: charge them by a request with [`charge`](Request::charge) and [`zone`](Request::zone).
     ///
+    /// Of a reservation of another table nothing comes back; what was used beyond it is charged all the same. Futures that wait
+    /// for the key are not woken: a [`Hold`](super::Hold) wakes them.
+    ///
     /// Settle each reservation once: a second time gives back units of other requests of the key.
     pub fn settle(&self, reservation: Reservation, actual: u32) -> Decision {
         self.settle_now(&reservation, actual)
@@ -207,7 +210,7 @@ impl Limiter {
     /// Renews the permit of the layers `in_flight`, so that it lives on for at least another hold. What was forgotten or
     /// has passed is acquired again. All such layers are renewed, or none; a permit that is renewed at least once each hold
     /// is never refused. The decision is that of a [`peek`](Self::peek) afterwards, or a refusal: then the permit is what
-    /// it was.
+    /// it was, unless another caller came between several such layers: then those before the one that refused are renewed.
     pub fn renew(&self, reservation: &mut Reservation) -> Decision {
         self.renew_at(reservation, self.clock.latest())
     }

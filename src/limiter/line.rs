@@ -168,6 +168,11 @@ impl Line {
     /// somebody stands behind it, who has been told when to go: then it stays charged. Any other was charged nothing, or its
     /// turn has already returned that it goes. For a waiter that has ended, nothing happens.
     pub fn leave(&mut self, limiter: &Limiter, now_ns: u64, id: u64) {
+        self.leave_by(limiter, now_ns, id, || now_ns);
+    }
+
+    /// [`leave`](Self::leave), with a clock for what is given back: read after the word, it tells what has drained by then.
+    pub(super) fn leave_by(&mut self, limiter: &Limiter, now_ns: u64, id: u64, clock: impl Fn() -> u64) {
         let Some(waiter) = self.waiters.get_mut(&id) else {
             return;
         };
@@ -177,7 +182,9 @@ impl Line {
             self.hand_in(now_ns, Event::Answer { id, answer: PASSED });
         }
         for place in self.left.drain(..) {
-            let _ = limiter.settle_at(place, 0, now_ns);
+            // Of the policy's other layers, too.
+            let _ = limiter.settle_by(&place, 0, &clock);
+            let _ = limiter.release_by(&place, &clock);
         }
         self.waiters.remove(&id);
     }

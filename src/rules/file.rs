@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use ratecell_core::algorithm::{Algorithm, LayoutChoice, Plan, WordLayout};
+use ratecell_core::algorithm::{Algorithm, Kernel, LayoutChoice, Plan, WordLayout};
 use ratecell_core::{Decision, Outcome, Policy, Request, with_kernel};
-use ratecell_rules::{Answer, Attributes, Evaluation, Rules};
+use ratecell_rules::{Answer, Attributes, Evaluation, Rule, RulePolicy, Rules};
 
 use super::decision::Made;
 use super::scratch;
@@ -62,14 +62,22 @@ impl File {
         let mut limiters = Vec::with_capacity(rules.policies().len());
         // The policies of one rule stand together.
         for of_rule in rules.policies().chunk_by(|one, other| one.rule() == other.rule()) {
-            let policies: Box<[Policy]> = of_rule.iter().map(|one| one.policy().clone()).collect();
-            let is_shared = of_rule.first().is_some_and(|one| rules.rule(one.rule()).is_shared());
-            let sets: Vec<Box<[Policy]>> = if is_shared {
-                vec![policies]
-            } else {
-                policies.into_iter().map(|one| [one].into()).collect()
+            let policies: Vec<&Policy> = of_rule.iter().map(RulePolicy::policy).collect();
+            let rule = of_rule.first().map(|one| rules.rule(one.rule()));
+            if let (Some(rule), true) = (rule, policies.iter().any(|policy| counts_in_flight(policy))) {
+                return Err(BuildError::Rule { rule: rule.name().to_owned(), reason: PERMITS });
+            }
+            let set = |policies: &[&Policy]| -> Box<[Policy]> {
+                policies.iter().map(|one| (*one).clone()).collect()
             };
-            for set in sets {
+            let mut together = policies.clone();
+            // In one order, whatever the tiers are called.
+            together.sort_by_cached_key(|policy| policy.to_string());
+            together.dedup();
+            let together = rule.is_some_and(Rule::is_shared).then(|| set(&together));
+            for policy in policies {
+                let set = together.clone().unwrap_or_else(|| set(&[policy]));
+                let place = set.iter().position(|one| one == policy).unwrap_or_default();
                 let made = match cells.get(&set) {
                     Some(made) => Arc::clone(made),
                     None => match before.and_then(|before| before.cells.get(&set)) {
@@ -77,7 +85,7 @@ impl File {
                         None => tables.cells(&set, clock)?,
                     },
                 };
-                limiters.extend((0..made.len()).map(|place| (Arc::clone(&made), place)));
+                limiters.push((Arc::clone(&made), place));
                 cells.insert(set, made);
             }
         }
@@ -177,6 +185,14 @@ impl File {
         let limiter = self.limiter(claim.policy?)?;
         Some(Claim { limiter, request: Request::new(claim.key).cost(claim.cost).at(now_ns) })
     }
+}
+
+/// Why a rule cannot count requests in flight.
+const PERMITS: &str =
+    "a decision by rules gives no permit that could be released: expected a policy without in_flight";
+
+fn counts_in_flight(policy: &Policy) -> bool {
+    policy.layers().iter().any(|layer| matches!(layer.plan(), Plan::Word(Kernel::InFlight(_))))
 }
 
 impl Tables {

@@ -150,3 +150,32 @@ fn a_change_loses_no_unit_and_mixes_no_files() {
     assert_eq!(admitted.load(Ordering::Relaxed), LIMIT);
     assert_eq!(limiter.decide_at(&ANN, 0).rule_name(), Some("stays"));
 }
+
+#[test]
+fn permits_that_nobody_releases_are_refused() {
+    let with = |limit: &str| RulesLimiter::builder(rules(&rule("a", limit))).build();
+    let error = with("9/s & in_flight 2 hold=1s").expect_err("permits").to_string();
+    assert!(error.starts_with("rule a: a decision by rules gives no permit"), "{error}");
+    let limiter = with("9/s").expect("a limiter");
+    assert!(limiter.change(rules(&rule("a", "in_flight 2 hold=1s"))).is_err());
+    assert!(limiter.decide_at(&ANN, 0).is_allowed());
+}
+
+/// A quota by a calendar that a plan raises; and the names of tiers count for nothing.
+#[test]
+fn shared_tiers_go_on_where_their_policies_stay() {
+    let file = |tiers: &str| {
+        let limit =
+            format!("limit = {{ by = 'tier', of = {{ {tiers} }}, default = 'blocked', shared = true }}\n");
+        rules(&format!("[[rule]]\nname = 'a'\nkey = ['user']\n{limit}"))
+    };
+    let (free, pro) = ("'calendar_window 10/month tz=UTC'", "'calendar_window 100/month tz=UTC'");
+    let limiter = RulesLimiter::builder(file(&format!("free = {free}, pro = {pro}"))).max_keys(100).build();
+    let limiter = limiter.expect("a limiter");
+    let of = |tier| [("user", "ann"), ("tier", tier)];
+    assert_eq!(remaining(&limiter.decide_at(&of("free"), 0)), Some(("a", 9)));
+    assert_eq!(remaining(&limiter.decide_at(&of("pro"), 0)), Some(("a", 98)));
+    limiter.change(file(&format!("gold = {pro}, wood = {free}, zinc = {free}"))).expect("other names");
+    assert_eq!(remaining(&limiter.decide_at(&of("zinc"), 0)), Some(("a", 7)));
+    assert_eq!(remaining(&limiter.decide_at(&of("gold"), 0)), Some(("a", 96)));
+}

@@ -7,7 +7,7 @@
 
 use super::buckets::{Address, Index};
 use super::find::Search;
-use super::insert::is_seized_for;
+use super::insert::{is_seized_for, is_still_absent, settle};
 use super::layout::{Ground, Seat, Slot};
 use super::tag::{SeatNumber, Tag};
 use super::{Table, Verdict, WhenFull, hit};
@@ -165,10 +165,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
             let moved = Holding { held: Held { made: renewed.window, ..holding.held }, ..*holding };
             if !renewed.decision.is_allowed() {
                 // As a denial, it is that of the permit's key only if the slot is still that key's.
-                if self.held_word(&address, holding.seat).is_some() {
+                if found.is_still_held(&address) {
                     return (renewed.decision, None);
                 }
-            } else if renewed.word == word || found.replace(&address, renewed.word) {
+            } else if renewed.word == word || found.move_on(&address, renewed.word) {
                 return (renewed.decision, Some(moved));
             }
             failed += 1;
@@ -188,14 +188,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         now: u64,
     ) -> Decision {
-        match self.permit(in_flight, &self.buckets.address(h), holding, cost, now) {
-            Some(found) => in_flight.renew(found.word(), now, Some(holding.held.made), cost).decision,
-            None => self.peek(in_flight, h, now, &Request::default().cost(cost)),
+        let address = self.buckets.address(h);
+        if let Some(found) = self.permit(in_flight, &address, holding, cost, now) {
+            let decision = in_flight.renew(found.word(), now, Some(holding.held.made), cost).decision;
+            if decision.is_allowed() || found.is_still_held(&address) {
+                return decision;
+            }
         }
+        self.peek(in_flight, h, now, &Request::default().cost(cost))
     }
 
-    /// The word in which a permit is renewed. In the cell that newcomers share only one that stands is: so the cell has been
-    /// in use since it was given, and the key has none of its own. Otherwise it is acquired where the key stands by now.
+    /// The word in which a permit is renewed. In the cell that newcomers share only a permit that stands is, of a key that has
+    /// no cell of its own: after a search, and in the order of the home's insertions, as a charge of that cell is. Any other
+    /// is acquired where its key stands by now.
     fn permit<'t>(
         &self,
         in_flight: &InFlight,
@@ -205,8 +210,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
     ) -> Option<Found<'t, SLOTS>> {
         let (_, found) = self.held_word(address, permit.seat)?;
-        let is_own = !permit.seat.is_shared();
-        (is_own || in_flight.stands(found.word(), now, permit.held.made, cost)).then_some(found)
+        let Found::Shared(_) = found else { return Some(found) };
+        let Search::InVain(version) = self.find(address) else { return None };
+        let ground = Ground { version, word: address.home.bucket().header.word() };
+        in_flight.stands(ground.word, now, permit.held.made, cost).then_some(Found::Shared(ground))
     }
 
     /// Lowers the word at that seat to what `lower` makes of it, or leaves it; says whether it was lowered. Lock-free: an
@@ -258,6 +265,23 @@ impl<const SLOTS: usize> Found<'_, SLOTS> {
             Self::Slot(_, _, word) => *word,
             Self::Shared(ground) => ground.word,
         }
+    }
+
+    /// Whether the word may still be the key's.
+    fn is_still_held(&self, address: &Address<'_, SLOTS>) -> bool {
+        match *self {
+            Self::Slot(slot, tag, _) => slot.tag().is_tenure_of(tag),
+            Self::Shared(ground) => is_still_absent(address, ground.version),
+        }
+    }
+
+    /// [`replace`](Self::replace), by a word that holds no less: in the shared cell only while the key has none of its own.
+    fn move_on(&self, address: &Address<'_, SLOTS>, word: u64) -> bool {
+        let may_be = match self {
+            Self::Slot(..) => true,
+            Self::Shared(ground) => settle(address, ground.version),
+        };
+        may_be && self.replace(address, word)
     }
 
     /// Changes the word to `lower`, if neither it nor what stands beside it has changed.

@@ -150,9 +150,10 @@ impl LogTable {
         let log = if holding.seat == SeatNumber::SHARED {
             Some(&mut shard.overflow)
         } else {
-            let life = shard.place(h).and_then(|place| shard.lives.get(place).copied());
-            let is_held = life.is_some_and(|life| holding.seat.is_of_life(life));
-            if is_held { shard.find(h) } else { None }
+            let place = shard.place(h);
+            let life = place.and_then(|place| shard.lives.get(place).copied());
+            let seat = place.zip(life).map(|(place, life)| SeatNumber::of_log(place, life));
+            if seat == Some(holding.seat) { shard.find(h) } else { None }
         };
         if let Some(log) = log {
             algorithm.give_back(log, clock(), holding.held.made, units);

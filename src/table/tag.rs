@@ -211,11 +211,6 @@ impl SeatNumber {
         Self::new(place, 1, Tag(u64::from(life) << TENURE_SHIFT))
     }
 
-    /// Whether it is that of a log of this life.
-    pub(super) fn is_of_life(self, life: u16) -> bool {
-        self.is_of_tenure(Tag(u64::from(life) << TENURE_SHIFT))
-    }
-
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self(bits)
     }

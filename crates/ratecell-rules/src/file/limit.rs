@@ -183,7 +183,11 @@ impl<'t> File<'t> {
 /// What policies that count in one cell have alike, layer by layer; `None` if the policy cannot share.
 fn shape(policy: &Policy) -> Option<Vec<(String, u64)>> {
     let layers = policy.layers().iter().map(|layer| {
-        matches!(layer.plan(), Plan::Word(Kernel::FixedWindow(_) | Kernel::SlidingWindow(_))).then(|| {
+        let plan = layer.plan();
+        let Plan::Word(kernel) = plan else { return None };
+        let is_window =
+            matches!(kernel, Kernel::FixedWindow(_) | Kernel::SlidingWindow(_) | Kernel::CalendarWindow(_));
+        is_window.then(|| {
             let text = layer.to_string();
             let mut words = text.split(' ');
             let algorithm = words.next().unwrap_or_default();
