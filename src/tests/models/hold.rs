@@ -292,11 +292,15 @@ struct Permits<const SLOTS: usize> {
 
 impl<const SLOTS: usize> Permits<SLOTS> {
     fn new() -> Self {
-        let in_flight = match kernel(&format!("in_flight {LIMIT} hold={HOLD}ns")) {
+        Self::of(LIMIT, WhenFull::Evict)
+    }
+
+    fn of(limit: u32, when_full: WhenFull) -> Self {
+        let in_flight = match kernel(&format!("in_flight {limit} hold={HOLD}ns")) {
             Kernel::InFlight(in_flight) => in_flight,
             other => panic!("{other:?}"),
         };
-        Self { table: Table::alone(1, WhenFull::Evict), in_flight, out: Mutex::default() }
+        Self { table: Table::alone(1, when_full), in_flight, out: Mutex::default() }
     }
 
     fn acquire(&self, key: u64, now: u64) -> Option<Holding> {
@@ -387,5 +391,32 @@ fn renewed_beside_others() {
             ],
         );
         world.settle(HOLD);
+    });
+}
+
+/// A permit of the cell that newcomers share is renewed by a clock that is late, while its key gets a cell of its own. Red:
+/// renewed without a search.
+#[test]
+fn renewed_in_the_shared_cell() {
+    explore("hold::renewed_in_the_shared_cell", Bound::Preemptions(3), || {
+        let world = Permits::<1>::of(1, WhenFull::Share);
+        let other = world.acquire(B, 50).expect("room");
+        let permit = world.acquire(A, 55).expect("a part of the shared cell");
+        world.begin_anew();
+        let world = race(
+            world,
+            vec![
+                actor(move |world: &Permits<1>| {
+                    let (renewed, _) = world.table.renew(&world.in_flight, A, &permit, 1, 69);
+                    *world.out.lock().expect("no panic") += u32::from(renewed.is_allowed());
+                }),
+                actor(move |world: &Permits<1>| {
+                    world.table.release(&world.in_flight, B, &other, 1, || 70);
+                    world.acquire(A, 70);
+                }),
+            ],
+        );
+        let out = *world.out.lock().expect("no panic");
+        assert!(out <= 1, "{out} are out of one");
     });
 }
