@@ -242,7 +242,11 @@ pub(crate) fn cases() -> Vec<Case> {
             run: refused,
         },
         Case { name: "ratecell, caller's hash, reserved", answer: allowed, run: reserved },
-        Case { name: "ratecell, caller's hash, reserved and settled", answer: allowed, run: reserved_and_settled },
+        Case {
+            name: "ratecell, caller's hash, reserved and settled",
+            answer: allowed,
+            run: reserved_and_settled,
+        },
     ];
     let leased = [
         Case { name: "ratecell, caller's hash, leased", answer: allowed, run: leased },

@@ -94,7 +94,10 @@ impl Limiter {
 
     /// The argument `zone`, which is to be one of this limiter's calendar.
     #[inline]
-    pub(crate) fn zone_given<'a>(&self, zone: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a ratecell::Zone>> {
+    pub(crate) fn zone_given<'a>(
+        &self,
+        zone: Option<&'a Bound<'_, PyAny>>,
+    ) -> PyResult<Option<&'a ratecell::Zone>> {
         let zone = Zone::given(zone)?;
         zone::check(&self.core, zone)?;
         Ok(zone)
