@@ -87,7 +87,7 @@ impl LimiterBuilder {
     /// the store is a thread of this process, which ends with the limiter.
     ///
     /// The policy in force is that of the store, if another machine was there first with another rate or capacity;
-    /// [`Shared::warnings`] then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
+    /// [`Shared::warnings`](crate::Shared::warnings) then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
     /// forgives none.
     #[cfg(feature = "store")]
     pub fn shared_by(mut self, store: ratecell_sync::Named) -> Self {
