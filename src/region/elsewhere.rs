@@ -20,6 +20,7 @@ pub(crate) struct Terms {
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
     pub(crate) board: Option<BoardTerms>,
+    pub(crate) reservations: bool,
 }
 
 #[derive(Clone, Debug)]
