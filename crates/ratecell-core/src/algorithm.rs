@@ -12,6 +12,7 @@ use crate::zone::Zone;
 mod change;
 mod counting;
 mod divide;
+mod emission;
 mod lease;
 mod packing;
 pub(crate) mod params;
@@ -30,6 +31,7 @@ pub(crate) mod in_flight;
 
 pub use calendar_window::{CalendarWindow, CallerWindow};
 pub use change::Change;
+pub use emission::Emission;
 pub use fixed_window::{FixedWindow, FixedWindowFirst};
 pub use gcra::Gcra;
 pub use in_flight::{InFlight, Renewed};
@@ -264,18 +266,6 @@ pub struct Resolved {
     /// For windows of a calendar: FNV-1a, of 64 bits, over these boundaries as little-endian u64 seconds since the epoch.
     /// Where two differ, the rules of the zone do.
     pub boundary_digest: Option<u64>,
-}
-
-/// The emission interval: one unit takes `num / den` nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Emission {
-    /// Numerator, in nanoseconds.
-    pub num: u64,
-    /// Denominator: the ticks of a nanosecond.
-    pub den: u64,
-    /// Whether this is the rate asked for, or the nearest below it that a word can hold.
-    pub exact: bool,
 }
 
 /// Checks parameters and makes them ready to decide, from an epoch in seconds since 1970.

@@ -77,6 +77,24 @@ impl Decision {
     /// the policy has `tz=caller`; or because the zone is not one of this limiter's calendar.
     pub const NO_ZONE: u32 = 8;
 
+    /// A bit of [`notes`](Self::notes) that no caller sees: see [`superseded`](Self::superseded).
+    pub(crate) const SUPERSEDED: u32 = 1 << 31;
+
+    /// No decision: the policy was changed meanwhile, nothing was charged, and the request is to be decided by the next one.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn superseded() -> Self {
+        Self { notes: Self::SUPERSEDED, outcome: Outcome::Denied, ..Self::allowed(0) }
+    }
+
+    /// Whether it is [none](Self::superseded).
+    #[doc(hidden)]
+    #[must_use]
+    #[inline]
+    pub const fn is_superseded(&self) -> bool {
+        self.notes & Self::SUPERSEDED != 0
+    }
+
     /// Allowed, with nothing remaining and no waits: the start from which an algorithm fills in a decision.
     #[inline]
     pub const fn allowed(limit: u64) -> Self {
@@ -160,7 +178,7 @@ impl Decision {
     /// A peek's decision as that of a request that can never go.
     #[inline]
     pub fn never(self) -> Self {
-        let mut never = Self { delay_ns: 0, ..self };
+        let mut never = Self { delay_ns: 0, notes: self.notes & !Self::SUPERSEDED, ..self };
         never.refuse();
         never
     }

@@ -13,6 +13,7 @@ use crate::algorithm::{CallerWindow, Kernel, Plan, Resolved, SPECS, Spec};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
 use crate::zone::Zone;
 
+mod beside;
 mod builder;
 mod divide;
 mod generation;
@@ -114,7 +115,7 @@ impl Hash for Layer {
 
 impl Layer {
     fn new(form: &'static Spec, params: Params) -> Result<Self, PolicyError> {
-        Self::packed(form, params, LayoutChoice::Tight, DEFAULT_EPOCH)
+        Self::packed(form, params, LayoutChoice::TIGHT, DEFAULT_EPOCH)
     }
 
     fn packed(
@@ -255,6 +256,21 @@ impl Policy {
         let layers = self.layers.iter().enumerate();
         let layers = layers.map(|(number, layer)| layer.repacked(pack(number)));
         Ok(Self { layers: layers.collect::<Result<_, _>>()? })
+    }
+
+    /// The same policy with room for words of the greatest capacities of `reach`, one for each layer.
+    fn reaching(&self, reach: &[u32]) -> Result<Self, PolicyError> {
+        let of_layer = |number: usize| reach.get(number).copied().unwrap_or(0);
+        let layers = self.layers.iter().enumerate();
+        let layers = layers.map(|(number, layer)| layer.repacked(layer.packing.reaching(of_layer(number))));
+        Ok(Self { layers: layers.collect::<Result<_, _>>()? })
+    }
+
+    /// The same policy, whose words will be packed by the choices of `other`.
+    fn packed_as(self, other: &Self) -> Self {
+        let layers = self.layers.into_iter().zip(&other.layers);
+        let layers = layers.map(|(layer, other)| Layer { packing: other.packing, ..layer });
+        Self { layers: layers.collect() }
     }
 
     /// The same policy for a limiter whose epoch is so many seconds after 1970, or before it: windows of a calendar are

@@ -13,6 +13,9 @@ pub trait Change: Algorithm {
 }
 
 /// `n / d`, rounded up; `d` is not 0.
+// Out of line: where it stands twice, the address of the function that divides is kept in a register, and a call through one
+// cannot be followed in the machine code.
+#[inline(never)]
 pub(super) fn ceil(n: u128, d: u64) -> u128 {
     n.div_ceil(u128::from(d.max(1)))
 }

@@ -53,7 +53,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
                 let count = Count { bits: pack.count_bits_of_start(limit)? };
                 let span = u128::from(horizon) + u128::from(window);
                 let quanta = match pack {
-                    LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
+                    LayoutChoice::Tight { .. } | LayoutChoice::Wide { .. } => {
                         span.div_ceil(u128::from(count.top())).next_power_of_two()
                     }
                     LayoutChoice::As(packing) => u128::from(packing.grain),

@@ -67,9 +67,6 @@ pub(crate) static LEAKY_QUEUE: Spec = Spec {
     },
 };
 
-/// The least `num` of a rounded emission interval, which is thereby within one part in so many of the true one.
-const MIN_ROUNDED_NUM: u128 = 1000;
-
 /// GCRA over ticks. One unit costs `num` ticks, and a key may run `tau` ticks ahead of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gcra {
@@ -102,10 +99,10 @@ impl Gcra {
     ) -> Result<(Plan, Resolved), PolicyError> {
         let most = pack.reach(capacity);
         let emission = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
-                emission(period, limit, most, params.horizon()?)?
+            LayoutChoice::Tight { .. } | LayoutChoice::Wide { .. } => {
+                Emission::new(period, limit, most, params.horizon()?)?
             }
-            LayoutChoice::As(packing) => emission_in(packing.unit, period, limit)?,
+            LayoutChoice::As(packing) => Emission::in_ticks(packing.unit, period, limit)?,
         };
         // den_max in `emission` leaves room for the horizon and the burst; ticks that were there may not.
         let Some(furthest) = u64::from(most).checked_mul(emission.num) else {
@@ -114,9 +111,7 @@ impl Gcra {
         // Within the most.
         let tau = u64::from(capacity) * emission.num;
         let reach = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
-                params.heal_ns.map_or(0, |_| furthest)
-            }
+            LayoutChoice::Tight { .. } | LayoutChoice::Wide { .. } => params.heal_ns.map_or(0, |_| furthest),
             LayoutChoice::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
         };
         let by_den = Divider::new(emission.den);
@@ -150,49 +145,6 @@ impl Gcra {
     }
 }
 
-/// `period / limit` reduced, where its denominator leaves room for the horizon in a word; else the
-/// nearest fraction above it that does, so that the rate never exceeds the limit.
-fn emission(period: u64, limit: u32, capacity: u32, horizon: u64) -> Result<Emission, PolicyError> {
-    let (wide_period, wide_limit) = (u128::from(period), u128::from(limit));
-    let burst_time = (u128::from(capacity) * wide_period).div_ceil(wide_limit);
-    let span = u128::from(horizon) + burst_time + u128::from(capacity) + 1;
-    let den_max = u128::from(WORD_LIMIT - 1) / span;
-    if den_max == 0 {
-        return Err(PolicyError::new(
-            Kind::Range,
-            format!("the burst lasts {burst_time}ns: with the horizon it does not fit a 64-bit word"),
-        ));
-    }
-    let (num, den) = reduced(wide_period, wide_limit);
-    if den <= den_max {
-        return fits(num, den, true);
-    }
-    let (num, excess) = in_ticks(den_max, period, limit);
-    if num == 0 || (excess > 0 && num < MIN_ROUNDED_NUM) {
-        return Err(too_fine(period, limit));
-    }
-    let (num, den) = reduced(num, den_max);
-    fits(num, den, excess == 0)
-}
-
-/// `period / limit` in ticks of `1 / den` ns, or the nearest above it. What [`emission`] gives in such ticks is
-/// given again, though they may be of a fraction reduced since.
-fn emission_in(den: u64, period: u64, limit: u32) -> Result<Emission, PolicyError> {
-    let (num, excess) = in_ticks(u128::from(den), period, limit);
-    if num == 0 || excess * MIN_ROUNDED_NUM > num * u128::from(limit) {
-        return Err(too_fine(period, limit));
-    }
-    fits(num, u128::from(den), excess == 0)
-}
-
-/// `period / limit` in ticks of `1 / den` ns, rounded up, and by how many `limit`ths of a tick.
-fn in_ticks(den: u128, period: u64, limit: u32) -> (u128, u128) {
-    // Below 2^62 * 2^64.
-    let (ticks, limit) = (u128::from(period) * den, u128::from(limit));
-    let num = ticks.div_ceil(limit);
-    (num, num * limit - ticks)
-}
-
 /// The reach of words that are there already, if this policy's stay within it.
 fn held_reach(reach: u64, tau: u64, num: u64, heal: Option<u64>) -> Result<u64, PolicyError> {
     if reach == 0 && heal.is_some() {
@@ -211,30 +163,6 @@ fn held_reach(reach: u64, tau: u64, num: u64, heal: Option<u64>) -> Result<u64, 
         ));
     }
     Ok(reach)
-}
-
-fn too_fine(period: u64, limit: u32) -> PolicyError {
-    PolicyError::new(
-        Kind::Precision,
-        format!(
-            "{limit} in {period}ns is too fine for a 64-bit word: expected a lower rate, a divisor of it, or a shorter horizon"
-        ),
-    )
-}
-
-fn fits(num: u128, den: u128, exact: bool) -> Result<Emission, PolicyError> {
-    match (u64::try_from(num), u64::try_from(den)) {
-        (Ok(num), Ok(den)) => Ok(Emission { num, den, exact }),
-        _ => Err(PolicyError::new(Kind::Range, "the emission interval does not fit a 64-bit word")),
-    }
-}
-
-fn reduced(num: u128, den: u128) -> (u128, u128) {
-    let (mut a, mut b) = (num, den);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    (num / a, den / a)
 }
 
 impl Algorithm for Gcra {
@@ -334,12 +262,14 @@ impl Algorithm for Gcra {
 }
 
 impl Reserve for Gcra {
+    #[inline(always)]
     fn held(&self, before: u64, _: u64, now: u64, cost: u32, given: u64) -> Held {
         let made = now.saturating_mul(self.den);
         let start = if self.is_healed(before, now) { made } else { before.max(made) };
         Held { made, start, end: start.saturating_add(u64::from(cost).saturating_mul(self.num)), given }
     }
 
+    #[inline(always)]
     fn give_back(
         &self,
         word: u64,
@@ -352,10 +282,10 @@ impl Reserve for Gcra {
         let Held { made, start, end, .. } = *held;
         let length = end.saturating_sub(start);
         let Some(unit) = length.checked_div(u64::from(cost)) else { return (word, 0) };
-        if self.is_healed(word, now) {
+        if now > self.max_now || self.is_healed(word, now) {
             return (word, 0);
         }
-        let t = now.saturating_mul(self.den);
+        let t = now * self.den;
         let ahead = if self.undelayed == self.tau {
             let [word, t, made, start, length] = [word, t, made, start, length].map(u128::from);
             ahead(word, t, made, start, length, held.since(total))

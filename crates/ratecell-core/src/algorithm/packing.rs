@@ -44,6 +44,11 @@ impl WordLayout {
         !self.has_axis() && self.may_follow(other) && self.grain == other.grain
     }
 
+    /// Whether the time in a word is the same under every policy that may follow.
+    pub fn has_fixed_times(&self) -> bool {
+        !self.has_axis() && &self.word != b"fixed1st"
+    }
+
     /// Whether a part of a charge can be given back only by those who know what else was given back since: in words that
     /// are a position, which what is given back moves.
     pub fn counts_what_is_given_back(&self) -> bool {
@@ -65,22 +70,41 @@ impl WordLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutChoice {
     /// With no bit more for a count than the limit needs: the definition's.
-    Tight,
+    Tight {
+        /// The most units that words of earlier policies hold, if they are more than the limit.
+        reach: u32,
+    },
     /// With counts as wide as the horizon allows, so that the limit can be raised over the same words.
-    Wide,
-    /// With no bit more for a count than this many units need, if they are more than the limit: words of earlier policies
-    /// hold so many.
-    Reaching(u32),
+    Wide {
+        /// As of tight ones.
+        reach: u32,
+    },
     /// As words that are there already.
     As(WordLayout),
 }
 
 impl LayoutChoice {
+    /// Of words that no earlier policy has written.
+    pub const TIGHT: Self = Self::Tight { reach: 0 };
+    /// Of words that no earlier policy has written.
+    pub const WIDE: Self = Self::Wide { reach: 0 };
+
+    /// The same choice for words that hold up to so many units of earlier policies. Words that are there already stay as
+    /// they are.
+    #[must_use]
+    pub fn reaching(self, reach: u32) -> Self {
+        match self {
+            Self::Tight { .. } => Self::Tight { reach },
+            Self::Wide { .. } => Self::Wide { reach },
+            Self::As(_) => self,
+        }
+    }
+
     /// The most units that a word holds, where the policy's own are at most `capacity`.
     pub(super) fn reach(self, capacity: u32) -> u32 {
         match self {
-            Self::Reaching(units) => units.max(capacity),
-            Self::Tight | Self::Wide | Self::As(_) => capacity,
+            Self::Tight { reach } | Self::Wide { reach } => reach.max(capacity),
+            Self::As(_) => capacity,
         }
     }
 
@@ -94,8 +118,8 @@ impl LayoutChoice {
     ) -> Result<u32, PolicyError> {
         let least = u32::BITS - self.reach(limit).leading_zeros();
         match self {
-            Self::Tight | Self::Reaching(_) => Ok(least),
-            Self::Wide => {
+            Self::Tight { .. } => Ok(least),
+            Self::Wide { .. } => {
                 let horizon = params.horizon()?;
                 let wider = (least..=most).take_while(|bits| max_now(*bits) >= horizon);
                 Ok(wider.last().unwrap_or(least))
@@ -107,7 +131,7 @@ impl LayoutChoice {
     /// The bits of a count where its width decides the grain of a start: no more than needed.
     pub(super) fn count_bits_of_start(self, limit: u32) -> Result<u32, PolicyError> {
         match self {
-            Self::Tight | Self::Wide | Self::Reaching(_) => Ok(u32::BITS - self.reach(limit).leading_zeros()),
+            Self::Tight { .. } | Self::Wide { .. } => Ok(u32::BITS - self.reach(limit).leading_zeros()),
             Self::As(packing) => held(limit, u32::BITS, packing.count_bits),
         }
     }

@@ -50,6 +50,7 @@ pub trait Reserve: Algorithm {
 
 /// Of a charge of `length` that began at `start` of an axis, or earlier by what was given `back` since, but not before it
 /// was `made`: what is surely ahead of `now`, under a word that reaches to `word`.
+#[inline]
 pub(super) fn ahead(word: u128, now: u128, made: u128, start: u128, length: u128, back: Option<u64>) -> u128 {
     let earliest = back.map_or(made, |back| start.saturating_sub(u128::from(back)).max(made));
     let end = earliest + length;

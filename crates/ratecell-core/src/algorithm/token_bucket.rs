@@ -197,9 +197,7 @@ impl BucketIntervalFirst {
         let span = u128::from(params.horizon()?) + u128::from(interval);
         let least = span.div_ceil(u128::from(count.top()));
         let quantum = match pack {
-            LayoutChoice::Tight | LayoutChoice::Wide | LayoutChoice::Reaching(_) => {
-                smooth_divisor(interval, least)
-            }
+            LayoutChoice::Tight { .. } | LayoutChoice::Wide { .. } => smooth_divisor(interval, least),
             LayoutChoice::As(packing) => {
                 Some(packing.grain).filter(|grain| *grain > 0 && interval.is_multiple_of(*grain))
             }

@@ -41,6 +41,7 @@ impl Decision {
     #[inline]
     pub fn refused_by(self, refused: &Self) -> Self {
         let Self { outcome, retry_after_ns, notes, .. } = *refused;
+        let notes = notes | (self.notes & Self::SUPERSEDED);
         Self { outcome, retry_after_ns, delay_ns: 0, notes, ..self }
     }
 

@@ -61,7 +61,7 @@ impl Layer {
                 ..self.params
             }
         };
-        Self::packed(self.form, params, LayoutChoice::Tight, self.epoch)
+        Self::packed(self.form, params, LayoutChoice::TIGHT, self.epoch)
     }
 }
 

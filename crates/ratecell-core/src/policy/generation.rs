@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::Policy;
-use crate::algorithm::{LayoutChoice, Plan};
+use crate::algorithm::Plan;
 use crate::error::PolicyError;
 
 /// A policy in force, and what its words may hold of the policies before it.
@@ -16,6 +16,8 @@ pub struct Generation {
     /// Of each layer: the greatest capacity of any policy until now, this one included.
     reach: Vec<u32>,
     at: u64,
+    /// Whether it has the policy of the one before, whose words are then its own.
+    is_repeated: bool,
 }
 
 /// Why a policy cannot follow the one in force: nothing has changed.
@@ -82,7 +84,51 @@ impl Generation {
     pub fn first(policy: Policy) -> Self {
         // Capacities are 32-bit parameters.
         let reach = policy.layers().iter().map(|layer| layer.capacity() as u32).collect();
-        Self { policy, number: 0, reach, at: 0 }
+        Self { policy, number: 0, reach, at: 0, is_repeated: false }
+    }
+
+    /// A generation as it was recorded: `policy`, packed for words of the greatest capacities of `reach`, one for each of its
+    /// layers, from the instant `at` on.
+    ///
+    /// # Errors
+    /// The policy does not fit such words.
+    pub fn recorded(policy: &Policy, number: u64, reach: Vec<u32>, at_ns: u64) -> Result<Self, PolicyError> {
+        let policy = policy.reaching(&reach)?;
+        Ok(Self { policy, number, reach, at: at_ns, is_repeated: false })
+    }
+
+    /// The generation after this one with the same policy, where policies of other tables change: no word of this one
+    /// changes.
+    #[must_use]
+    pub fn repeated(&self) -> Self {
+        Self { number: self.number.saturating_add(1), is_repeated: true, ..self.clone() }
+    }
+
+    /// The same generation, of which words may hold what policies beside its own allow: of each layer the capacity.
+    #[must_use]
+    pub fn raised(mut self, capacities: impl IntoIterator<Item = u32>) -> Self {
+        for (reach, capacity) in self.reach.iter_mut().zip(capacities) {
+            *reach = (*reach).max(capacity);
+        }
+        self
+    }
+
+    /// The same generation, from the instant `at` on.
+    #[must_use]
+    pub fn since(self, at_ns: u64) -> Self {
+        Self { at: at_ns, ..self }
+    }
+
+    /// How many changes there were before.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Of each layer: the greatest capacity of any policy until now, this one and those [beside](Self::raised) it included.
+    #[must_use]
+    pub fn reach(&self) -> &[u32] {
+        &self.reach
     }
 
     /// The policy, packed for what its words may hold.
@@ -112,31 +158,44 @@ impl Generation {
         let reach = self.reach.iter().zip(policy.layers());
         // Capacities are 32-bit parameters.
         let reach: Vec<u32> = reach.map(|(reach, layer)| (*reach).max(layer.capacity() as u32)).collect();
-        let of_layer = |number: usize| reach.get(number).copied().unwrap_or(0);
-        // Instants count from the epoch of the policy in force.
-        let policy = policy.at_epoch(self.policy.epoch())?;
-        let policy = policy.repacked(|number| LayoutChoice::Reaching(of_layer(number)))?;
+        // Instants count from the epoch of the policy in force, and counts are as wide as its own.
+        let policy = policy.at_epoch(self.policy.epoch())?.packed_as(&self.policy).reaching(&reach)?;
         let at = now.max(self.at);
         let max_now_ns = policy.max_now_ns();
         if at > max_now_ns {
             return Err(ChangeError::ClockRange { at_ns: at, max_now_ns });
         }
         let plans = |policy: &Policy| policy.layers().iter().map(|layer| layer.plan()).collect::<Vec<_>>();
-        let alike = reach == self.reach && plans(&policy) == plans(&self.policy);
+        // The same policy may be packed otherwise by now, beside one with a greater capacity.
+        let alike = policy.layers() == self.policy.layers()
+            || (reach == self.reach && plans(&policy) == plans(&self.policy));
         let number = self.number.saturating_add(1);
-        Ok((!alike).then_some(Self { policy, number, reach, at }))
+        Ok((!alike).then_some(Self { policy, number, reach, at, is_repeated: false }))
     }
 
     /// What a word of this generation in the layer of that number becomes in the `next` one. An instant of a log is an
     /// instant.
     #[must_use]
     pub fn changed(&self, next: &Self, layer: usize, word: u64) -> u64 {
+        if next.is_repeated {
+            return word;
+        }
         let plan = |policy: &Policy| policy.layers().get(layer).map(super::Layer::plan);
         match (plan(&self.policy), plan(&next.policy), self.reach.get(layer)) {
             (Some(Plan::Word(old)), Some(Plan::Word(new)), Some(reach)) => {
                 old.changed(&new, word, next.at, *reach).unwrap_or(word)
             }
             _ => word,
+        }
+    }
+
+    /// Whether the times in the words of the layer of that number are the same under every policy that may follow.
+    #[must_use]
+    pub fn has_fixed_times(&self, layer: usize) -> bool {
+        match self.policy.layers().get(layer).map(super::Layer::plan) {
+            Some(Plan::Word(kernel)) => kernel.packing().has_fixed_times(),
+            Some(Plan::Log(_)) => true,
+            None => false,
         }
     }
 

@@ -102,7 +102,7 @@ impl Agent {
             }
             (Answer::Failed(error), _) => {
                 let is_lost = matches!(error.kind(), StoreErrorKind::Timeout | StoreErrorKind::Disconnected);
-                // Whoever answers for the key next may be another server, and have forgotten.
+                // The next server that answers for the key may be another, and have forgotten.
                 if let Some(known) = self.keys.get_mut(&h) {
                     known.in_doubt = !known.own.is_empty();
                 }

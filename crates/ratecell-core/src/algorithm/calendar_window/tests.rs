@@ -13,7 +13,7 @@ use crate::zone::{Period, Row, Tz};
 fn kernel(span: Period, minutes: i16) -> CalendarWindow {
     let tz = if minutes == 0 { Tz::Utc } else { Tz::Fixed(minutes) };
     let params = Params { limit: 5, span: Some(span), tz: Some(tz), ..Params::default() };
-    match (CALENDAR_WINDOW.resolve)(&params, LayoutChoice::Tight, 1_767_571_200) {
+    match (CALENDAR_WINDOW.resolve)(&params, LayoutChoice::TIGHT, 1_767_571_200) {
         Ok((Plan::Word(Kernel::CalendarWindow(kernel)), _)) => kernel,
         other => panic!("{other:?}"),
     }

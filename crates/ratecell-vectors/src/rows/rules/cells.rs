@@ -49,7 +49,7 @@ impl States {
             let sharing = policies.iter().filter(|other| is_shared && other.rule() == one.rule());
             let wide = widest(sharing.map(|other| other.policy()));
             let choice = |layer: usize| {
-                wide.get(layer).copied().flatten().map_or(LayoutChoice::Tight, LayoutChoice::As)
+                wide.get(layer).copied().flatten().map_or(LayoutChoice::TIGHT, LayoutChoice::As)
             };
             Ok(one.policy().repacked(choice)?.layers().iter().map(|layer| layer.plan()).collect())
         });
