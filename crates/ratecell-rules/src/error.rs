@@ -150,7 +150,8 @@ impl RulesError {
         self.why.as_deref()
     }
 
-    /// The line in the file, counted from 1, on which the wrong value stands; `None` if the file is not UTF-8.
+    /// The line in the file, counted from 1, on which the wrong value stands; in a file that is not UTF-8, that of the first
+    /// byte which is not. `None` if the file is no TOML and its reader names no place.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.line

@@ -1,48 +1,13 @@
 //! The evaluation: from a request's attributes to the claims of one decision.
 
-use std::ops::Range;
-
 use crate::attribute::{Attributes, Id};
 use crate::index::Sought;
-use crate::path::{HEX, Reading, Readings};
+use crate::path::{HEX, Reading};
 use crate::pattern::Probe;
 use crate::request::Request;
 use crate::rule::{Choice, Cost, Leaf, Limit, Mode, Rule};
 use crate::rules::Rules;
-
-/// The memory of an evaluation, used again by the next: after some requests it grows no more, and nothing is allocated.
-///
-/// It may be used with several [`Rules`] in turn. Each thread has its own.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch {
-    host: Vec<u8>,
-    readings: Readings,
-    /// Rules whose anchor does not look at the path, and all that are found for one reading.
-    anchored: Vec<u32>,
-    found: Vec<u32>,
-    walk: Vec<(u32, usize)>,
-    groups: Groups,
-    keys: Vec<u8>,
-    claims: Vec<Stored>,
-}
-
-/// What has happened to each named group in one reading.
-#[derive(Clone, Debug, Default)]
-struct Groups {
-    /// Twice the number of the reading in which it last had a match, and 1 more if it has ended.
-    marks: Vec<u64>,
-    /// The number of this reading. It is above all that came before with this memory.
-    reading: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Stored {
-    rule: u32,
-    reading: u32,
-    policy: Option<usize>,
-    cost: u32,
-    key: Range<usize>,
-}
+use crate::scratch::{Groups, Scratch, Stored};
 
 /// One limit that applies to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,28 +164,6 @@ fn in_order(found: &mut Vec<u32>) {
     if !found.is_sorted_by(|one, other| one < other) {
         found.sort_unstable();
         found.dedup();
-    }
-}
-
-impl Groups {
-    fn make_room(&mut self, count: usize) {
-        if self.marks.len() < count {
-            self.marks.resize(count, 0);
-        }
-    }
-
-    /// Whether no rule of this mode applies any more.
-    #[inline]
-    fn is_over(&self, rule: &Rule) -> bool {
-        let Some(group) = &rule.group else { return false };
-        let mark = self.marks[group.number as usize];
-        mark / 2 == self.reading && (mark % 2 == 1 || rule.mode == Mode::Shadow)
-    }
-
-    #[inline]
-    fn matched(&mut self, rule: &Rule) {
-        let Some(group) = &rule.group else { return };
-        self.marks[group.number as usize] = self.reading * 2 + u64::from(rule.mode != Mode::Shadow);
     }
 }
 

@@ -41,13 +41,14 @@
 //! a request no more than a few.
 //!
 //! ```text
-//! error · pattern · path · client · attribute → condition → rule → index → cover · file → rules → request → evaluate · describe → answer
+//! error · buffer · pattern · path · client · attribute → condition → rule → index → cover · file → rules → request → scratch → evaluate · describe → answer
 //! ```
 //!
 //! Each module imports only from those to its left.
 #![forbid(unsafe_code)]
 
 mod error;
+mod buffer;
 mod pattern;
 mod path;
 mod client;
@@ -59,6 +60,7 @@ mod cover;
 mod file;
 mod rules;
 mod request;
+mod scratch;
 mod evaluate;
 mod describe;
 mod answer;
@@ -66,9 +68,10 @@ mod answer;
 pub use answer::{Answer, Shown};
 pub use attribute::{Attribute, Attributes};
 pub use error::{RuleLabel, RulesError, RulesErrorKind};
-pub use evaluate::{Claim, Evaluation, Scratch};
+pub use evaluate::{Claim, Evaluation};
 pub use rule::{Mode, Rule, RulePolicy};
 pub use rules::Rules;
+pub use scratch::Scratch;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use crate::buffer::{bytes_of, give_back};
+
 /// The readings of one path, in buffers that are used again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readings {
@@ -111,6 +113,20 @@ impl Readings {
             text: &self.text[way.text.clone()],
             segments: &self.segments[way.segments.clone()],
         })
+    }
+
+    /// Gives back the memory of each part that has more than `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let Self { text, segments, ways, decoded } = self;
+        give_back(text, bytes);
+        give_back(segments, bytes);
+        give_back(ways, bytes);
+        give_back(decoded, bytes);
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { text, segments, ways, decoded } = self;
+        bytes_of(text) + bytes_of(segments) + bytes_of(ways) + bytes_of(decoded)
     }
 
     /// Drops each `;` with what follows it up to the next `/`, decodes the rest, and takes `\` for `/`.
