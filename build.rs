@@ -14,7 +14,7 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 20] = [
+    const SOURCES: [&str; 21] = [
         "version",
         "status",
         "flags",
@@ -26,6 +26,7 @@ mod header {
         "reservation",
         "batch",
         "joint",
+        "change",
         "zone",
         "regions",
         "stats",

@@ -3,9 +3,10 @@
 #
 #   benches/instructions.sh [PATTERN]      the cases whose name contains PATTERN; all, in about a minute
 #
-# "in C" is libratecell.a, with all of the decision written. Each case runs twice, the second time with as many decisions more as there are keys; the difference of the
-# counts, less the loop's, is what the decisions took. The caller's clock everywhere. "leased" is a file of leases, which an
-# agent fills from a real store before the counting; without redis-server these cases are left out.
+# "in C" is libratecell.a, with all of the decision written. Each case runs twice, the second time with as many decisions
+# more as there are keys; the difference of the counts, less the loop's, is what the decisions took. "The limiter's clock" is
+# also that of "leased"; all others have the caller's. "leased" is a file of leases, which an agent fills from a real store
+# before the counting; without redis-server these cases are left out.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -32,6 +32,8 @@ grep -E ' [0-9]{6,} passed, 0 failed$' "$work/tests" || { echo "the vectors were
 grep -E ' 5370 of them requests that name their zone$' "$work/tests" || { echo "no zones were named" >&2; exit 1; }
 grep -E 'reserve.jsonl: 30008 passed, 0 failed$' "$work/tests" || { echo "the reservations were not replayed" >&2; exit 1; }
 grep -E 'concurrency.jsonl: 10283 passed, 0 failed$' "$work/tests" || { echo "the permits were not replayed" >&2; exit 1; }
+grep -E 'change.jsonl: 14014 passed, 0 failed$' "$work/tests" || { echo "the changes were not replayed" >&2; exit 1; }
+grep -E 'change_refused.jsonl: 136 passed, 0 failed$' "$work/tests" || { echo "the refused changes were not replayed" >&2; exit 1; }
 grep -E 'client keys: [0-9]{5,} passed, 0 failed$' "$work/tests" || { echo "the keys of clients were not replayed" >&2; exit 1; }
 grep -E 'fields[a-z_]*\.jsonl: [0-9]+ passed, 0 failed' "$work/tests" || { echo "the fields were not replayed" >&2; exit 1; }
 grep -E 'rules_decide.jsonl: 3500 passed, 0 failed$' "$work/tests" || { echo "the rules were not replayed" >&2; exit 1; }

@@ -23,7 +23,7 @@ logged cargo test --quiet -p ratecell --target "$running" --test elsewhere
 grep -o '[1-9][0-9]* passed' "$log" | sed 's/$/ of a limiter in wasm32/'
 
 # Both exchanges of aarch64: exclusive accesses, and the instruction of targets that have it (LSE). The compiler is called
-# for the tests, because cargo would build what none of these uses: minutes.
+# for the tests, because cargo would build what none of these uses: minutes. What runs in the compiler is the host's.
 arm=aarch64-unknown-linux-gnu
 folder="$target/systems/arm"
 rm -rf "$folder"
@@ -36,7 +36,8 @@ for lse in -lse +lse; do
     library="$target/systems/$arm/debug"
     for tests in exchange full capacity; do
         rustc --test --edition 2024 -O -C target-feature="$lse" --target "$arm" -C linker=aarch64-linux-gnu-gcc \
-            -L dependency="$library/deps" --extern ratecell="$library/libratecell.rlib" "$folder/$tests.rs" -o "$folder/$tests"
+            -L dependency="$library/deps" -L dependency="$target/systems/debug/deps" \
+            --extern ratecell="$library/libratecell.rlib" "$folder/$tests.rs" -o "$folder/$tests"
         logged qemu-aarch64 -L /usr/aarch64-linux-gnu "$folder/$tests"
         grep -o '[1-9][0-9]* passed' "$log" | sed "s/$/ of $tests in aarch64 with $lse/"
     done

@@ -26,20 +26,22 @@
  *   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
  *   no callbacks, no errno, no last error, no thread and no timer.
  * - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
- *   parent and child each limit on their own with a limiter of ratecell_limiter_new. Limiters of
+ *   parent and child each limit on their own with a limiter of ratecell_limiter_new or ratecell_rules_new; with
+ *   RATECELL_FORKED the latter has tables that they share. Limiters of
  *   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
  *   processes share: parent and child both go on with the same tables, each with its own copy of the limiter.
  * - Regions. Memory that processes share holds tables and a header that describes them, and no pointers: it
  *   may be mapped at any address. A process that stops or dies, at any instruction of a check, blocks no
  *   other process and leaves nothing to repair. The region fixes what the words of its tables mean
  *   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
- *   each limiter.
+ *   each limiter, until ratecell_limiter_change changes those of the region.
  * - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
- *   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are three
+ *   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are four
  *   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
  *   signal handler. ratecell_rules_decide allocates in the first decisions of a thread, so it must not be
- *   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
- *   as Rust programs do.
+ *   used there either. After a ratecell_limiter_change the next call on each limiter, and the first of each
+ *   thread, allocates and locks, so a limiter whose policy changes must not be used there. And where the few
+ *   hundred bytes beside a table cannot be allocated, the process aborts, as Rust programs do.
  * - Versions. A program works with every later library of the same soname. ratecell_request,
  *   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
  *   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
@@ -67,7 +69,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL }
 
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
@@ -129,6 +131,12 @@
  * 5 keys and layer, so that RATECELL_RESERVE works with every policy.
  */
 #define RATECELL_RESERVATIONS 512
+
+/**
+ * In a ratecell_config, for ratecell_rules_new: the tables are shared with the processes that are forked off later, which
+ * admit together exactly what the rules allow. Without it each goes on with a copy of its own.
+ */
+#define RATECELL_FORKED 1024
 
 /**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
@@ -346,6 +354,10 @@ enum ratecell_status
    * The file of rules has a fault; why says where and which.
    */
   RATECELL_ERULES = -60,
+  /**
+   * The policy cannot follow the one in force.
+   */
+  RATECELL_ECHANGE = -61,
   /**
    * A bug in ratecell: it stopped half way. The process can go on.
    */
@@ -706,7 +718,7 @@ typedef struct ratecell_config {
    */
   uint64_t when_full;
   /**
-   * RATECELL_ZEROED and RATECELL_RESERVATIONS, or 0. A flag that the library does not know, or that the call has no use for, is
+   * RATECELL_ZEROED, RATECELL_RESERVATIONS and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
    * RATECELL_ECONFIG.
    */
   uint64_t flags;
@@ -754,6 +766,13 @@ typedef struct ratecell_config {
    * call it is 0; otherwise RATECELL_ECONFIG.
    */
   int64_t epoch_s;
+  /**
+   * For ratecell_rules_new: an earlier limiter by rules, whose tables the new one uses where a policy is the same. Both go
+   * on, each by its own file: a rule whose name, key and policy are in both admits exactly its limit together. max_keys,
+   * when_full, epoch_s and RATECELL_FORKED are then those of the earlier one, and 0 here. It may be freed before the new
+   * one, and must not be freed during the call. NULL for none, and for any other call; otherwise RATECELL_ECONFIG.
+   */
+  const struct ratecell_rules *beside;
 } ratecell_config;
 
 /**
@@ -1184,7 +1203,8 @@ typedef struct ratecell_rules_shadow {
  */
 typedef struct ratecell_rules_request {
   /**
-   * Its attributes, each name at most once; of several the first counts.
+   * Its attributes, in any order. A name that is there several times is a header's, one for each of its lines, which are
+   * joined by ", "; of any other name the first counts.
    */
   const struct ratecell_attribute *attributes;
   /**
@@ -1673,6 +1693,37 @@ int32_t ratecell_decide_all(const struct ratecell_claim *claims,
                             struct ratecell_decision *decisions);
 
 /**
+ * Limit by another policy from now on, here and in every other limiter of the same keys, in all processes, while others decide.
+ *
+ * What each key has used stays used, in units: a raised limit lets those go on who were exhausted, a lowered one forgives
+ * nothing, and changing forth and back gives nobody a unit more. Rate, burst, capacity, limit and, of a calendar, the zone
+ * may change; the number of layers, their algorithms and the lengths of windows may not. gcra, leaky_meter, leaky_queue and a
+ * continuous token_bucket may follow each other. A policy that decides as the one in force does changes nothing.
+ *
+ * A limiter that attached with another policy, or was made by ratecell_limiter_with_policy, keeps its own burst, capacity or
+ * limit where that was another than the region's, and takes the rate of the new policy.
+ *
+ * flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Every third change
+ * reads and writes the whole table. Processes that share a file change its policy one after the other; of processes that
+ * share memory without a file, one may call this.
+ *
+ * Returns 0, and writes an empty text to why.
+ * Errors: RATECELL_ECHANGE (the policy cannot follow the one in force), RATECELL_EPOLICY_..., RATECELL_ESTORE (the limiter
+ * shares its units with other machines), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
+ * why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
+ * NULL: why may be, if why_len is 0.
+ * Threads: any; one change comes after the other. Not from a signal handler.
+ * Since: 0.1
+ */
+RATECELL_MUST_CHECK
+int32_t ratecell_limiter_change(const struct ratecell_limiter *limiter,
+                                const char *policy,
+                                uint32_t flags,
+                                uint64_t now_ns,
+                                char *why,
+                                size_t why_len);
+
+/**
  * Make a time zone ready for requests to a limiter whose policy has tz=caller. It has the instants at which that policy's
  * windows begin in the zone, so that a check computes none. This takes up to a millisecond, and about 40 KB for days:
  * make each zone once. The name is one of the time zone database such as "Asia/Tokyo", "UTC", or an offset such as
@@ -1753,8 +1804,9 @@ int32_t ratecell_region_init(void *memory,
  * Make a limiter in an existing region, made by any process, at any address.
  *
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
- * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
- * limiter follows the one that the region was made with.
+ * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone until
+ * ratecell_limiter_change, which takes its rate away. Without a policy the
+ * limiter follows the one in force.
  *
  * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: as ratecell_region_init, and RATECELL_EREGION_....
@@ -1974,14 +2026,15 @@ void ratecell_clients_free(struct ratecell_clients *clients);
 /**
  * Make a limiter by a file of rules, with the memory of all its tables.
  *
- * text is the file's, TOML of len bytes; it is not kept. Of config, max_keys, when_full and epoch_s count, for each table;
- * there is one for each distinct policy of the file.
+ * text is the file's, TOML of len bytes; it is not kept. The config has max_keys, when_full, epoch_s and RATECELL_FORKED,
+ * for each table; there is one for each rule of the file and each tier. Or they are 0, and beside is an earlier limiter by rules.
  *
  * Returns 0; free *rules with ratecell_rules_free.
  * Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
  * RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
  * RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
- * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was.
+ * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight,
+ * or, with RATECELL_FORKED, with a sliding_log, is RATECELL_ERULES, too.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1994,11 +2047,17 @@ int32_t ratecell_rules_new(const char *text,
 
 /**
  * Limit by another file of rules from now on, while other threads decide. Each request is decided by the old file or by
- * the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+ * the new one. A rule goes on with what it has counted if its name and its key stay. Where the numbers of its limit change,
+ * what each key has used stays used, in units, as by ratecell_limiter_change; with another algorithm, another window or
+ * another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
+ * another limiter beside it.
+ *
+ * The change is at the time of the limiter's clock. A program that gives its requests other times makes another limiter
+ * where a limit is to change.
  *
  * Returns 0, and writes an empty text to why.
- * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len. Then why says what was wrong, and the rules in
- * force stay.
+ * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_ECHANGE (the time is past the last that
+ * a new limit can decide at). Then why says what was wrong, and the rules in force stay.
  * NULL: why may be, if why_len is 0.
  * Threads: any; of several changes each is made. Not from a signal handler.
  * Since: 0.1
@@ -2014,7 +2073,7 @@ int32_t ratecell_rules_change(const struct ratecell_rules *rules,
  * Decide a request by rules: all limits that apply are charged, or none is.
  *
  * Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
- * thread has seen the longest keys of the file.
+ * thread has seen the longest keys of the file, and where it asks a table for the first time after a change of limits.
  *
  * Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
  * rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
@@ -2054,6 +2113,30 @@ int32_t ratecell_rules_fields(const struct ratecell_rules *rules,
                               uint64_t now_unix_ns,
                               char *buffer,
                               size_t len);
+
+/**
+ * Report the contents of all tables of a limiter by rules and the counts of their events: now, or with RATECELL_AT at
+ * now_ns, which is not read otherwise.
+ *
+ * Events and bytes are summed over the tables. Slots, live keys and live_error are those of the table with the most. Live
+ * keys are estimated as in ratecell_limiter_stats without RATECELL_EXACT. The counts of a table go when a change of the file
+ * takes it away. Fields about many machines are 0. A table of up to 163,840 keys is read as a whole, and all of its memory
+ * becomes resident.
+ *
+ * size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
+ *
+ * Returns 0 and writes *stats.
+ * Errors: RATECELL_EINVAL (rules, stats, or flags is neither RATECELL_AT nor 0), RATECELL_EALIGN (rules, stats),
+ * RATECELL_ESIZE (size), RATECELL_EPANIC.
+ * NULL: neither.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_stats(const struct ratecell_rules *rules,
+                             uint32_t flags,
+                             uint64_t now_ns,
+                             struct ratecell_stats *stats,
+                             size_t size);
 
 /**
  * Free a limiter by rules and its memory.

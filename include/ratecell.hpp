@@ -3,14 +3,14 @@
 // The rate limiter of ratecell.h for C++17 and later: a Limiter that frees itself, keys as std::string_view, times as
 // std::chrono. The contract is that of ratecell.h, function by function. This header adds:
 //
-// - Errors are values: a Decision, a Status, a Failure or a Result. Only the constructor Limiter(policy, config)
-//   throws an Error, where exceptions are enabled, and std::string throws where it finds no memory. Without exceptions
-//   and without RTTI the rest is the same.
+// - Errors are values: a Decision, a Status, a Failure or a Result. Only the constructors Limiter(policy, config)
+//   and Rules(text, config) throw an Error, where exceptions are enabled, and std::string throws where it finds no
+//   memory. Without exceptions and without RTTI the rest is the same.
 // - The check path is noexcept, allocates nothing and is inlined to the C call.
 // - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. A longer time from C is returned as that
 //   one; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL. A longer one, such as
 //   std::chrono::hours::max(), overflows when the standard library converts it, before this header sees it.
-// - A limiter that was moved from, or made without a policy, is empty. Its answers are errors.
+// - Limiters and rules that were moved from, or made without a text, are empty. Their answers are errors.
 // - The caller owns the memory of a region and passes it as void * and a length. It must outlive the limiters in it.
 // - Threads: any number may call const member functions at once, on one limiter too. Any other member function,
 //   and the destructor, needs the limiter for itself.
@@ -101,6 +101,8 @@ enum class Outcome : std::int32_t {
     Denied = RATECELL_DENIED,
     Never = RATECELL_NEVER,
     ClockRange = RATECELL_CLOCK_RANGE,
+    /// Of Rules alone: the path can be read in several ways, which the file refuses. To be answered with 400.
+    UnclearPath = RATECELL_UNCLEAR_PATH,
     /// It was not: Decision::error says why. Nothing was charged.
     Failed = -1,
 };
@@ -331,6 +333,9 @@ struct Config {
     /// For Limiter::init and region_size alone: room for what is given back, so that Limiter::reserve works with every
     /// policy.
     bool reservations = false;
+    /// For Rules alone: this process and all that it forks off later share the tables. Without it each of them goes on with a
+    /// copy of its own.
+    bool forked = false;
 };
 
 namespace detail {
@@ -339,8 +344,30 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     ratecell_config raw = RATECELL_CONFIG_INIT;
     raw.max_keys = config.max_keys;
     raw.when_full = static_cast<std::uint64_t>(config.when_full);
-    raw.flags = static_cast<std::uint64_t>((config.zeroed ? RATECELL_ZEROED : 0) | (config.reservations ? RATECELL_RESERVATIONS : 0));
+    raw.flags = static_cast<std::uint64_t>((config.zeroed ? RATECELL_ZEROED : 0) |
+                                           (config.reservations ? RATECELL_RESERVATIONS : 0) |
+                                           (config.forked ? RATECELL_FORKED : 0));
     return raw;
+}
+
+/// What C has written into why about an error. Where there is no more to say, C says the status.
+inline Failure failure(Status status, const char *why) {
+    return Failure(status, std::string_view(why) == status.message() ? std::string() : std::string(why));
+}
+
+/// What call(&config, &handle) makes, or why it does not.
+template <class T, class Handle, class Call>
+Result<T, Failure> made(const Config &config, Call call) {
+    char why[1024] = "";
+    ratecell_config given = raw(config);
+    given.why = why;
+    given.why_len = sizeof why;
+    Handle *handle = nullptr;
+    const Status status = call(&given, &handle);
+    if (status.ok()) {
+        return T(handle);
+    }
+    return failure(status, why);
 }
 
 } // namespace detail
@@ -387,7 +414,7 @@ inline Result<std::string> explain(const char *policy) {
 }
 
 #if defined(__cpp_exceptions)
-/// Why a limiter could not be made. what() begins with the status's name and ends with the Failure's why().
+/// Why a limiter or rules could not be made. what() begins with the status's name and ends with the Failure's why().
 class Error : public std::runtime_error {
 public:
     explicit Error(const Failure &failure) : std::runtime_error(describe(failure)), code_(failure.code()) {}
@@ -430,7 +457,7 @@ public:
     /// Makes a limiter of a policy, such as "100/s burst=200", with all its memory. Errors: those of
     /// ratecell_limiter_new.
     static Result<Limiter, Failure> make(const char *policy, const Config &config = {}) {
-        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+        return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_new(policy, raw, out);
         });
     }
@@ -438,7 +465,7 @@ public:
     /// Makes a region of memory at a multiple of 64 bytes, and the first limiter in it. The memory's content is lost,
     /// and nobody may be using it. Errors: those of ratecell_region_init.
     static Result<Limiter, Failure> init(void *memory, std::size_t len, const char *policy, const Config &config = {}) {
-        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+        return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_init(memory, len, policy, raw, out);
         });
     }
@@ -447,7 +474,7 @@ public:
     /// follows the region's. Errors: those of ratecell_region_attach.
     static Result<Limiter, Failure> attach(void *memory, std::size_t len, const char *policy,
                                            const Config &config = {}) {
-        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+        return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_attach(memory, len, policy, raw, out);
         });
     }
@@ -456,17 +483,30 @@ public:
     /// the config's max_keys. Without a policy, of nullptr, none is made: the limiter follows the file's. Errors: those
     /// of ratecell_limiter_open.
     static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) {
-        return made(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
+        return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_open(path, policy, raw, out);
         });
     }
 
-    /// Another limiter on the same keys in the same memory, with another policy of the same words: a tier, a new
-    /// rate. Either may end first. Errors: those of ratecell_limiter_with_policy.
+    /// Another limiter on the same keys in the same memory, with another policy of the same words, such as a tier. Either
+    /// may end first. Errors: those of ratecell_limiter_with_policy.
     Result<Limiter, Failure> with_policy(const char *policy) const {
-        return made({}, [&](const ratecell_config *raw, ratecell_limiter **out) {
+        return detail::made<Limiter, ratecell_limiter>({}, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_with_policy(get(), policy, raw, out);
         });
+    }
+
+    /// Limits by another policy from now on, here and in every other limiter of the same keys, in all processes, while others
+    /// decide: see ratecell_limiter_change. What each key has used stays used. Errors: those of ratecell_limiter_change; then
+    /// nothing has changed.
+    [[nodiscard]] Failure change(const char *policy) const { return changed(policy, 0, 0); }
+
+    /// change at a time, as check_at.
+    [[nodiscard]] Failure change_at(const char *policy, std::chrono::nanoseconds now) const {
+        if (now.count() < 0) {
+            return RATECELL_EINVAL;
+        }
+        return changed(policy, RATECELL_AT, static_cast<std::uint64_t>(now.count()));
     }
 
     /// The time zone of this name, for requests to this limiter, whose policy has tz=caller. It outlives the limiter; make
@@ -581,22 +621,6 @@ private:
         void operator()(ratecell_limiter *handle) const noexcept { ratecell_limiter_free(handle); }
     };
 
-    /// What call(&config, &handle) makes, or why it does not.
-    template <class Call>
-    static Result<Limiter, Failure> made(const Config &config, Call call) {
-        char why[1024] = "";
-        ratecell_config raw = detail::raw(config);
-        raw.why = why;
-        raw.why_len = sizeof why;
-        ratecell_limiter *handle = nullptr;
-        const Status status = call(&raw, &handle);
-        if (status.ok()) {
-            return Limiter(handle);
-        }
-        // Where there is no more to say, C says the status.
-        return Failure(status, std::string_view(why) == status.message() ? std::string() : std::string(why));
-    }
-
     template <class Call>
     static Decision decided(Call call) noexcept {
         Decision decision;
@@ -606,6 +630,12 @@ private:
             decision.raw_.outcome = status;
         }
         return decision;
+    }
+
+    Failure changed(const char *policy, std::uint32_t flags, std::uint64_t now_ns) const {
+        char why[1024] = "";
+        const Status status = ratecell_limiter_change(get(), policy, flags, now_ns, why, sizeof why);
+        return status.ok() ? Failure() : detail::failure(status, why);
     }
 
     /// Calls with a time as C has it.
@@ -875,13 +905,31 @@ static_assert(sizeof(Answer) == sizeof(ratecell_answer) && alignof(Answer) == al
 
 namespace detail {
 
+/// Calls with nanoseconds since 1970, of which there are none before it.
+template <class Call>
+std::int32_t since_1970(std::chrono::system_clock::time_point now, Call call) noexcept {
+    const auto unix_ns = std::chrono::duration_cast<nanoseconds>(now.time_since_epoch()).count();
+    return unix_ns < 0 ? RATECELL_EINVAL : call(static_cast<std::uint64_t>(unix_ns));
+}
+
 inline std::int32_t write_fields(Style styles, const Answer *answers, std::size_t n,
                                  std::chrono::system_clock::time_point now, char *buffer, std::size_t len) noexcept {
-    const auto unix_ns = std::chrono::duration_cast<nanoseconds>(now.time_since_epoch()).count();
-    return unix_ns < 0 ? RATECELL_EINVAL
-                       : ratecell_fields(static_cast<std::uint32_t>(styles),
-                                         reinterpret_cast<const ratecell_answer *>(answers), n,
-                                         static_cast<std::uint64_t>(unix_ns), buffer, len);
+    return since_1970(now, [&](std::uint64_t unix_ns) {
+        return ratecell_fields(static_cast<std::uint32_t>(styles), reinterpret_cast<const ratecell_answer *>(answers), n,
+                               unix_ns, buffer, len);
+    });
+}
+
+/// A text that was written into a buffer, by its length or an error.
+inline Result<std::string_view> written(const char *buffer, std::size_t len, std::int32_t length) noexcept {
+    if (length < 0) {
+        return Status(length);
+    }
+    // With len 0, C returns the length and writes nothing.
+    if (len == 0) {
+        return Status(RATECELL_ENOSPC);
+    }
+    return std::string_view(buffer, static_cast<std::size_t>(length));
 }
 
 } // namespace detail
@@ -906,16 +954,294 @@ inline Result<std::string> fields(Style styles, const Answer &answer,
 inline Result<std::string_view> fields(Style styles, const Answer *answers, std::size_t n,
                                        std::chrono::system_clock::time_point now, char *buffer,
                                        std::size_t len) noexcept {
-    const std::int32_t length = detail::write_fields(styles, answers, n, now, buffer, len);
-    if (length < 0) {
-        return Status(length);
-    }
-    // With len 0, C returns the length and writes nothing.
-    if (len == 0) {
-        return Status(RATECELL_ENOSPC);
-    }
-    return std::string_view(buffer, static_cast<std::size_t>(length));
+    return detail::written(buffer, len, detail::write_fields(styles, answers, n, now, buffer, len));
 }
+
+/// What is known of a request: a ratecell_attribute. Its texts are not copied. The names are those that a file of rules uses:
+/// method, path (as it was sent, still encoded), host, client (the key of Clients), header:NAME in small letters, and those
+/// that the file lists. An attribute that is not given is absent; an empty value is there.
+class Attribute {
+public:
+    constexpr Attribute(std::string_view name, std::string_view value) noexcept
+        : raw_{name.data(), name.size(), value.data(), value.size()} {}
+
+    [[nodiscard]] constexpr const ratecell_attribute &raw() const noexcept { return raw_; }
+
+private:
+    ratecell_attribute raw_;
+};
+
+static_assert(std::is_standard_layout_v<Attribute> && std::is_trivially_copyable_v<Attribute>);
+static_assert(sizeof(Attribute) == sizeof(ratecell_attribute) && alignof(Attribute) == alignof(ratecell_attribute));
+
+/// The answer of Rules to one request: a ratecell_rules_answer, with its claims and shadows in place. It is 10 KB, of which a
+/// copy copies what was written.
+class [[nodiscard]] RulesDecision {
+public:
+    /// How many shadows are kept; a request has no more claims than that.
+    static constexpr std::size_t most = 64;
+
+    /// No answer yet: RATECELL_EINVAL, which allows nothing.
+    RulesDecision() noexcept { fail(RATECELL_EINVAL); }
+    RulesDecision(const RulesDecision &other) noexcept { copy(other); }
+    RulesDecision &operator=(const RulesDecision &other) noexcept {
+        copy(other);
+        return *this;
+    }
+    ~RulesDecision() = default;
+
+    /// Whether the request may go.
+    [[nodiscard]] explicit operator bool() const noexcept { return answer_.outcome == RATECELL_ALLOWED; }
+    /// The gravest outcome of the rules that limit the request; Allowed where there is none.
+    [[nodiscard]] Outcome outcome() const noexcept {
+        return answer_.outcome < 0 ? Outcome::Failed : static_cast<Outcome>(answer_.outcome);
+    }
+    /// Why the call failed, or ok().
+    [[nodiscard]] Status error() const noexcept { return answer_.outcome < 0 ? answer_.outcome : 0; }
+
+    /// The name of the rule that refused; of an allowed request, that of the rule which runs out first. limit(), remaining()
+    /// and reset_after() are its. Empty, and they are 0, where no rule limits the request, and where the path is unclear. It
+    /// is this decision's text.
+    [[nodiscard]] std::string_view rule() const &noexcept { return answer_.rule; }
+    std::string_view rule() const && = delete;
+    /// The most units that can pass the rule at one instant.
+    [[nodiscard]] std::uint64_t limit() const noexcept { return answer_.limit; }
+    /// Units that the rule would allow at this same instant, after this decision.
+    [[nodiscard]] std::uint64_t remaining() const noexcept { return answer_.remaining; }
+    /// Until the same request would be allowed, with no other traffic on its keys. Zero if it was allowed, nullopt if it
+    /// never can be or the call failed.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> retry_after() const noexcept {
+        if (answer_.retry_after_ns == UINT64_MAX) {
+            return std::nullopt;
+        }
+        return detail::clamped(answer_.retry_after_ns);
+    }
+    /// Until the rule's key is as good as never used.
+    [[nodiscard]] std::chrono::nanoseconds reset_after() const noexcept {
+        return detail::clamped(answer_.reset_after_ns);
+    }
+    /// How long to hold the allowed request before it goes on: zero unless a leaky_queue limits it.
+    [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return detail::clamped(answer_.delay_ns); }
+
+    /// How many rules limit the request.
+    [[nodiscard]] std::size_t claims() const noexcept { return kept(answer_.n_claims); }
+    /// The decision of the limit of one of them alone, by a number below claims(); where another refused, that of a peek.
+    [[nodiscard]] Decision claim(std::size_t i) const noexcept {
+        return i < claims() ? Decision(claims_[i].decision) : Decision();
+    }
+
+    /// What a shadow rule would have answered.
+    struct Shadow {
+        /// Its name: text of the decision, empty of no shadow.
+        std::string_view rule{};
+        /// What it would have answered by itself.
+        Outcome outcome = Outcome::Failed;
+    };
+
+    /// How many shadow rules apply, of more than most the first.
+    [[nodiscard]] std::size_t shadows() const noexcept { return kept(answer_.n_shadows); }
+    /// One of them, by a number below shadows(), in the order of the file.
+    [[nodiscard]] Shadow shadow(std::size_t i) const &noexcept {
+        return i < shadows() ? Shadow{shadows_[i].rule, static_cast<Outcome>(shadows_[i].outcome)} : Shadow{};
+    }
+    Shadow shadow(std::size_t) const && = delete;
+
+    [[nodiscard]] const ratecell_rules_answer &raw() const noexcept { return answer_; }
+    /// Its claims(), for ratecell_rules_fields.
+    [[nodiscard]] const ratecell_rules_claim *raw_claims() const noexcept { return claims_; }
+
+private:
+    friend class Rules;
+
+    RulesDecision(const ratecell_rules *rules, const Attribute *attributes, std::size_t n, std::uint32_t flags,
+                  std::uint64_t now_ns) noexcept {
+        ratecell_rules_request request{};
+        request.attributes = reinterpret_cast<const ratecell_attribute *>(attributes);
+        request.n_attributes = n;
+        request.now_ns = now_ns;
+        request.flags = flags;
+        request.claims = claims_;
+        request.max_claims = most;
+        request.shadows = shadows_;
+        request.max_shadows = most;
+        const std::int32_t status = ratecell_rules_decide(rules, &request, &answer_);
+        if (status < 0) {
+            fail(status);
+        }
+    }
+
+    static std::size_t kept(std::uint32_t n) noexcept { return n < most ? n : most; }
+
+    void fail(std::int32_t status) noexcept {
+        answer_ = ratecell_rules_answer{};
+        answer_.retry_after_ns = UINT64_MAX;
+        answer_.outcome = status;
+    }
+
+    void copy(const RulesDecision &other) noexcept {
+        answer_ = other.answer_;
+        for (std::size_t i = 0; i < claims(); i++) {
+            claims_[i] = other.claims_[i];
+        }
+        for (std::size_t i = 0; i < shadows(); i++) {
+            shadows_[i] = other.shadows_[i];
+        }
+    }
+
+    ratecell_rules_answer answer_{};
+    // Not set to zero: of these as many are read as were written.
+    ratecell_rules_claim claims_[most];
+    ratecell_rules_shadow shadows_[most];
+};
+
+/// Limits by a file of rules, which says which limits apply to which requests: docs/RULES.md describes it. Moved, not copied.
+/// It belongs to one process.
+class Rules {
+public:
+    /// None: its answers are errors.
+    Rules() noexcept = default;
+
+    /// Takes over what ratecell_rules_new made.
+    explicit Rules(ratecell_rules *handle) noexcept : handle_(handle) {}
+
+#if defined(__cpp_exceptions)
+    /// make, or an Error thrown.
+    explicit Rules(std::string_view text, const Config &config = {}) {
+        Result<Rules, Failure> made = make(text, config);
+        if (!made) {
+            throw Error(made.error());
+        }
+        *this = *std::move(made);
+    }
+#endif
+
+    /// Makes limits by the text of a file, in TOML, with the memory of all its tables: one for each rule and tier in it,
+    /// each with room for the config's max_keys. The text is not kept. Errors: those of ratecell_rules_new; of a fault in the
+    /// file RATECELL_ERULES, whose why() names the line, the rule, the field, and what was wrong.
+    static Result<Rules, Failure> make(std::string_view text, const Config &config = {}) {
+        return detail::made<Rules, ratecell_rules>(config, [&](const ratecell_config *raw, ratecell_rules **out) {
+            return ratecell_rules_new(text.data(), text.size(), raw, out);
+        });
+    }
+
+    /// Limits by the text of another file from now on, while other threads decide. Each request is decided by the old file or
+    /// by the new one. What a rule has counted stays as ratecell_rules_change says. Errors: those of ratecell_rules_change; then
+    /// the rules in force stay.
+    [[nodiscard]] Failure change(std::string_view text) const {
+        char why[1024] = "";
+        const Status status = ratecell_rules_change(get(), text.data(), text.size(), why, sizeof why);
+        return status.ok() ? Failure() : detail::failure(status, why);
+    }
+
+    /// Makes other limits by the text of another file, on the tables that these have for the same rules; the config is
+    /// that of these. Both go on, and are destroyed in any order: a rule whose name, key and policy are in both admits exactly
+    /// its limit together. For a server that forks its workers anew, see Config::forked. Errors: those of make.
+    [[nodiscard]] Result<Rules, Failure> beside(std::string_view text) const {
+        if (!handle_) {
+            return Failure(RATECELL_EINVAL);
+        }
+        return detail::made<Rules, ratecell_rules>(Config{}, [&](const ratecell_config *raw, ratecell_rules **out) {
+            ratecell_config config = *raw;
+            config.beside = get();
+            return ratecell_rules_new(text.data(), text.size(), &config, out);
+        });
+    }
+
+    /// Whether it is not empty.
+    [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+    /// For the functions of ratecell.h; still this object's to free.
+    [[nodiscard]] const ratecell_rules *get() const noexcept { return handle_.get(); }
+
+    /// Decides a request of n attributes now: all limits that apply are charged, or none is. Errors: those of
+    /// ratecell_rules_decide.
+    RulesDecision decide(const Attribute *attributes, std::size_t n) const noexcept {
+        return RulesDecision(get(), attributes, n, 0, 0);
+    }
+
+    /// decide of anything that std::data and std::size take.
+    template <class Attributes>
+    RulesDecision decide(const Attributes &attributes) const noexcept {
+        return decide(std::data(attributes), std::size(attributes));
+    }
+
+    /// decide({{"method", "GET"}, {"path", "/"}}).
+    RulesDecision decide(std::initializer_list<Attribute> attributes) const noexcept {
+        return decide(attributes.begin(), attributes.size());
+    }
+
+    /// decide at a time since the Monday 00:00 UTC before the rules were made. Where no rule has a calendar_window, it may be
+    /// since any instant, as long as all requests have the same.
+    RulesDecision decide_at(const Attribute *attributes, std::size_t n, std::chrono::nanoseconds now) const noexcept {
+        if (now.count() < 0) {
+            return RulesDecision();
+        }
+        return RulesDecision(get(), attributes, n, RATECELL_AT, static_cast<std::uint64_t>(now.count()));
+    }
+
+    /// decide_at of anything that std::data and std::size take.
+    template <class Attributes>
+    RulesDecision decide_at(const Attributes &attributes, std::chrono::nanoseconds now) const noexcept {
+        return decide_at(std::data(attributes), std::size(attributes), now);
+    }
+
+    /// decide_at({{"method", "GET"}, {"path", "/"}}, now).
+    RulesDecision decide_at(std::initializer_list<Attribute> attributes, std::chrono::nanoseconds now) const noexcept {
+        return decide_at(attributes.begin(), attributes.size(), now);
+    }
+
+    /// The HTTP fields of a response about the rules that limited its request, each named by its rule: lines as those of
+    /// ratecell::fields. A decision that was made before a change has none. Errors: those of ratecell_rules_fields.
+    Result<std::string> fields(Style styles, const RulesDecision &decision,
+                               std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const {
+        return detail::text(
+            [&](char *buffer, std::size_t len) { return write_fields(styles, decision, now, buffer, len); });
+    }
+
+    /// fields into a buffer with room for the lines and a NUL, without allocation.
+    Result<std::string_view> fields(Style styles, const RulesDecision &decision,
+                                    std::chrono::system_clock::time_point now, char *buffer,
+                                    std::size_t len) const noexcept {
+        return detail::written(buffer, len, write_fields(styles, decision, now, buffer, len));
+    }
+
+    /// What all tables hold now and what has happened to them. Errors: those of ratecell_rules_stats.
+    Result<Stats> stats() const noexcept { return stats_by(0, 0); }
+
+    /// stats at a time, as decide_at.
+    Result<Stats> stats_at(std::chrono::nanoseconds now) const noexcept {
+        if (now.count() < 0) {
+            return Status(RATECELL_EINVAL);
+        }
+        return stats_by(RATECELL_AT, static_cast<std::uint64_t>(now.count()));
+    }
+
+private:
+    Result<Stats> stats_by(std::uint32_t flags, std::uint64_t now_ns) const noexcept {
+        Stats stats{};
+        const Status status = ratecell_rules_stats(get(), flags, now_ns, &stats, sizeof stats);
+        if (!status.ok()) {
+            return status;
+        }
+        return stats;
+    }
+
+    struct Free {
+        void operator()(ratecell_rules *handle) const noexcept { ratecell_rules_free(handle); }
+    };
+
+    std::int32_t write_fields(Style styles, const RulesDecision &decision, std::chrono::system_clock::time_point now,
+                              char *buffer, std::size_t len) const noexcept {
+        return detail::since_1970(now, [&](std::uint64_t unix_ns) {
+            return ratecell_rules_fields(get(), static_cast<std::uint32_t>(styles), decision.raw_claims(),
+                                         decision.claims(), unix_ns, buffer, len);
+        });
+    }
+
+    std::unique_ptr<ratecell_rules, Free> handle_{};
+};
+
+static_assert(std::is_nothrow_move_constructible_v<Rules> && !std::is_copy_constructible_v<Rules>);
 
 /// How a field names addresses.
 enum class ClientKind : std::int32_t {

@@ -4,7 +4,7 @@ use core::fmt;
 use std::path::PathBuf;
 
 use crate::memory::MemoryError;
-use ratecell_core::PolicyError;
+use ratecell_core::{ChangeError, PolicyError};
 
 mod region;
 
@@ -49,6 +49,15 @@ pub enum BuildError {
         /// The reason, and what was expected.
         reason: &'static str,
     },
+    /// The table of a rule of a file cannot be made, or its policy cannot follow the one in force.
+    InRule {
+        /// The rule's name.
+        rule: String,
+        /// The error: [`Policy`](Self::Policy), [`Change`](Self::Change) or [`Memory`](Self::Memory).
+        error: Box<BuildError>,
+    },
+    /// The policy cannot follow the one in force.
+    Change(ChangeError),
     /// The policy does not fit the words of a region, or of another limiter.
     Policy(PolicyError),
     /// The memory holds no region, or one that does not fit this limiter.
@@ -82,6 +91,12 @@ impl From<PolicyError> for BuildError {
     }
 }
 
+impl From<ChangeError> for BuildError {
+    fn from(error: ChangeError) -> Self {
+        Self::Change(error)
+    }
+}
+
 impl From<RegionError> for BuildError {
     fn from(error: RegionError) -> Self {
         Self::Region(error)
@@ -112,6 +127,8 @@ impl fmt::Display for BuildError {
             Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
             Self::Shared { reason } => f.write_str(reason),
             Self::Rule { rule, reason } => write!(f, "rule {rule}: {reason}"),
+            Self::InRule { rule, error } => write!(f, "rule {rule}: {error}"),
+            Self::Change(error) => error.fmt(f),
             Self::Policy(error) => error.fmt(f),
             Self::Region(error) => error.fmt(f),
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),

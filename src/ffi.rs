@@ -24,20 +24,22 @@
 //!   threads at once, on one limiter too, and from a signal handler, unless it says otherwise. There are
 //!   no callbacks, no errno, no last error, no thread and no timer.
 //! - Ownership. ratecell_limiter_free frees a limiter, once, when no call on it is under way. After fork(),
-//!   parent and child each limit on their own with a limiter of ratecell_limiter_new. Limiters of
+//!   parent and child each limit on their own with a limiter of ratecell_limiter_new or ratecell_rules_new; with
+//!   RATECELL_FORKED the latter has tables that they share. Limiters of
 //!   ratecell_region_init, ratecell_region_attach and ratecell_limiter_open have their tables in memory that
 //!   processes share: parent and child both go on with the same tables, each with its own copy of the limiter.
 //! - Regions. Memory that processes share holds tables and a header that describes them, and no pointers: it
 //!   may be mapped at any address. A process that stops or dies, at any instruction of a check, blocks no
 //!   other process and leaves nothing to repair. The region fixes what the words of its tables mean
 //!   (algorithm, windows, number of layers, max_keys, when_full); rate, burst, capacity and limit belong to
-//!   each limiter.
+//!   each limiter, until ratecell_limiter_change changes those of the region.
 //! - Memory. A table is allocated as a whole when it is made, or RATECELL_ENOMEM is returned. A check
-//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are three
+//!   allocates nothing, blocks nowhere, and makes no system call except to read the clock. There are four
 //!   exceptions. A sliding_log policy allocates a key's log and locks briefly, so it must not be used in a
 //!   signal handler. ratecell_rules_decide allocates in the first decisions of a thread, so it must not be
-//!   used there either. And where the few hundred bytes beside a table cannot be allocated, the process aborts,
-//!   as Rust programs do.
+//!   used there either. After a ratecell_limiter_change the next call on each limiter, and the first of each
+//!   thread, allocates and locks, so a limiter whose policy changes must not be used there. And where the few
+//!   hundred bytes beside a table cannot be allocated, the process aborts, as Rust programs do.
 //! - Versions. A program works with every later library of the same soname. ratecell_request,
 //!   ratecell_decision, ratecell_claim, ratecell_answer, ratecell_reservation and other structs that are
 //!   frozen, as they say, never change. ratecell_config and ratecell_stats may grow at their ends; their
@@ -50,6 +52,7 @@
 )]
 
 mod batch;
+mod change;
 mod check;
 mod clients;
 mod config;
@@ -73,6 +76,7 @@ mod why;
 mod zone;
 
 pub use batch::ratecell_limiter_decide_batch;
+pub use change::ratecell_limiter_change;
 pub use check::{
     ratecell_limiter_check, ratecell_limiter_check_at, ratecell_limiter_decide, ratecell_limiter_forget,
 };
@@ -86,8 +90,8 @@ pub use decision::{
 };
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
-    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_HASHED, RATECELL_NEXT, RATECELL_RESERVATIONS,
-    RATECELL_RESERVE, RATECELL_TRY, RATECELL_WITHIN, RATECELL_ZEROED,
+    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_FORKED, RATECELL_HASHED, RATECELL_NEXT,
+    RATECELL_RESERVATIONS, RATECELL_RESERVE, RATECELL_TRY, RATECELL_WITHIN, RATECELL_ZEROED,
 };
 pub use joint::ratecell_decide_all;
 pub use limiter::{
@@ -107,6 +111,7 @@ pub use rules::{
     RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules, ratecell_rules_answer,
     ratecell_rules_change, ratecell_rules_claim, ratecell_rules_decide, ratecell_rules_fields,
     ratecell_rules_free, ratecell_rules_new, ratecell_rules_request, ratecell_rules_shadow,
+    ratecell_rules_stats,
 };
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};

@@ -75,8 +75,8 @@ pub use memory::{Memory, MemoryError};
 #[doc(inline)]
 pub use ratecell_core::client_key;
 pub use ratecell_core::{
-    Decision, Emission, Mode, Outcome, Period, Policy, PolicyBuilder, PolicyError, PolicyErrorKind, Request,
-    Resolved, Start, Weekday, Zone, builder, fields,
+    ChangeError, Decision, Emission, Mode, Outcome, Period, Policy, PolicyBuilder, PolicyError,
+    PolicyErrorKind, Request, Resolved, Start, Weekday, Zone, builder, fields,
 };
 pub use table::{Stats, WhenFull};
 

@@ -1,11 +1,11 @@
 //! The limiter: policy layers, a table for each, a clock.
 
 use core::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::Clock;
-use crate::table::log::LogTable;
-use crate::table::{Extent, Lookup, Secret, Stats, Table, spread};
+use crate::table::{Extent, Lookup, Secret, Stats, spread};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Outcome, Policy, PolicyError, Request, Zone};
 
@@ -15,7 +15,9 @@ mod acquire;
 mod agent;
 mod batch;
 mod builder;
+mod change;
 mod direct;
+mod generations;
 mod guard;
 mod hold;
 pub(crate) mod joint;
@@ -24,6 +26,7 @@ mod leased;
 mod line;
 #[cfg(not(ratecell_model))]
 mod reader;
+mod regime;
 #[cfg(not(ratecell_model))]
 mod regions;
 mod remote;
@@ -37,15 +40,17 @@ pub use builder::LimiterBuilder;
 #[cfg(feature = "rules")]
 pub(crate) use builder::seconds_since_1970;
 pub use direct::DirectLimiter;
+#[cfg(feature = "rules")]
+pub(crate) use generations::Family;
 pub use guard::{Hold, HoldError, Unsettled};
-pub use hold::ReserveError;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
 pub use reader::Region;
+use regime::{Regime, Regimes};
 use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
-pub use reservation::{Reservation, ReservationError};
+pub use reservation::{Reservation, ReservationError, ReserveError};
 use states::Layers;
 use tables::LayerTable;
 
@@ -82,14 +87,15 @@ use tables::LayerTable;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Limiter {
-    policy: Policy,
-    layers: Layers<Table, LogTable>,
+    regimes: Regimes,
     clock: Clock,
     /// Whether its region was made with other rules of the zones in its policy.
     has_other_zone_rules: bool,
     secret: Secret,
     /// Of what the words mean, and of the secret: what a reservation is of.
     digest: u64,
+    /// Whether its layers can be reserved.
+    reserving: Result<(), ReserveError>,
     /// What the store of many machines is asked by, if the units are those of many machines: then the tables hold leases.
     remote: Option<Box<Remote>>,
     /// The futures that wait for it.
@@ -100,20 +106,20 @@ pub struct Limiter {
 impl fmt::Debug for Limiter {
     /// Prints the policy, and neither keys nor secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter").field("policy", &self.policy).finish_non_exhaustive()
+        f.debug_struct("Limiter").field("policy", &self.policy()).finish_non_exhaustive()
     }
 }
 
 impl Limiter {
     /// A limiter of one machine.
-    fn of_layers(policy: Policy, layers: Layers<Table, LogTable>, clock: Clock, secret: Secret) -> Self {
+    fn of_regimes(regimes: Regimes, clock: Clock, secret: Secret) -> Self {
         Self {
-            policy,
             clock,
             has_other_zone_rules: false,
-            digest: hold::digest(&layers, &secret),
+            digest: hold::digest(&regimes.first.layers, &secret),
+            reserving: hold::can_reserve(&regimes.first.layers),
             secret,
-            layers,
+            regimes,
             remote: None,
             #[cfg(feature = "async")]
             waits: Default::default(),
@@ -201,15 +207,16 @@ impl Limiter {
         }
     }
 
-    /// Asks for the cache lines that a check of `h` will need.
+    /// Asks for the cache lines that a check of `h` will need, which are the same in all regimes.
     #[inline(always)]
     fn prefetch(&self, h: u64) {
-        match &self.layers {
+        match &self.regimes.first.layers {
             Layers::One(layer) => layer.prefetch(h),
             Layers::Several(layers) => layers.iter().for_each(|layer| layer.prefetch(h)),
         }
     }
 
+    /// Decides at `now`, which is the request's own instant or was read from the clock before.
     #[inline(always)]
     fn decide_at(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         if !request.is_plain() {
@@ -220,9 +227,10 @@ impl Limiter {
         // A known key under the commonest policy by far is decided in the caller, and so is one whose lease is there.
         // There is one call beside each: of two, the compiler would have both write to the memory of the answer.
         let cost = request.units();
-        let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = &self.layers {
+        let layers = &self.regimes.first.layers;
+        let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = layers {
             table.try_hit(gcra, h, now, cost)
-        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = &self.layers
+        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = layers
             && request.now_ns().is_none()
         {
             table.try_hit(lease, h, now, cost).and_then(|decision| match decision.outcome() {
@@ -234,7 +242,9 @@ impl Limiter {
         };
         match known {
             Ok(decision) => decision,
-            Err(lookup) if self.remote.is_none() => self.layers.decide_cost(h, now, cost, lookup).by_field(),
+            Err(lookup) if self.remote.is_none() => {
+                self.decide_late(h, now, cost, lookup, request.now_ns()).by_field()
+            }
             Err(_) => {
                 let (is_try, is_given) = (request.is_without_waiting(), request.now_ns().is_some());
                 self.decide_leased(h, now, cost, is_try, is_given).by_field()
@@ -242,17 +252,60 @@ impl Limiter {
         }
     }
 
+    /// Decides a plain request that the inlined path did not.
+    #[inline(never)]
+    fn decide_late(&self, h: u64, now: u64, cost: u32, lookup: Lookup, given: Option<u64>) -> Decision {
+        if self.regimes.is_first_in_force() {
+            let decision = self.regimes.first.layers.decide_cost(h, now, cost, lookup);
+            if !decision.is_superseded() {
+                return decision;
+            }
+        }
+        let request = Request::default().cost(cost);
+        self.in_force(now, given, |regime, now| regime.decide(h, now, &request))
+    }
+
     /// Decides a request that is not plain.
     #[cold]
     #[inline(never)]
     fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
         match &self.remote {
-            None => self.layers.decide_apart(h, now, request),
+            None => self.decide_changed(h, now, request),
             Some(remote) if request.is_charge() => self.charge_leased(remote, h, request),
-            Some(remote) => match self.layers.decide_apart(h, self.clock.now(), request) {
+            Some(remote) => match self.regimes.first.layers.decide_apart(h, self.clock.now(), request) {
                 asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, request),
+                decision if decision.is_superseded() => decision.never(),
                 decision => decision,
             },
+        }
+    }
+
+    /// Decides by whatever policy is in force.
+    #[cold]
+    #[inline(never)]
+    fn decide_changed(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        self.in_force(now, request.now_ns(), |regime, now| regime.decide(h, now, request))
+    }
+
+    /// Decides by the policy in force at `now`, the request's own instant or one that was read before. If the policy is changed
+    /// meanwhile, the next one decides, by the clock anew.
+    ///
+    /// Where a region's record of its policy cannot be read, nobody knows what its words mean, and nothing is allowed.
+    fn in_force(
+        &self,
+        mut now: u64,
+        given: Option<u64>,
+        mut decide: impl FnMut(&Regime, u64) -> Decision,
+    ) -> Decision {
+        loop {
+            let Ok(regime) = self.regimes.reigning() else {
+                return Decision::allowed(self.regimes.first.policy.capacity()).never();
+            };
+            let decision = decide(&regime, now);
+            if !decision.is_superseded() {
+                return decision;
+            }
+            now = given.unwrap_or_else(|| self.clock.now());
         }
     }
 
@@ -263,7 +316,7 @@ impl Limiter {
     /// store, some milliseconds later; without an agent the store does not forget. What other machines hold of it stays with them.
     pub fn forget(&self, key: impl AsRef<[u8]>) -> bool {
         let h = self.hash(&Request::new(&key));
-        let held = self.layers.forget(h);
+        let held = self.regimes.first.layers.forget(h);
         if let Some(remote) = &self.remote
             && remote.is_connected(self.clock.now())
         {
@@ -303,13 +356,16 @@ impl Limiter {
     }
 
     fn survey(&self, now_ns: u64, extent: Extent) -> Stats {
-        self.layers.iter().fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns, extent)))
+        let regime = self.regimes.reigning();
+        let layers = regime.as_deref().map_or(&self.regimes.first.layers, |regime| &regime.layers);
+        layers.iter().fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns, extent)))
     }
 
-    /// The limiter's policy.
+    /// The policy in force: the limiter's own, or what a [change](Self::change) made of it.
     #[must_use]
-    pub fn policy(&self) -> &Policy {
-        &self.policy
+    pub fn policy(&self) -> Arc<Policy> {
+        let regime = self.regimes.reigning();
+        Arc::clone(regime.as_deref().map_or(&self.regimes.first.policy, |regime| &regime.policy))
     }
 
     /// The time zone of this name, for [requests](Request::zone) to this limiter, whose policy has `tz=caller`: a name of
@@ -331,7 +387,7 @@ impl Limiter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn zone(&self, name: &str) -> Result<Zone, PolicyError> {
-        self.policy.zone(name)
+        self.policy().zone(name)
     }
 
     /// What is not as it should be, though the limiter works: its region was made by a version of ratecell with other rules

@@ -4,12 +4,13 @@
 //! | --- | --- |
 //! | 0 to 511 | the [header](header): what is fixed when the region is made, and its clock |
 //! | 512 to 2,559 | the [directory](directory): kind, form and place of each section |
-//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], of each layer a table and its counters, and of a machine with a store its [board](crate::board) |
+//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], of each layer a table, its counters and, where its words need them, `given`: the totals of what was given back; and of a machine with a store its [board](crate::board) |
 //!
-//! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. What is
-//! fixed is what the words mean: kind of word, window, tick, width of counts; the rate, the capacity and the
-//! limit belong to each limiter. No state of the tables needs repair, so there is nothing to do when a process
-//! dies, and nothing to say when one leaves.
+//! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. The kind of its words,
+//! their windows and the width of their counts are fixed. The policy in force may change, and with it the tick of a rate:
+//! the tag of a word says which of the last four policies it speaks. A limiter may have a rate, a capacity or a limit of
+//! its own beside the policy in force; a change ends its rate. No state of the tables needs repair, so there is nothing to
+//! do when a process dies, and nothing to say when one leaves.
 
 use siphasher::sip::SipHasher13;
 
@@ -31,9 +32,11 @@ mod packings;
 mod policy;
 
 pub(crate) use boot::Medium;
+pub(crate) use file::ChangeLock;
 pub(crate) use header::Header;
+pub(crate) use policy::{Record, Records};
 
-use directory::{Directory, Plan};
+use directory::{Directory, Sections};
 
 /// What a limiter asks of a region.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub(crate) struct Terms {
     pub(crate) packings: Vec<WordLayout>,
     /// The text of the policy.
     pub(crate) policy: String,
+    /// Of each layer the capacity.
+    pub(crate) reach: Vec<u32>,
     /// `None`: as many as fit, or as are there.
     pub(crate) max_keys: Option<usize>,
     /// `None`: the default, or what is there.
@@ -53,8 +58,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    fn plan(&self) -> Plan {
-        Plan::of(&self.packings, self.reservations, self.board.is_some())
+    fn sections(&self) -> Sections {
+        Sections::of(&self.packings, self.reservations, self.board.is_some())
     }
 }
 
@@ -69,7 +74,7 @@ pub(crate) struct BoardTerms {
 
 /// The bytes of a region on these terms with that many buckets.
 pub(crate) fn bytes(terms: &Terms, buckets: usize) -> Option<usize> {
-    Directory::new(&terms.plan(), buckets).map(|directory| directory.bytes)
+    Directory::new(&terms.sections(), buckets).map(|directory| directory.bytes)
 }
 
 /// The bytes of a region on these terms.
@@ -80,9 +85,9 @@ pub(crate) fn size(terms: &Terms) -> Result<usize, BuildError> {
 
 /// The most buckets of a region on these terms in `len` bytes.
 pub(crate) fn buckets_in(terms: &Terms, len: usize) -> usize {
-    let plan = terms.plan();
+    let sections = terms.sections();
     let fits =
-        |buckets: usize| Directory::new(&plan, buckets).is_some_and(|directory| directory.bytes <= len);
+        |buckets: usize| Directory::new(&sections, buckets).is_some_and(|directory| directory.bytes <= len);
     // No bucket takes less than a byte.
     let (mut most, mut too_many) = (0, len);
     while most + 1 < too_many {
@@ -94,20 +99,26 @@ pub(crate) fn buckets_in(terms: &Terms, len: usize) -> usize {
 
 /// Makes `memory`, whatever it holds, a region with no key in it.
 pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
+    let first = first(&terms);
     let header = header(memory, terms)?;
     memory.clear();
-    write(memory, header)
+    write(memory, header, &first)
 }
 
 /// [`init`] of memory that is all zeros, of which only what stands before the tables is written.
 pub(crate) fn init_zeroed(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
-    let header = header(memory, terms)?;
-    write(memory, header)
+    let first = first(&terms);
+    write(memory, header(memory, terms)?, &first)
 }
 
-fn write(memory: &Memory, header: Header) -> Result<Header, BuildError> {
+/// The record of a new region's policy.
+fn first(terms: &Terms) -> Record {
+    Record { number: 0, text: terms.policy.clone(), reach: terms.reach.clone() }
+}
+
+fn write(memory: &Memory, header: Header, first: &Record) -> Result<Header, BuildError> {
     let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
-    header.write(memory).ok_or_else(too_small)?;
+    header.write(memory, first).ok_or_else(too_small)?;
     Ok(header)
 }
 
@@ -122,7 +133,7 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     {
         return Err(unusable_name(Some(name)).into());
     }
-    let directory = Directory::new(&terms.plan(), buckets.max(1));
+    let directory = Directory::new(&terms.sections(), buckets.max(1));
     let needed = directory.as_ref().map_or(usize::MAX, |directory| directory.bytes);
     let Some(directory) = directory.filter(|_| needed <= memory.len()) else {
         return Err(RegionError::TooSmall { needed, len: memory.len() }.into());
@@ -133,6 +144,7 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     };
     let clock = Clock::new();
     Ok(Header {
+        records: Records::in_memory(memory, directory.policy_at)?,
         directory,
         zone_rules: zone_rules(&terms.policy, &clock),
         when_full: terms.when_full.unwrap_or_default(),
@@ -155,7 +167,9 @@ impl Header {
     /// Whether the region's maker had other rules of the zones in its policy: then those who share it disagree about some
     /// boundary of its calendars.
     pub(crate) fn has_other_zone_rules(&self) -> bool {
-        self.zone_rules != 0 && self.zone_rules != zone_rules(&self.policy, &self.clock)
+        // Of the first policy: what its maker knew of those that came later is not recorded.
+        let is_first = self.records.in_force().number() == 0;
+        is_first && self.zone_rules != 0 && self.zone_rules != zone_rules(&self.policy, &self.clock)
     }
 }
 

@@ -37,19 +37,22 @@
 //! ```
 
 use core::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
+use ratecell_core::Outcome;
 
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::limiter::seconds_since_1970;
+use crate::limiter::{Family, seconds_since_1970};
 use crate::table::{DEFAULT_MAX_KEYS, Stats, WhenFull};
 
+mod cells;
 mod decision;
 mod file;
 mod scratch;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -59,29 +62,40 @@ pub use ratecell_rules::{
     Shown,
 };
 
+use cells::Before;
 #[cfg(feature = "capi")]
 pub(crate) use decision::Made;
 #[cfg(not(feature = "capi"))]
-use file::File;
-use file::Tables;
+use file::{Decided, File, MadeList};
 #[cfg(feature = "capi")]
 pub(crate) use file::{Decided, File, MadeList};
+use tables::Tables;
 
 /// A limiter whose limits are those of a file of rules.
 ///
-/// It has a table for each distinct policy of the file; rules with equal policies share one, in which their keys differ.
-/// The policies of a rule with `shared = true` have one table together. All tables have one clock. Each has room for
-/// `max_keys`, and address space for them; a page of it takes memory once a key in it is used.
+/// It has a table for each rule of the file, and for each tier of a rule with tiers; those of a rule with `shared = true`
+/// have one together. A file with 256 tables gets no more, but for a policy that no table has: rules with equal policies
+/// share one then, in which their keys differ. All tables have one clock. Each has room for `max_keys`, and address space
+/// for them; a page of it takes memory once a key in it is used.
 ///
-/// A decision never blocks, but that a `sliding_log` locks briefly and allocates its entries. It allocates until its thread has seen the longest keys of the file; after that it allocates
-/// only for an answer with shadow rules, and where more than four rules limit one request. Any number of threads may share
-/// a limiter, by reference or in an `Arc`.
+/// A decision never blocks, with two exceptions. A `sliding_log` locks briefly, and allocates its entries. A request that
+/// comes while limits are changed may wait until the new numbers of all tables are written, which takes some microseconds for
+/// each table.
+///
+/// A decision allocates until its thread has seen the longest keys of the file. After that it allocates only for an answer
+/// with shadow rules, where more than four rules limit one request, and the first time that it asks a table after a change of
+/// limits. Any number of threads may share a limiter, by
+/// reference or in an `Arc`.
 pub struct RulesLimiter {
     file: ArcSwap<File>,
     clock: Clock,
     tables: Tables,
+    /// What the limiters of its tables have in common, and those of the limiters by rules beside it.
+    family: Arc<Family>,
     /// Held while the file is changed.
     changing: Mutex<()>,
+    /// Held between the number of the policies in force and the file that is of it.
+    switching: Mutex<()>,
 }
 
 /// A limiter by rules under construction.
@@ -96,7 +110,7 @@ pub struct RulesLimiterBuilder {
 
 impl RulesLimiterBuilder {
     /// The number of keys that each table has room for at the same time, at least 1; default 100,000. There is a table
-    /// for each distinct policy: see [`LimiterBuilder::max_keys`](crate::LimiterBuilder::max_keys).
+    /// for each rule, and for each of its tiers: see [`LimiterBuilder::max_keys`](crate::LimiterBuilder::max_keys).
     pub fn max_keys(mut self, max_keys: usize) -> Self {
         self.tables.max_keys = max_keys;
         self
@@ -115,28 +129,37 @@ impl RulesLimiterBuilder {
         self
     }
 
-    /// Builds the limiter, with the memory of all its tables, for this process alone.
+    /// Puts the tables into memory that this process shares with all that it forks off later: together they admit exactly
+    /// what the rules allow. Without it each of them goes on with a copy of its own. Only on Linux.
+    ///
+    /// A [`change`](RulesLimiter::change) after the fork is of its process alone; a limiter
+    /// [`beside`](RulesLimiter::beside), made before the next fork, is for those that follow. Such a table takes memory of
+    /// small pages, each once it is used.
+    pub fn forked(mut self) -> Self {
+        self.tables.forked = true;
+        self
+    }
+
+    /// Builds the limiter, with the memory of all its tables, for this process alone unless it is
+    /// [`forked`](Self::forked).
     ///
     /// # Errors
-    /// A rule counts requests in flight, which a decision by rules does not release ([`BuildError::Rule`]); `max_keys` is 0;
+    /// A rule counts requests in flight, which a decision by rules does not release, or has a `sliding_log` where the tables
+    /// are [`forked`](Self::forked) ([`BuildError::Rule`]); `max_keys` is 0;
     /// the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
     /// ([`BuildError::Processor`]).
     pub fn build(self) -> Result<RulesLimiter, BuildError> {
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
-        let file = File::new(self.rules, self.tables, clock, None)?;
-        Ok(RulesLimiter {
-            file: ArcSwap::from_pointee(file),
-            clock,
-            tables: self.tables,
-            changing: Mutex::new(()),
-        })
+        let family = Arc::new(Family::new()?);
+        let (file, _) = File::new(self.rules, self.tables, &family, clock, None)?;
+        Ok(RulesLimiter::of(file, self.tables, family, clock))
     }
 }
 
 impl RulesLimiter {
     /// Begins a limiter by the rules of a file.
     pub fn builder(rules: Rules) -> RulesLimiterBuilder {
-        let tables = Tables { max_keys: DEFAULT_MAX_KEYS, when_full: WhenFull::default() };
+        let tables = Tables { max_keys: DEFAULT_MAX_KEYS, when_full: WhenFull::default(), forked: false };
         RulesLimiterBuilder { rules, tables, epoch: None }
     }
 
@@ -145,32 +168,149 @@ impl RulesLimiter {
     /// [`Attributes`] is implemented by slices, arrays and vectors of names and values. Shadow rules are decided after the
     /// others, each by itself, and are charged if the request is allowed.
     pub fn decide<A: Attributes + ?Sized>(&self, attributes: &A) -> RulesDecision {
-        self.decide_at(attributes, self.clock.now())
+        RulesDecision::new(self, attributes, None)
     }
 
     /// [`decide`](Self::decide) at `now_ns`: nanoseconds since the limiter's [`epoch`](Self::epoch), or since any other
     /// that all requests have, if no rule has a `calendar_window`.
     pub fn decide_at<A: Attributes + ?Sized>(&self, attributes: &A, now_ns: u64) -> RulesDecision {
-        RulesDecision::new(self.file.load(), attributes, now_ns)
+        RulesDecision::new(self, attributes, Some(now_ns))
+    }
+
+    /// Decides a request by the file in force after its time is known, which comes with what it decided. Decisions and the
+    /// outcomes of shadow claims go to `made` and `shadow`.
+    pub(crate) fn decided<A: Attributes + ?Sized>(
+        &self,
+        attributes: &A,
+        given: Option<u64>,
+        made: &mut MadeList,
+        mut shadow: impl FnMut(&File, usize, Outcome),
+    ) -> (Guard<Arc<File>>, Decided) {
+        loop {
+            // Before the file is loaded, and the number of its policies: what is decided by the old ones was asked before
+            // the change.
+            let now_ns = given.unwrap_or_else(|| self.clock.now());
+            let file = self.file.load();
+            made.clear();
+            let decided = file.decide(attributes, now_ns, made, |rule, outcome| shadow(&file, rule, outcome));
+            if let Some(decided) = decided {
+                return (file, decided);
+            }
+            // The number is that of a file which is just being put in force.
+            drop(locked(&self.switching));
+        }
     }
 
     /// Limits by other rules from now on. Each request is decided by the old rules or by the new ones, never by parts of
     /// both.
     ///
-    /// A rule goes on with what it has counted if its name, its key and its policy stay, whatever else of it changes; of a
-    /// rule with `shared = true` all its policies. A rule whose policy is another begins anew, as one whose name or key is
-    /// another does. The memory of a table that no
-    /// rule has any more is given back when the last [`RulesDecision`] by the old rules is dropped.
+    /// A rule goes on with what it has counted if its name and its key stay, whatever else of it changes. Where the numbers
+    /// of its limit change, what each key has used stays used, in units, as in [`Limiter::change`](crate::Limiter::change):
+    /// a raised limit lets those go on who were exhausted, and a lowered one forgives nothing. A rule begins anew whose limit
+    /// gets another algorithm, another window or another number of layers, or has no room in the words in use beside what was
+    /// allowed before; so does one whose name or key is another. A rule that is taken away gives its cells back.
+    ///
+    /// Of a rule with tiers each tier is by itself. With `shared = true` the tiers go on together if nothing but their limits
+    /// and `strict` changes, and tiers come and go.
+    ///
+    /// Two kinds of limiters do not change a limit over live cells, and a rule begins anew where its limit is another:
+    /// one whose tables are shared by processes that are [forked off](RulesLimiterBuilder::forked), and one
+    /// [beside](Self::beside) which there is another. In a file of more than 256 tables, of rules that have one together, only
+    /// those go on that keep their limit, or else those that get the same.
+    ///
+    /// Requests are decided while the rules are changed. Every third change of limits reads and writes all tables. The memory
+    /// of a table that no rule has any more is given back when the last [`RulesDecision`] by the old rules is dropped.
+    ///
+    /// ```
+    /// use ratecell::rules::{Rules, RulesLimiter};
+    ///
+    /// let file = |limit: &str| format!("ratecell_rules = 1\n[[rule]]\nname = 'site'\nkey = []\nlimit = '{limit}'\n");
+    /// let limiter = RulesLimiter::builder(Rules::parse(file("fixed_window 10/1d"))?).build()?;
+    /// let left = || limiter.decide_at(&[("path", "/")], 0).shown.map(|shown| shown.remaining);
+    /// assert_eq!(left(), Some(9));
+    /// limiter.change_at(Rules::parse(file("fixed_window 20/1d"))?, 0)?;
+    /// assert_eq!(left(), Some(18));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`RulesLimiterBuilder::build`]. Then the rules in force stay.
+    /// As [`RulesLimiterBuilder::build`]; or the limiter's time is past the last that a new policy can decide at
+    /// ([`BuildError::InRule`], which names the rule). Then the rules in force stay.
     pub fn change(&self, rules: Rules) -> Result<(), BuildError> {
-        // A change that panicked has stored nothing.
-        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.file.load_full();
-        let after = File::new(rules, self.tables, self.clock, Some(&before))?;
-        self.file.store(Arc::new(after));
+        self.change_by(rules, None)
+    }
+
+    /// [`change`](Self::change) at `now_ns`, for programs that give every request its time. Requests that were given a later
+    /// time, and are decided by the rules before, count as before the change.
+    ///
+    /// # Errors
+    /// As [`change`](Self::change).
+    pub fn change_at(&self, rules: Rules, now_ns: u64) -> Result<(), BuildError> {
+        self.change_by(rules, Some(now_ns))
+    }
+
+    fn change_by(&self, rules: Rules, now_ns: Option<u64>) -> Result<(), BuildError> {
+        // A change that panicked has stored nothing, or all of it.
+        let _one_at_a_time = locked(&self.changing);
+        let held = self.file.load_full();
+        // Nobody else gets the family meanwhile: that takes this limiter's lock.
+        let is_live = !self.tables.forked && Arc::strong_count(&self.family) == 1;
+        let before = Before { cells: held.cells(), is_live, now_ns };
+        let (file, mut changes) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
+        let file = Arc::new(file);
+        if file.cells().number == held.cells().number {
+            self.file.store(file);
+            return Ok(());
+        }
+        let limiters = held.cells().limiters().enumerate();
+        // Those that the new file has no more, too: requests that are under way may ask them.
+        let ready = self.family.ready(limiters.map(|(table, limiter)| (limiter, changes.remove(&table))))?;
+        let switching = locked(&self.switching);
+        ready.put_in_force(now_ns, &self.clock);
+        self.file.store(file);
+        drop(switching);
         Ok(())
+    }
+
+    /// Another limiter, by other rules, on the tables that this one has. Both go on: a rule that is in both with the same
+    /// name, key and limit admits exactly its limit together. One whose limit is another begins anew.
+    ///
+    /// The tables of both are as large, and decide newcomers alike; their clock is one. As long as both are there, a
+    /// [`change`](Self::change) of either begins a rule anew whose limit is another. A table is freed when no limiter and no
+    /// [`RulesDecision`] has it any more.
+    ///
+    /// ```
+    /// use ratecell::rules::{Rules, RulesLimiter};
+    ///
+    /// let file = |limit: &str| format!("ratecell_rules = 1\n[[rule]]\nname = 'site'\nkey = []\nlimit = '{limit}'\n");
+    /// let old = RulesLimiter::builder(Rules::parse(file("3/h"))?).build()?;
+    /// let new = old.beside(Rules::parse(file("3/h") + "match.host = 'example.com'\n")?)?;
+    /// let request = [("host", "example.com")];
+    /// assert!(old.decide_at(&request, 0).is_allowed());
+    /// assert_eq!(new.decide_at(&request, 0).shown.map(|shown| shown.remaining), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RulesLimiterBuilder::build`].
+    pub fn beside(&self, rules: Rules) -> Result<Self, BuildError> {
+        // No change of this one is under way, which would not know of the other.
+        let _one_at_a_time = locked(&self.changing);
+        let held = self.file.load_full();
+        let before = Before { cells: held.cells(), is_live: false, now_ns: None };
+        let (file, _) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
+        Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock))
+    }
+
+    fn of(file: File, tables: Tables, family: Arc<Family>, clock: Clock) -> Self {
+        Self {
+            file: ArcSwap::from_pointee(file),
+            clock,
+            tables,
+            family,
+            changing: Mutex::new(()),
+            switching: Mutex::new(()),
+        }
     }
 
     /// The rules in force.
@@ -210,6 +350,11 @@ impl RulesLimiter {
     pub fn epoch(&self) -> SystemTime {
         self.clock.epoch()
     }
+}
+
+/// Nothing that panics while it is held leaves half of it.
+fn locked(mutex: &Mutex<()>) -> MutexGuard<'_, ()> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for RulesLimiter {

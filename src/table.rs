@@ -15,6 +15,7 @@ mod buckets;
 mod choose;
 mod counters;
 mod entries;
+pub(crate) mod era;
 mod find;
 mod full;
 mod geometry;
@@ -35,19 +36,22 @@ pub(crate) mod log;
 #[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
 mod plain;
+mod seated;
 mod survey;
+mod sweep;
 pub(crate) mod tag;
 
 pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
-pub(crate) use hold::Holding;
+pub(crate) use hold::{Holding, Superseded};
 pub(crate) use survey::Extent;
 
 pub(crate) use layout::Seat;
 pub(crate) use tag::SeatNumber;
 
 use buckets::{Address, Buckets};
+use era::Era;
 use find::Search;
 use given::Given;
 use insert::is_still_absent;
@@ -87,6 +91,7 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
     when_full: WhenFull,
     counters: Counters,
     given: Given,
+    era: Era,
     /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
     outgrows_cache: bool,
 }
@@ -164,6 +169,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         memory: &Memory,
         parts: Parts,
         when_full: WhenFull,
+        era: Era,
     ) -> Result<Option<Self>, BuildError> {
         if !Pair::is_supported() {
             return Err(BuildError::Processor);
@@ -182,14 +188,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
             when_full,
             counters,
             given,
+            era,
             outgrows_cache,
         }))
     }
 
-    /// A table in a memory of its own.
-    #[cfg(any(test, feature = "store"))]
-    pub(crate) fn private(buckets: usize, when_full: WhenFull) -> Result<Self, BuildError> {
-        Self::made_in(buckets, when_full, Memory::private)
+    /// The same table, for a handle that decides by another generation of the policy.
+    pub(crate) fn in_era(&self, era: Era) -> Self {
+        Self { era, ..self.clone() }
     }
 
     /// A table in a memory of its own, of so many zeroed bytes.
@@ -197,9 +203,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         buckets: usize,
         when_full: WhenFull,
         memory: fn(usize) -> Result<Memory, MemoryError>,
+        era: Era,
     ) -> Result<Self, BuildError> {
         let (parts, end) = Self::parts(0, buckets, false).ok_or_else(BuildError::too_large)?;
-        Self::in_memory(&memory(end)?, parts, when_full)?.ok_or_else(BuildError::too_large)
+        Self::in_memory(&memory(end)?, parts, when_full, era)?.ok_or_else(BuildError::too_large)
     }
 
     /// The same table, which counts what is given back: in another memory, of which a page is resident once something was
@@ -213,7 +220,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     #[cfg(test)]
     pub(crate) fn alone(buckets: usize, when_full: WhenFull) -> Self {
-        Self::private(buckets, when_full).expect("a table")
+        Self::made_in(buckets, when_full, Memory::private, Era::alone()).expect("a table")
+    }
+
+    /// Where the key of hash `h` may be, with a word of this era.
+    #[inline(always)]
+    fn address(&self, h: u64) -> Address<'_, SLOTS> {
+        let address = self.buckets.address(h);
+        Address { identity: address.identity.of_generation(self.era.in_tag()), ..address }
     }
 
     /// Decides `request` at `now` on the key of hash `h`, and charges it if it is allowed.
@@ -224,12 +238,17 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Verdict<Seat<'_>> {
-        match self.find(&self.buckets.address(h)) {
+        // A caller whose first attempt met a change has charged a cost that stays: not another one.
+        if !self.era.is_in_force() {
+            return Verdict::superseded();
+        }
+        match self.find(&self.address(h)) {
             Search::InVain(version) => self.insert(algorithm, h, version, now, request),
-            Search::Found(seat, _) => match hit(algorithm, seat, now, request) {
+            Search::Found(seat, _) => match self.hit(algorithm, seat, now, request) {
                 Some(charge) => Verdict::charged(seat, charge),
                 None => self.decide_again(algorithm, h, now, request),
             },
+            Search::Lost => self.decide_again(algorithm, h, now, request),
         }
     }
 
@@ -252,7 +271,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
     }
 
-    /// The decision on a known key, where nobody is in the way. Inlined, so that only what the caller looks
+    /// The decision on a known key, where nobody is in the way, and this era is in force. Inlined, so that only what the caller looks
     /// at is computed; otherwise it takes a
     /// [`decide_cost`](Self::decide_cost).
     #[inline(always)]
@@ -263,16 +282,31 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
     ) -> Result<Decision, Lookup> {
-        let (seat, word) = match self.find(&self.buckets.address(h)) {
+        if !self.era.is_in_force() {
+            return Err(Lookup::NotYet);
+        }
+        let (seat, word) = match self.find(&self.address(h)) {
             Search::Found(seat, word) => (seat, word),
             Search::InVain(version) => return Err(Lookup::InVain(version)),
+            Search::Lost => return Err(Lookup::NotYet),
         };
         let Step { charged, decision } = algorithm.step(word, now, cost);
-        let written = charged.is_none_or(|after| seat.replace(word, after));
+        let Some(after) = charged else {
+            return if self.is_done(seat) { Ok(decision) } else { Err(Lookup::NotYet) };
+        };
+        let written = seat.replace(word, after);
         if !written {
             back_off(1);
         }
-        if written && seat.is_held() { Ok(decision) } else { Err(Lookup::NotYet) }
+        if written && self.is_done(seat) { Ok(decision) } else { Err(Lookup::NotYet) }
+    }
+
+    /// Whether a decision was on the key's own word, and by the policy that it spoke. If the word has been carried to another
+    /// generation since, it cannot be told whether a charge was carried with it, or came after, in other units. The number
+    /// in force says that the tag's bits mean this era still.
+    #[inline(always)]
+    fn is_done(&self, seat: Seat<'_>) -> bool {
+        seat.is_held() && self.era.is_near()
     }
 
     /// The decision of a request that had this verdict.
@@ -285,6 +319,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: &Request<'_>,
     ) -> Decision {
         match verdict.full_until() {
+            _ if verdict.is_superseded() => Decision::superseded(),
             None => algorithm.decide(verdict.word(), now, request).decision,
             Some(free_at) => self.report_full(algorithm, free_at, now, request),
         }
@@ -298,21 +333,26 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         let on = |word| algorithm.decide(word, now, request).decision;
         for _ in 0..MAX_ROUNDS {
             match self.find(&address) {
-                Search::Found(seat, word) if seat.is_held() => return on(word),
-                Search::Found(..) => {}
+                Search::Found(seat, word) if self.is_done(seat) => return on(word),
                 Search::InVain(version) => {
-                    let decision = on(self.newcomer(algorithm, &address, now, request));
+                    let Some(word) = self.newcomer(algorithm, &address, version, now, request) else {
+                        continue;
+                    };
+                    let decision = on(word);
                     if decision.is_allowed() || is_still_absent(&address, version) {
                         return decision;
                     }
                 }
+                Search::Found(..) | Search::Lost if self.era.is_in_force() => {}
+                Search::Found(..) | Search::Lost => return Decision::superseded(),
             }
         }
-        on(self.newcomer(algorithm, &address, now, request))
+        let version = address.home.bucket().header.version();
+        self.newcomer(algorithm, &address, version, now, request).map_or(Decision::superseded(), on)
     }
 
     /// Makes the key of hash `h` as if never seen. Says whether there was anything to forget.
@@ -320,10 +360,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// The key stays in its slot, in another tenure. A charge that comes at the same time is forgotten and begins anew,
     /// or comes after.
     pub(crate) fn forget(&self, h: u64) -> bool {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         let mut failed = 0;
-        loop {
-            let Search::Found(Seat { slot, tag }, word) = self.find(&address) else { return false };
+        // Of whichever generation: what is not used is 0 in each.
+        while let Some(Seat { slot, tag }) = Self::find_any(&address) {
+            let word = slot.word();
             if word == 0 {
                 return false;
             }
@@ -334,29 +375,42 @@ impl<const SLOTS: usize> Table<SLOTS> {
             failed += 1;
             back_off(failed);
         }
+        false
     }
 
-    /// The word on which a key without a cell is decided.
+    /// Whether the newcomers of a home share a cell when there is no room: the word of its header.
+    fn shares(&self) -> bool {
+        self.when_full == WhenFull::Share
+    }
+
+    /// The word on which a key without a cell is decided, by a search after `version`; `None` if the policy was changed.
     fn newcomer<A: Algorithm>(
         &self,
         algorithm: &A,
         address: &Address<'_, SLOTS>,
+        version: Version,
         now: u64,
         request: &Request<'_>,
-    ) -> u64 {
-        let word = address.home.bucket().header.word();
+    ) -> Option<u64> {
+        let ground = self.ground(address.home, version)?;
         let (word, floor) = match self.when_full {
-            WhenFull::Share => (word, 0),
-            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => (0, word),
+            WhenFull::Share => (ground.word, 0),
+            WhenFull::Evict | WhenFull::Deny | WhenFull::Allow => (0, ground.word),
         };
-        algorithm.above_in(word, floor, now, request.named_zone())
+        Some(algorithm.above_in(word, floor, now, request.named_zone()))
     }
-}
 
-/// Decides and charges on a cell; `None` if the slot changed hands meanwhile. Then a charge already made stays with a
-/// stranger, which is over-denied for it.
-#[inline]
-fn hit<A: Algorithm>(algorithm: &A, seat: Seat<'_>, now: u64, request: &Request<'_>) -> Option<Charge> {
-    let charge = seat.charge(algorithm, now, request, || seat.is_held())?;
-    seat.is_held().then_some(charge)
+    /// Decides and charges on a cell; `None` if the slot changed hands meanwhile, or its word another generation. Then a
+    /// charge already made stays, and the slot's key is over-denied for it.
+    #[inline]
+    fn hit<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        seat: Seat<'_>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Option<Charge> {
+        let charge = seat.charge(algorithm, now, request, || seat.is_held())?;
+        self.is_done(seat).then_some(charge)
+    }
 }

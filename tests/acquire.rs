@@ -148,6 +148,23 @@ fn what_a_guard_gives_back_wakes_the_first() {
 }
 
 #[test]
+fn a_changed_policy_wakes_those_who_wait() {
+    let limiter = limiter("4/365d");
+    let change = |policy: &str| limiter.change(policy.parse().expect("a policy")).expect("it may follow");
+    assert!(limiter.check_n("k", 4).is_allowed() && limiter.check_n("other", 4).is_allowed());
+    let mut one = Task::begun(limiter.acquire("k"));
+    let mut three = Task::begun(limiter.acquire("other").cost(3));
+    change("4/365d burst=2");
+    assert!(one.was_woken() && three.was_woken());
+    assert!(one.poll().is_pending());
+    assert!(matches!(three.poll(), Poll::Ready(Err(error)) if error.outcome() == WaitOutcome::Never));
+    change("4/365d burst=20");
+    assert!(matches!(one.poll(), Poll::Ready(Ok(_))));
+    // More than the first policy could ever allow.
+    assert!(block_on(limiter.acquire("new").cost(20)).is_ok());
+}
+
+#[test]
 fn what_cannot_be_is_known_at_once() {
     let limiter = limiter("3/h");
     let never = block_on(limiter.acquire("k").cost(4)).expect_err("above the capacity");

@@ -128,7 +128,7 @@ fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
             |limiter: &Limiter| (0..).take_while(|_| limiter.check_at("key", 1, 0).is_allowed()).count();
         let capacity = first.check_at("key", 0, 0).limit() as usize;
         assert_eq!((allowed(&first), allowed(&second), allowed(&first)), (capacity, 0, 0));
-        assert!(first.with_policy(second.policy().clone()).is_ok());
+        assert!(first.with_policy(Policy::clone(&second.policy())).is_ok());
     }
     for (first, second, expected) in [
         ("1/s burst=10 heal=5s", "1/s burst=11 heal=5s", "at most 10 at this rate"),
@@ -147,7 +147,8 @@ fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
 #[test]
 fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
     let exact = |limiter: &Limiter| {
-        let mut layers = limiter.policy().resolved();
+        let policy = limiter.policy();
+        let mut layers = policy.resolved();
         layers.next().and_then(|layer| layer.emission).expect("a rate").exact
     };
     let (memory, ten) = made("10/s", 100);

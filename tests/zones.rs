@@ -117,7 +117,7 @@ fn a_full_table_answers_in_the_zone_of_the_request() {
 #[test]
 fn who_waits_names_no_zone() {
     let limiter = limiter(WhenFull::Evict);
-    let mut line = Line::new(Parameters::of(limiter.policy()));
+    let mut line = Line::new(Parameters::of(&limiter.policy()));
     let waiter = line.arrive(0, b"a", 1, None);
     let Turn::End(end) = line.turn(&limiter, 0, waiter) else { panic!("it waits for a zone") };
     assert_eq!(end.outcome, WaitOutcome::Never);

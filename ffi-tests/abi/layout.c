@@ -16,7 +16,7 @@
 #define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
 #define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
 
-SIZE(ratecell_config, 104, 8);
+SIZE(ratecell_config, 112, 8);
 FIELD(ratecell_config, size, 0, size_t);
 FIELD(ratecell_config, max_keys, 8, uint64_t);
 FIELD(ratecell_config, when_full, 16, uint64_t);
@@ -30,6 +30,7 @@ FIELD(ratecell_config, machines, 72, uint64_t);
 FIELD(ratecell_config, store, 80, const char *);
 FIELD(ratecell_config, store_name, 88, const char *);
 FIELD(ratecell_config, epoch_s, 96, int64_t);
+FIELD(ratecell_config, beside, 104, const ratecell_rules *);
 
 SIZE(ratecell_decision, 64, 8);
 FIELD(ratecell_decision, limit, 0, uint64_t);
@@ -233,6 +234,7 @@ VALUE(RATECELL_EREGION_NO_WORD, -50);
 VALUE(RATECELL_EFILE, -51);
 VALUE(RATECELL_ESTORE, -52);
 VALUE(RATECELL_ERULES, -60);
+VALUE(RATECELL_ECHANGE, -61);
 VALUE(RATECELL_EPANIC, -90);
 
 VALUE(RATECELL_FULL_EVICT, 0);
@@ -351,4 +353,6 @@ FUNCTION(ratecell_rules_decide,
          int32_t (*)(const ratecell_rules *, const ratecell_rules_request *, ratecell_rules_answer *));
 FUNCTION(ratecell_rules_fields,
          int32_t (*)(const ratecell_rules *, uint32_t, const ratecell_rules_claim *, size_t, uint64_t, char *, size_t));
+FUNCTION(ratecell_rules_stats,
+         int32_t (*)(const ratecell_rules *, uint32_t, uint64_t, ratecell_stats *, size_t));
 FUNCTION(ratecell_rules_free, void (*)(ratecell_rules *));

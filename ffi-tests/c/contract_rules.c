@@ -1,4 +1,4 @@
-/* Limits by a file of rules: what the header says of each of the five functions, and every bad argument. */
+/* Limits by a file of rules: what the header says of each of the six functions, and every bad argument. */
 
 #include "check.h"
 
@@ -172,7 +172,7 @@ static void a_change_keeps_what_stays(void) {
     CHECK_TEXT(why, "");
     CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
     CHECK_U64(asked.claims[0].decision.remaining, 98);
-    CHECK_U64(asked.claims[1].decision.remaining, 2);
+    CHECK_U64(asked.claims[1].decision.remaining, 1);
 
     check_case("a file with a fault changes nothing");
     CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), why, sizeof why), RATECELL_ERULES);
@@ -262,6 +262,71 @@ static void every_argument_of_a_decision_is_checked(void) {
     ratecell_rules_free(rules);
 }
 
+static ratecell_stats stats_at(const ratecell_rules *rules, uint64_t now_ns) {
+    ratecell_stats stats;
+    UNTOUCHED(stats);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, now_ns, &stats, sizeof stats), 0);
+    return stats;
+}
+
+static void the_tables_are_counted_together(void) {
+    static const char one_rule[] = HEAD RULE("site", "key = []\nlimit = 'fixed_window 100/1d'");
+    struct {
+        ratecell_stats stats;
+        unsigned char tail[16];
+    } longer;
+    const uint64_t hour = 3600000000000u;
+    ratecell_rules *rules = made(file), *fewer = made(one_rule);
+    ratecell_stats stats = stats_at(rules, 0), of_one = stats_at(fewer, 0);
+    CHECK_U64(stats.live, 0);
+    CHECK(of_one.slots >= 1000 && stats.slots == of_one.slots);
+    CHECK_U64(stats.bytes, 3 * of_one.bytes);
+    for (char last = '1'; last <= '3'; last++) {
+        char client[] = "10.0.0.0";
+        client[7] = last;
+        CHECK_STATUS(ask_rules(rules, "POST", "/login", client, NULL), RATECELL_ALLOWED);
+    }
+    check_case("of each table by itself the site's has one live key, and the others have three");
+    stats = stats_at(rules, 0);
+    CHECK_U64(stats.live, 3);
+    CHECK_U64(stats.live_error, 0);
+    CHECK_U64(stats.evicted + stats.forgiven + stats.shared + stats.denied_full + stats.allowed_full, 0);
+    CHECK_U64(stats.exhausted + stats.leased + stats.misses + stats.operations + stats.connected, 0);
+    CHECK_U64(stats_at(rules, hour).live, 1);
+    CHECK_U64(stats_at(rules, 24 * hour).live, 0);
+
+    check_case("by the clock");
+    CHECK_STATUS(ratecell_rules_stats(fewer, 0, 7, &of_one, sizeof of_one), 0);
+    CHECK_U64(of_one.live, 0);
+    CHECK_U64(stats.bytes, 3 * of_one.bytes);
+
+    check_case("as many bytes as are asked for");
+    UNTOUCHED(longer);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, 0, &longer.stats, 2 * sizeof(uint64_t)), 0);
+    CHECK(longer.stats.slots == stats.slots && longer.stats.live == 3);
+    CHECK_UNTOUCHED(longer.stats.bytes);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, 0, &longer.stats, sizeof longer), 0);
+    CHECK(memcmp(&longer.stats, &stats, sizeof stats) == 0);
+    CHECK(longer.tail[0] == 0 && memcmp(longer.tail, longer.tail + 1, sizeof longer.tail - 1) == 0);
+
+    check_case("bad arguments of the stats");
+    UNTOUCHED(stats);
+    for (uint32_t flag = 1; flag != 0; flag <<= 1) {
+        if (flag != RATECELL_AT) {
+            CHECK_STATUS(ratecell_rules_stats(rules, flag, 0, &stats, sizeof stats), RATECELL_EINVAL);
+        }
+    }
+    CHECK_STATUS(ratecell_rules_stats(NULL, 0, 0, &stats, sizeof stats), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_stats((const void *)((const char *)rules + 1), 0, 0, &stats, sizeof stats),
+                 RATECELL_EALIGN);
+    CHECK_STATUS(ratecell_rules_stats(rules, 0, 0, NULL, sizeof stats), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_stats(rules, 0, 0, (void *)((char *)&longer + 1), sizeof stats), RATECELL_EALIGN);
+    CHECK_STATUS(ratecell_rules_stats(rules, 0, 0, &stats, TOO_LONG), RATECELL_ESIZE);
+    CHECK_UNTOUCHED(stats);
+    ratecell_rules_free(rules);
+    ratecell_rules_free(fewer);
+}
+
 int main(void) {
     the_rules_that_apply_decide();
     what_has_no_room_is_counted();
@@ -270,5 +335,6 @@ int main(void) {
     a_change_keeps_what_stays();
     what_cannot_be_made_says_why();
     every_argument_of_a_decision_is_checked();
+    the_tables_are_counted_together();
     return CHECK_END();
 }

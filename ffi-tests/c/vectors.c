@@ -8,31 +8,6 @@
 
 /* More keys than any section has: a limiter that evicts is not the one that the vectors describe. */
 #define MAX_KEYS 4096
-static int32_t status_of(const char *error) {
-    static const struct {
-        const char *error;
-        int32_t status;
-    } errors[] = {
-        { "zero_limit", RATECELL_EPOLICY_ZERO_LIMIT },
-        { "zero_period", RATECELL_EPOLICY_ZERO_PERIOD },
-        { "zero_capacity", RATECELL_EPOLICY_ZERO_CAPACITY },
-        { "bad_type", RATECELL_EPOLICY_MISSING_PARAMETER },
-        { "bad_offset", RATECELL_EPOLICY_BAD_OFFSET },
-        { "range", RATECELL_EPOLICY_RANGE },
-        { "precision", RATECELL_EPOLICY_PRECISION },
-        { "unknown_algorithm", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
-        { "bad_layers", RATECELL_EPOLICY_BAD_LAYERS },
-        { "bad_zone", RATECELL_EPOLICY_BAD_ZONE },
-        { "syntax", RATECELL_EPOLICY_SYNTAX },
-    };
-    for (size_t i = 0; i < CHECK_COUNT(errors); i++) {
-        if (strcmp(errors[i].error, error) == 0) {
-            return errors[i].status;
-        }
-    }
-    die("no such error");
-    return 0;
-}
 
 /* A line of construct.jsonl: a policy, with its error or with how it resolves. */
 static void construct(json_object *object, const char *line) {

@@ -1,10 +1,10 @@
-/* Replays the published reservations and permits, which vectors/held describes, through the C functions.
+/* Replays the published reservations, permits and changes of a policy, which vectors/held describes, through the C functions.
  *
  *   vectors_held DIR      the last line is "N passed, M failed"
  *
  * What was given back is counted for neighbouring keys together, and in the vectors for each apart: so each key has a
- * limiter of its own. The files about policies that change or are refused, and about limiters
- * that count nothing, are left out. */
+ * limiter of its own, and a change is made to all of them. The files about policies that are refused, and about limiters that
+ * count nothing, are left out. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -13,12 +13,19 @@
 /* More keys than any section has. */
 #define KEYS 64
 
-/* The section at which it is: its line, and each of its keys with a limiter. */
+/* More changes than any section has. */
+#define CHANGES 256
+
+/* The section at which it is: its line, each of its keys with a limiter, and the changes that were made. */
 static struct {
     json_object *line;
     char *keys[KEYS];
     ratecell_limiter *limiters[KEYS];
     size_t count;
+    /* Of no key: it has seen every change. */
+    ratecell_limiter *changed;
+    json_object *changes[CHANGES];
+    size_t changes_count;
 } section;
 
 /* What was reserved in it, by the numbers of the rows. */
@@ -37,6 +44,12 @@ static void end_section(void) {
         free(section.keys[i]);
     }
     section.count = 0;
+    for (size_t i = 0; i < section.changes_count; i++) {
+        json_object_put(section.changes[i]);
+    }
+    section.changes_count = 0;
+    ratecell_limiter_free(section.changed);
+    section.changed = NULL;
     json_object_put(section.line);
     section.line = NULL;
     free(held);
@@ -45,13 +58,22 @@ static void end_section(void) {
 }
 
 static void begin_section(json_object *line) {
-    ratecell_limiter *limiter = NULL;
     end_section();
     section.line = json_object_get(line);
-    if (make(line, 1, &limiter) != 0 || !resolved_so(limiter, NULL, field(line, "resolved"))) {
+    if (make(line, 1, &section.changed) != 0 || !resolved_so(section.changed, NULL, field(line, "resolved"))) {
         die("the policy does not resolve as stated");
     }
-    ratecell_limiter_free(limiter);
+}
+
+/* Makes the change of a row. */
+static int32_t change(const ratecell_limiter *limiter, json_object *row) {
+    char policy[2048] = "", why[1024] = "not written";
+    append_policy(policy, sizeof policy, json_object_array_get_idx(row, 2));
+    int32_t status = ratecell_limiter_change(limiter, policy, RATECELL_AT, column(row, 1), why, sizeof why);
+    if ((status == 0) != (why[0] == '\0') || strcmp(why, "not written") == 0) {
+        die("why says nothing of an error, or something of none");
+    }
+    return status;
 }
 
 static const ratecell_limiter *limiter_of(json_object *key) {
@@ -63,6 +85,11 @@ static const ratecell_limiter *limiter_of(json_object *key) {
     }
     if (section.line == NULL || section.count == KEYS || make(section.line, 1, &section.limiters[section.count]) != 0) {
         die("no limiter for the key");
+    }
+    for (size_t i = 0; i < section.changes_count; i++) {
+        if (change(section.limiters[section.count], section.changes[i]) != 0) {
+            die("a change was made once, and is refused of the same policy");
+        }
     }
     section.keys[section.count] = strdup(name);
     return section.limiters[section.count++];
@@ -114,6 +141,35 @@ static void done(held_function *function, json_object *row, uint32_t cost, size_
     stated_decision(holds, line, status, &decision);
 }
 
+/* Whether a policy is one of several layers, of which no text says fewer than two. */
+static int is_multi(json_object *policy) {
+    json_object *algorithm = field(policy, "algorithm");
+    return algorithm != NULL && strcmp(json_object_get_string(algorithm), "multi") == 0;
+}
+
+static void changed(json_object *row, const char *line) {
+    json_object *policy = json_object_array_get_idx(row, 2), *outcome = json_object_array_get_idx(row, 3);
+    json_object *error = field(outcome, "error");
+    if (is_multi(policy) && json_object_array_length(field(policy, "layers")) < 2) {
+        replay.unsaid += 1;
+        return;
+    }
+    int32_t expected = error == NULL ? 0 : status_of(json_object_get_string(error));
+    int32_t status = change(section.changed, row);
+    int holds = status == expected;
+    for (size_t i = 0; i < section.count; i++) {
+        holds = holds && change(section.limiters[i], row) == expected;
+    }
+    if (status == 0) {
+        if (section.changes_count == CHANGES) {
+            die("too many changes");
+        }
+        section.changes[section.changes_count++] = json_object_get(row);
+        holds = holds && resolved_so(section.changed, NULL, field(outcome, "resolved"));
+    }
+    stated(holds, line, ratecell_strerror(status));
+}
+
 static void call(const char *name, json_object *row, const char *line) {
     if (strcmp(name, "reserve") == 0 || strcmp(name, "acquire") == 0) {
         const ratecell_limiter *limiter = limiter_of(json_object_array_get_idx(row, 3));
@@ -133,6 +189,8 @@ static void call(const char *name, json_object *row, const char *line) {
         ratecell_request request = request_at(row, column(row, 1), 2);
         request.flags |= RATECELL_CHARGE;
         decided(limiter_of(json_object_array_get_idx(row, 2)), &request, row, 4, line);
+    } else if (strcmp(name, "change") == 0) {
+        changed(row, line);
     } else if (strcmp(name, "forget") == 0) {
         json_object *key = json_object_array_get_idx(row, 2);
         int32_t status = ratecell_limiter_forget(limiter_of(key), json_object_get_string(key),
@@ -146,7 +204,8 @@ static void call(const char *name, json_object *row, const char *line) {
 static void each_line(json_object *value, const char *line) {
     if (replay.line == 1) {
         const char *kind = json_object_get_string(field(value, "kind"));
-        is_unsaid = kind == NULL || (strcmp(kind, "reserve") != 0 && strcmp(kind, "concurrency") != 0);
+        is_unsaid = kind == NULL || (strcmp(kind, "reserve") != 0 && strcmp(kind, "concurrency") != 0 &&
+                                     strcmp(kind, "change") != 0 && strcmp(kind, "change_refused") != 0);
     } else if (is_unsaid) {
         replay.unsaid += 1;
     } else if (json_object_is_type(value, json_type_array)) {

@@ -94,6 +94,34 @@ void what_differs_is_told() {
     CHECK_EQUAL(made->check_at("key", 0, 0s).remaining(), 10u);
 }
 
+void a_change_is_seen_by_all_limiters_of_the_keys() {
+    const Config few{64, WhenFull::Evict};
+    Memory memory(ratecell::region_size("1/s burst=10", few));
+    const Limiter here = *Limiter::init(memory.data(), memory.size(), "1/s burst=10", few);
+    const Limiter there = *Limiter::attach(memory.data(), memory.size(), "1/s burst=10");
+    const Limiter tier = *here.with_policy("1/s burst=20");
+    CHECK(here.check_at("key", 10, 0s));
+    const Failure changed = here.change_at("10/s burst=10", 1s);
+    CHECK(changed.ok());
+    CHECK_EQUAL(changed.why(), "");
+    CHECK_EQUAL(*there.policy(), "10/s burst=10");
+    CHECK_EQUAL(there.check_at("key", 0, 1s).remaining(), 1u);
+    CHECK_EQUAL(there.check_at("key", 0, 1900ms).remaining(), 10u);
+    CHECK_EQUAL(*tier.policy(), "10/s burst=20");
+    CHECK_EQUAL(tier.check_at("key", 0, 1s).remaining(), 11u);
+
+    const Failure refused = here.change("fixed_window 10/s");
+    CHECK_EQUAL(refused, RATECELL_ECHANGE);
+    CHECK(refused.why().find("`fixed_window 10/s` cannot follow `10/s burst=10`") != std::string::npos);
+    CHECK_EQUAL(here.change("0/s"), RATECELL_EPOLICY_ZERO_LIMIT);
+    CHECK_EQUAL(here.change(nullptr), RATECELL_EINVAL);
+    CHECK_EQUAL(here.change_at("5/s", -1ns), RATECELL_EINVAL);
+    CHECK_EQUAL(Limiter().change("5/s"), RATECELL_EINVAL);
+    CHECK_EQUAL(*here.policy(), "10/s burst=10");
+    CHECK(here.change("leaky_meter 5/s capacity=10").ok());
+    CHECK_EQUAL(*there.policy(), "leaky_meter 5/s capacity=10");
+}
+
 void a_file_keeps_its_keys() {
     const char *folder = std::getenv("TMPDIR");
     std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/ratecell-cpp-XXXXXX";
@@ -195,6 +223,7 @@ int main() {
     a_queue_is_entered_only_within_a_delay();
     one_makes_and_another_attaches();
     what_differs_is_told();
+    a_change_is_seen_by_all_limiters_of_the_keys();
     a_file_keeps_its_keys();
     a_tier_is_another_policy();
     a_charge_fills_and_no_more();

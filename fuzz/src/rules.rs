@@ -6,7 +6,8 @@ use ::ratecell_rules::{Mode, Rules, Scratch};
 use ratecell::Outcome;
 use ratecell::ffi::{
     RATECELL_AT, ratecell_attribute, ratecell_config, ratecell_rules, ratecell_rules_answer,
-    ratecell_rules_decide, ratecell_rules_free, ratecell_rules_new, ratecell_rules_request, ratecell_status,
+    ratecell_rules_decide, ratecell_rules_free, ratecell_rules_new, ratecell_rules_request,
+    ratecell_rules_stats, ratecell_stats, ratecell_status,
 };
 use ratecell::rules::RulesLimiter;
 use ratecell_core::Decision;
@@ -139,6 +140,10 @@ fn decide(file: &[u8], rules: Rules, request: &[(&str, &[u8])]) {
         assert_eq!((answer.retry_after_ns, answer.delay_ns), (decision.retry_after_ns, decision.delay_ns));
         assert_eq!(answer.n_shadows as usize, decision.shadow.len());
     }
+    let mut stats = ratecell_stats::default();
+    // SAFETY: the twin is there, and so are the stats, of the length that is given.
+    let status = unsafe { ratecell_rules_stats(twin, RATECELL_AT, 0, &raw mut stats, size_of_val(&stats)) };
+    assert_eq!((status, stats), (0, limiter.stats_at(0).into()));
     // SAFETY: it was made here, and nothing uses it any more.
     unsafe { ratecell_rules_free(twin) };
 }

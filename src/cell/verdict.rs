@@ -11,26 +11,37 @@ pub(crate) struct Verdict<C> {
     charge: Option<(C, Charge)>,
     /// There was no room: when there may be.
     full_until: Option<u64>,
+    /// Nothing was decided, for the policy was changed meanwhile.
+    is_superseded: bool,
 }
 
 impl<C> Verdict<C> {
     pub(crate) fn charged(cell: C, charge: Charge) -> Self {
-        Self { word: charge.before, charge: Some((cell, charge)), full_until: None }
+        Self { word: charge.before, charge: Some((cell, charge)), ..Self::without_refund(0) }
     }
 
     /// Of a newcomer, decided on `word`. Its charge taken back, its cell stays, with the word before that `charge` names.
     pub(crate) fn inserted(cell: C, word: u64, charge: Charge) -> Self {
-        Self { word, charge: Some((cell, charge)), full_until: None }
+        Self { word, charge: Some((cell, charge)), ..Self::without_refund(0) }
     }
 
     /// Decided on `word`, and there is nothing to take back: nothing was charged, or the shared cell was.
     pub(crate) fn without_refund(word: u64) -> Self {
-        Self { word, charge: None, full_until: None }
+        Self { word, charge: None, full_until: None, is_superseded: false }
     }
 
     /// Where no place may be taken before `free_at`.
     pub(crate) fn full(free_at: u64) -> Self {
-        Self { word: 0, charge: None, full_until: Some(free_at) }
+        Self { full_until: Some(free_at), ..Self::without_refund(0) }
+    }
+
+    /// The policy was changed meanwhile: nothing was decided.
+    pub(crate) fn superseded() -> Self {
+        Self { is_superseded: true, ..Self::without_refund(0) }
+    }
+
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.is_superseded
     }
 
     /// The word that was decided on.
@@ -44,6 +55,15 @@ impl<C> Verdict<C> {
         C: Copy,
     {
         self.charge.map(|(cell, _)| cell)
+    }
+
+    /// The cell of its own, and the words before the charge and after it: the same one if nothing was charged. `None` of the
+    /// shared cell.
+    pub(crate) fn charge(&self) -> Option<(C, Charge)>
+    where
+        C: Copy,
+    {
+        self.charge
     }
 
     pub(crate) fn full_until(&self) -> Option<u64> {

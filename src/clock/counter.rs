@@ -117,7 +117,7 @@ fn anchored(before: u64, scale: u64) -> u64 {
     }
     // Relaxed: the anchor comes after it.
     COUNTER.offset.store(ns.wrapping_sub(scaled(ticks, scale)), Ordering::Relaxed);
-    // Release: whoever sees the anchor sees its offset.
+    // Release: a thread that sees the anchor sees its offset.
     COUNTER.anchor.store(ticks, Ordering::Release);
     ns
 }
@@ -136,7 +136,7 @@ fn measure(reading: Reading) {
 /// The first scale that is measured stays: an offset fits only the scale that it was made with, and a thread may measure
 /// again that read the clocks before the first was there.
 fn keep(place: &AtomicU64, scale: u64) {
-    // Relaxed: anchors are made with it by whoever sees it.
+    // Relaxed: anchors are made with it by every thread that sees it.
     let _ = place.compare_exchange(UNMEASURED, scale.max(UNMEASURED), Ordering::Relaxed, Ordering::Relaxed);
 }
 
@@ -220,7 +220,7 @@ mod tests {
                     let before = system_monotonic();
                     let ns = monotonic();
                     assert!(ns <= system_monotonic(), "{ns} is ahead");
-                    // Whoever is interrupted between the readings is not behind for it.
+                    // A thread that is interrupted between the readings is not behind for it.
                     let behind = before.saturating_sub(ns);
                     furthest = furthest.max(behind);
                     far += u64::from(behind > 2_000);

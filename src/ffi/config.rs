@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::pointer;
-use super::ratecell_status;
 use super::ratecell_status::RATECELL_ECONFIG;
 #[cfg(feature = "store")]
 use super::ratecell_status::RATECELL_ESTORE;
 use super::why::Refusal;
+use super::{ratecell_rules, ratecell_status};
 use crate::limiter::{LimiterBuilder, OnFailure, OnMiss};
 use crate::table::WhenFull;
 
@@ -32,7 +32,7 @@ pub struct ratecell_config {
     /// What happens to a new key for which there is no room: one of ratecell_when_full. For an
     /// existing region, 0 is what it has.
     pub when_full: u64,
-    /// RATECELL_ZEROED and RATECELL_RESERVATIONS, or 0. A flag that the library does not know, or that the call has no use for, is
+    /// RATECELL_ZEROED, RATECELL_RESERVATIONS and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
     /// RATECELL_ECONFIG.
     pub flags: u64,
     /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
@@ -61,6 +61,11 @@ pub struct ratecell_config {
     /// that of a record in a log: a calendar_window is counted from it, and aligned windows are aligned to it. For any other
     /// call it is 0; otherwise RATECELL_ECONFIG.
     pub epoch_s: i64,
+    /// For ratecell_rules_new: an earlier limiter by rules, whose tables the new one uses where a policy is the same. Both go
+    /// on, each by its own file: a rule whose name, key and policy are in both admits exactly its limit together. max_keys,
+    /// when_full, epoch_s and RATECELL_FORKED are then those of the earlier one, and 0 here. It may be freed before the new
+    /// one, and must not be freed during the call. NULL for none, and for any other call; otherwise RATECELL_ECONFIG.
+    pub beside: *const ratecell_rules,
 }
 
 impl Default for ratecell_config {
@@ -79,6 +84,7 @@ impl Default for ratecell_config {
             store: core::ptr::null(),
             store_name: core::ptr::null(),
             epoch_s: 0,
+            beside: core::ptr::null(),
         }
     }
 }
@@ -142,6 +148,11 @@ impl ratecell_config {
     }
 
     pub(super) fn apply(self, mut builder: LimiterBuilder) -> Result<LimiterBuilder, Refusal> {
+        if !self.beside.is_null() {
+            return Err(Refusal::config(
+                "beside: expected NULL for a limiter that is not by rules".to_owned(),
+            ));
+        }
         if self.max_keys > 0 {
             builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
         }

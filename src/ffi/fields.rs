@@ -8,6 +8,7 @@ use super::limiter::policy_of;
 use super::ratecell_status::{RATECELL_EINVAL, RATECELL_ENAME, RATECELL_ESIZE};
 use super::{pointer, ratecell_decision, ratecell_limiter, ratecell_status, text};
 use crate::limiter::layers::MAX_LAYERS;
+use ratecell_core::Policy;
 use ratecell_core::fields::{Answer, Fields, Label, Style, Styles};
 
 /// The HTTP fields that tell a client its limits: a bit each, so that several can be written at once.
@@ -102,10 +103,16 @@ pub unsafe extern "C" fn ratecell_fields(
         if n > MAX_LAYERS {
             return Err(RATECELL_ESIZE);
         }
+        let mut policies = ArrayVec::<_, MAX_LAYERS>::new();
         let mut own = ArrayVec::<_, MAX_LAYERS>::new();
         // SAFETY: as the header's preamble has it.
-        for answer in unsafe { pointer::inputs(answers, n) }? {
-            own.try_push(answer.read()?).map_err(|_| RATECELL_ESIZE)?;
+        let answers: &[ratecell_answer] = unsafe { pointer::inputs(answers, n) }?;
+        for answer in answers {
+            // SAFETY: as the header's preamble has it, of each answer.
+            policies.try_push(unsafe { policy_of(answer.limiter) }?).map_err(|_| RATECELL_ESIZE)?;
+        }
+        for (answer, policy) in answers.iter().zip(&policies) {
+            own.try_push(answer.read(policy)?).map_err(|_| RATECELL_ESIZE)?;
         }
         // SAFETY: as the header's preamble has it.
         unsafe { text::write(&Fields::new(styles, &own, now_unix_ns), buffer, len) }
@@ -128,9 +135,9 @@ pub(super) fn chosen(bits: u32) -> Result<Styles, ratecell_status> {
 }
 
 impl ratecell_answer {
-    fn read(&self) -> Result<Answer<'_>, ratecell_status> {
+    fn read<'a>(&'a self, policy: &'a Policy) -> Result<Answer<'a>, ratecell_status> {
         // SAFETY: as the header's preamble has it, of each answer.
-        let (policy, decision) = unsafe { (policy_of(self.limiter)?, pointer::input(self.decision)?) };
+        let decision = unsafe { pointer::input(self.decision)? };
         let decision = decision.read().filter(|decision| decision.layer() < policy.layers().len());
         let mut label = Label::new();
         // SAFETY: as the header's preamble has it, of each answer.

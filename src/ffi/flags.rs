@@ -23,3 +23,6 @@ pub const RATECELL_RESERVE: u32 = 256;
 /// In a ratecell_config, for ratecell_region_init and ratecell_region_size: make room for what is given back, 8 bytes for each
 /// 5 keys and layer, so that RATECELL_RESERVE works with every policy.
 pub const RATECELL_RESERVATIONS: u32 = 512;
+/// In a ratecell_config, for ratecell_rules_new: the tables are shared with the processes that are forked off later, which
+/// admit together exactly what the rules allow. Without it each goes on with a copy of its own.
+pub const RATECELL_FORKED: u32 = 1024;

@@ -1,6 +1,7 @@
 //! Makes and frees limiters, and reads their policy and clock.
 
 use core::ffi::c_char;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::why::{Refusal, explained, guarded};
@@ -101,12 +102,12 @@ pub unsafe extern "C" fn ratecell_limiter_policy(
     len: usize,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    text::guarded(|| unsafe { policy_of(limiter).and_then(|policy| text::write(policy, buffer, len)) })
+    text::guarded(|| unsafe { policy_of(limiter).and_then(|policy| text::write(&*policy, buffer, len)) })
 }
 
 /// # Safety
 /// As the header's preamble has it.
-pub(super) unsafe fn policy_of<'a>(limiter: *const ratecell_limiter) -> Result<&'a Policy, ratecell_status> {
+pub(super) unsafe fn policy_of(limiter: *const ratecell_limiter) -> Result<Arc<Policy>, ratecell_status> {
     // SAFETY: the caller's word.
     unsafe { pointer::input(limiter) }.map(|limiter| limiter.limiter.policy())
 }

@@ -122,8 +122,9 @@ pub unsafe extern "C" fn ratecell_region_init(
 /// Make a limiter in an existing region, made by any process, at any address.
 ///
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
-/// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone. Without a policy the
-/// limiter follows the one that the region was made with.
+/// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone until
+/// ratecell_limiter_change, which takes its rate away. Without a policy the
+/// limiter follows the one in force.
 ///
 /// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: as ratecell_region_init, and RATECELL_EREGION_....

@@ -29,27 +29,19 @@ impl ratecell_reservation {
     /// a call through one cannot be followed there.
     #[inline(never)]
     fn write(place: &mut MaybeUninit<Self>, reservation: Option<&Reservation>) {
-        let mut bytes = [0; Reservation::MAX_BYTES];
-        let mut places = bytes.iter_mut();
+        let written = place.write(Self { data: [0; 43] });
         if let Some(reservation) = reservation {
-            reservation.write(&mut |part: &[u8]| {
-                for (byte, place) in part.iter().zip(&mut places) {
-                    *place = *byte;
+            let mut places = written.data.iter_mut();
+            reservation.write(|word| {
+                if let Some(place) = places.next() {
+                    *place = word;
                 }
             });
-        }
-        let written = place.write(Self { data: [0; 43] });
-        for (word, bytes) in written.data.iter_mut().zip(bytes.as_chunks().0) {
-            *word = u64::from_ne_bytes(*bytes);
         }
     }
 
     fn read(&self) -> Result<Reservation, ratecell_status> {
-        let mut bytes = [0; Reservation::MAX_BYTES];
-        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.data) {
-            *bytes = word.to_ne_bytes();
-        }
-        Reservation::from_start(&bytes).map_err(|_| ratecell_status::RATECELL_EINVAL)
+        Reservation::from_words(&self.data).map_err(|_| ratecell_status::RATECELL_EINVAL)
     }
 }
 

@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrayvec::ArrayVec;
 
-use super::flags::RATECELL_AT;
+use super::flags::{RATECELL_AT, RATECELL_FORKED};
 use super::ratecell_status::{
     RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_EPANIC, RATECELL_ERULES, RATECELL_ESIZE,
     RATECELL_UNCLEAR_PATH,
 };
 use super::why::{Refusal, explained, guarded};
-use super::{decision, fields, pointer, ratecell_config, ratecell_status, text};
+use super::{decision, fields, pointer, ratecell_config, ratecell_stats, ratecell_status, stats, text};
 use crate::limiter::layers::MAX_LAYERS;
 use crate::rules::{Decided, MadeList, Rules, RulesError, RulesLimiter, RulesLimiterBuilder};
 use ratecell_core::Outcome;
@@ -34,14 +34,15 @@ pub struct ratecell_rules {
 
 /// Make a limiter by a file of rules, with the memory of all its tables.
 ///
-/// text is the file's, TOML of len bytes; it is not kept. Of config, max_keys, when_full and epoch_s count, for each table;
-/// there is one for each distinct policy of the file.
+/// text is the file's, TOML of len bytes; it is not kept. The config has max_keys, when_full, epoch_s and RATECELL_FORKED,
+/// for each table; there is one for each rule of the file and each tier. Or they are 0, and beside is an earlier limiter by rules.
 ///
 /// Returns 0; free *rules with ratecell_rules_free.
 /// Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
 /// RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
 /// RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
-/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was.
+/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight,
+/// or, with RATECELL_FORKED, with a sliding_log, is RATECELL_ERULES, too.
 /// NULL: config may be, for the defaults.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -60,13 +61,7 @@ pub unsafe extern "C" fn ratecell_rules_new(
         let (out, limiter) = unsafe {
             let construct = || {
                 let out = pointer::output(rules)?;
-                Ok((
-                    out,
-                    config
-                        .with_flags(0)?
-                        .apply_to_rules(RulesLimiter::builder(parsed(text, len)?))?
-                        .build()?,
-                ))
+                Ok((out, config.rules_limiter(|| parsed(text, len))?))
             };
             explained(config.why, config.why_len, construct, |_| None)
         }?;
@@ -76,11 +71,17 @@ pub unsafe extern "C" fn ratecell_rules_new(
 }
 
 /// Limit by another file of rules from now on, while other threads decide. Each request is decided by the old file or by
-/// the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+/// the new one. A rule goes on with what it has counted if its name and its key stay. Where the numbers of its limit change,
+/// what each key has used stays used, in units, as by ratecell_limiter_change; with another algorithm, another window or
+/// another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
+/// another limiter beside it.
+///
+/// The change is at the time of the limiter's clock. A program that gives its requests other times makes another limiter
+/// where a limit is to change.
 ///
 /// Returns 0, and writes an empty text to why.
-/// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len. Then why says what was wrong, and the rules in
-/// force stay.
+/// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_ECHANGE (the time is past the last that
+/// a new limit can decide at). Then why says what was wrong, and the rules in force stay.
 /// NULL: why may be, if why_len is 0.
 /// Threads: any; of several changes each is made. Not from a signal handler.
 /// Since: 0.1
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn ratecell_rules_change(
 /// Decide a request by rules: all limits that apply are charged, or none is.
 ///
 /// Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
-/// thread has seen the longest keys of the file.
+/// thread has seen the longest keys of the file, and where it asks a table for the first time after a change of limits.
 ///
 /// Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
 /// rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
@@ -174,6 +175,42 @@ pub unsafe extern "C" fn ratecell_rules_fields(
     })
 }
 
+/// Report the contents of all tables of a limiter by rules and the counts of their events: now, or with RATECELL_AT at
+/// now_ns, which is not read otherwise.
+///
+/// Events and bytes are summed over the tables. Slots, live keys and live_error are those of the table with the most. Live
+/// keys are estimated as in ratecell_limiter_stats without RATECELL_EXACT. The counts of a table go when a change of the file
+/// takes it away. Fields about many machines are 0. A table of up to 163,840 keys is read as a whole, and all of its memory
+/// becomes resident.
+///
+/// size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
+///
+/// Returns 0 and writes *stats.
+/// Errors: RATECELL_EINVAL (rules, stats, or flags is neither RATECELL_AT nor 0), RATECELL_EALIGN (rules, stats),
+/// RATECELL_ESIZE (size), RATECELL_EPANIC.
+/// NULL: neither.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_stats(
+    rules: *const ratecell_rules,
+    flags: u32,
+    now_ns: u64,
+    stats: *mut ratecell_stats,
+    size: usize,
+) -> i32 {
+    guarded(|| {
+        if flags & !RATECELL_AT != 0 {
+            return Err(RATECELL_EINVAL);
+        }
+        // SAFETY: as the header's preamble has it.
+        let (rules, place) = unsafe { (pointer::input(rules)?, stats::place(stats, size)?) };
+        let now_ns = if flags & RATECELL_AT != 0 { now_ns } else { rules.limiter.now_ns() };
+        ratecell_stats::from(rules.limiter.stats_at(now_ns)).write(place);
+        Ok(())
+    })
+}
+
 /// Free a limiter by rules and its memory.
 ///
 /// It must come from this library and not be freed yet, and no call on it may be under way.
@@ -225,15 +262,14 @@ unsafe fn decided(
     for attribute in attributes {
         attribute.read()?;
     }
-    let now_ns = if flags & RATECELL_AT == 0 { rules.limiter.now_ns() } else { now_ns };
-    let file = rules.limiter.file();
+    let now_ns = (flags & RATECELL_AT != 0).then_some(now_ns);
     let mut made = MadeList::new();
     let (mut n_shadows, mut places) = (0_u32, shadows.iter_mut());
-    let Decided { answer: decided, is_unclear_path } =
-        file.decide(&Given(attributes), now_ns, &mut made, |rule, outcome| {
+    let (file, Decided { answer: decided, is_unclear_path }) =
+        rules.limiter.decided(&Given(attributes), now_ns, &mut made, |file, rule, outcome| {
             n_shadows = n_shadows.saturating_add(1);
             if let Some(place) = places.next() {
-                let rule = name(&file, Some(rule));
+                let rule = name(file, Some(rule));
                 place.write(ratecell_rules_shadow { outcome: code(outcome), reserved: 0, rule });
             }
         });
@@ -263,22 +299,54 @@ fn code(outcome: Outcome) -> i32 {
 }
 
 impl ratecell_config {
-    /// What the config says of a limiter by rules.
-    fn apply_to_rules(self, mut builder: RulesLimiterBuilder) -> Result<RulesLimiterBuilder, Refusal> {
-        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, .. } = self;
-        let numbers = [on_miss, wait_ns, on_failure, machines];
-        if numbers != [0; 4] || !store.is_null() || !store_name.is_null() {
-            let why = "on_miss, wait_ns, on_failure, machines, store, store_name: expected none for rules, which limit one \
-                       process by itself";
+    /// The limiter by rules that the config describes.
+    ///
+    /// # Safety
+    /// `beside` is as the header's preamble has it.
+    unsafe fn rules_limiter(
+        self,
+        parsed: impl FnOnce() -> Result<Rules, Refusal>,
+    ) -> Result<RulesLimiter, Refusal> {
+        let config = self.with_flags(RATECELL_FORKED)?;
+        if config.beside.is_null() {
+            return Ok(config.apply_to_rules(RulesLimiter::builder(parsed()?))?.build()?);
+        }
+        let Self { max_keys, when_full, flags, epoch_s, .. } = config;
+        if [max_keys, when_full, flags, epoch_s.unsigned_abs()] != [0; 4] {
+            let why = "max_keys, when_full, flags, epoch_s: expected 0 with beside, whose they are";
             return Err(Refusal::config(why.to_owned()));
         }
+        config.refuse_machines()?;
+        // SAFETY: the caller's word.
+        let earlier = unsafe { pointer::input(config.beside) }?;
+        Ok(earlier.limiter.beside(parsed()?)?)
+    }
+
+    /// What the config says of a limiter by rules.
+    fn apply_to_rules(self, mut builder: RulesLimiterBuilder) -> Result<RulesLimiterBuilder, Refusal> {
+        self.refuse_machines()?;
         if self.max_keys > 0 {
             builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
+        }
+        if self.flags & u64::from(RATECELL_FORKED) != 0 {
+            builder = builder.forked();
         }
         builder = builder.when_full(self.when_full()?);
         Ok(match self.epoch()? {
             Some(epoch) => builder.epoch(epoch),
             None => builder,
         })
+    }
+
+    /// An error where the config has what only a limiter of many machines has.
+    fn refuse_machines(&self) -> Result<(), Refusal> {
+        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, .. } = *self;
+        let numbers = [on_miss, wait_ns, on_failure, machines];
+        if numbers == [0; 4] && store.is_null() && store_name.is_null() {
+            return Ok(());
+        }
+        let why = "on_miss, wait_ns, on_failure, machines, store, store_name: expected none for rules, which limit one \
+                   process by itself";
+        Err(Refusal::config(why.to_owned()))
     }
 }

@@ -1,5 +1,7 @@
 //! The contents of a limiter, and the counts of its events.
 
+use core::mem::MaybeUninit;
+
 use super::flags::{RATECELL_AT, RATECELL_EXACT};
 use super::{pointer, ratecell_limiter, ratecell_status, status};
 use crate::limiter::{Limiter, Shared};
@@ -113,6 +115,34 @@ impl ratecell_stats {
     }
 }
 
+/// The bytes of a caller's stats, which may be those of an older or newer version.
+///
+/// # Safety
+/// As the header's preamble has it.
+pub(super) unsafe fn place<'a>(
+    stats: *mut ratecell_stats,
+    size: usize,
+) -> Result<&'a mut [MaybeUninit<u8>], ratecell_status> {
+    // SAFETY: the caller's word; as many bytes as it says.
+    unsafe {
+        pointer::output(stats)?;
+        pointer::outputs(stats.cast::<u8>(), size)
+    }
+}
+
+impl ratecell_stats {
+    /// Writes them into the bytes of a caller's.
+    pub(super) fn write(&self, place: &mut [MaybeUninit<u8>]) {
+        // SAFETY: integers without padding between them: all bytes are initialised.
+        let own = unsafe { core::slice::from_raw_parts((&raw const *self).cast::<u8>(), size_of_val(self)) };
+        // What this version does not know is 0.
+        let bytes = own.iter().copied().chain(core::iter::repeat(0));
+        place.iter_mut().zip(bytes).for_each(|(place, byte)| {
+            place.write(byte);
+        });
+    }
+}
+
 /// # Safety
 /// As the header's preamble has it.
 unsafe fn write(
@@ -121,20 +151,9 @@ unsafe fn write(
     size: usize,
     tell: impl FnOnce(&Limiter) -> Stats,
 ) -> Result<(), ratecell_status> {
-    // SAFETY: the caller's word; of an older or newer caller's struct as many bytes as it says.
-    let (limiter, place) = unsafe {
-        let limiter = pointer::input(limiter)?;
-        pointer::output(stats)?;
-        (limiter, pointer::outputs(stats.cast::<u8>(), size)?)
-    };
-    let own = ratecell_stats::from(tell(&limiter.limiter)).with(limiter.limiter.shared_counts());
-    // SAFETY: integers without padding between them: all bytes are initialised.
-    let own = unsafe { core::slice::from_raw_parts((&raw const own).cast::<u8>(), size_of_val(&own)) };
-    // What this version does not know is 0.
-    let bytes = own.iter().copied().chain(core::iter::repeat(0));
-    place.iter_mut().zip(bytes).for_each(|(place, byte)| {
-        place.write(byte);
-    });
+    // SAFETY: the caller's word.
+    let (limiter, place) = unsafe { (pointer::input(limiter)?, place(stats, size)?) };
+    ratecell_stats::from(tell(&limiter.limiter)).with(limiter.limiter.shared_counts()).write(place);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::limiter::ReserveError;
 use crate::memory::MemoryError;
-use ratecell_core::PolicyErrorKind;
+use ratecell_core::{ChangeError, PolicyErrorKind};
 
 /// What a function returns. Negative: an error; nothing was charged, nothing was written.
 #[repr(i32)]
@@ -108,6 +108,8 @@ pub enum ratecell_status {
 
     /// The file of rules has a fault; why says where and which.
     RATECELL_ERULES = -60,
+    /// The policy cannot follow the one in force.
+    RATECELL_ECHANGE = -61,
 
     /// A bug in ratecell: it stopped half way. The process can go on.
     RATECELL_EPANIC = -90,
@@ -116,7 +118,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 43] = [
+const TEXTS: [(ratecell_status, &CStr); 44] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -198,6 +200,10 @@ const TEXTS: [(ratecell_status, &CStr); 43] = [
     (RATECELL_EFILE, c"RATECELL_EFILE: the system refuses to open, lock, read, enlarge or map the file"),
     (RATECELL_ESTORE, c"RATECELL_ESTORE: the store of many machines differs, or cannot be used"),
     (RATECELL_ERULES, c"RATECELL_ERULES: the file of rules has a fault"),
+    (
+        RATECELL_ECHANGE,
+        c"RATECELL_ECHANGE: the policy cannot follow the one in force: it has other layers, another algorithm or window, or no room for the clock",
+    ),
     (RATECELL_EPANIC, c"RATECELL_EPANIC: a bug in ratecell"),
 ];
 
@@ -229,10 +235,12 @@ impl From<BuildError> for ratecell_status {
             BuildError::NotShared { .. } | BuildError::Epoch => RATECELL_ECONFIG,
             BuildError::Shared { .. } => RATECELL_ESTORE,
             BuildError::Rule { .. } => RATECELL_ERULES,
+            BuildError::InRule { error, .. } => (*error).into(),
             BuildError::Memory(error) => error.into(),
             BuildError::NoRandomness { .. } => RATECELL_ENORANDOM,
             BuildError::Processor => RATECELL_EPROCESSOR,
-            BuildError::Policy(error) => error.kind().into(),
+            BuildError::Policy(error) | BuildError::Change(ChangeError::Policy(error)) => error.kind().into(),
+            BuildError::Change(_) => RATECELL_ECHANGE,
             BuildError::Region(error) | BuildError::File { error, .. } => error.into(),
         }
     }

@@ -299,7 +299,7 @@ impl ratecell_waiting_parameters {
         }
         // SAFETY: the caller's word.
         let limiter = unsafe { pointer::input(self.limiter) }?;
-        let Parameters { capacity, pace, .. } = Parameters::of(limiter.limiter.policy());
+        let Parameters { capacity, pace, .. } = Parameters::of(&limiter.limiter.policy());
         Ok((capacity, pace))
     }
 }

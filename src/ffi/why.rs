@@ -1,4 +1,4 @@
-//! Why nothing was made: a status, and a sentence for whoever wants to read it.
+//! Why nothing was made: a status, and a sentence for people.
 
 use core::ffi::c_char;
 use std::borrow::Cow;

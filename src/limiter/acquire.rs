@@ -34,9 +34,10 @@ impl Waits {
     fn with<T>(&self, limiter: &Limiter, act: impl FnOnce(&mut Awaited, u64) -> T) -> T {
         let mut guard = self.lock();
         let awaited = guard.get_or_insert_with(|| Awaited {
-            line: Line::new(Parameters::of(limiter.policy())),
+            line: Line::new(Parameters::of(&limiter.policy())),
             wakers: HashMap::new(),
         });
+        awaited.line.follow(limiter);
         let done = act(awaited, limiter.now_ns());
         let mut woken = Vec::new();
         while let Some(id) = awaited.line.woken() {
@@ -46,6 +47,13 @@ impl Waits {
         drop(guard);
         woken.into_iter().for_each(Waker::wake);
         done
+    }
+
+    /// Has the futures ask by the policy in force.
+    pub(super) fn policy_changed(&self, limiter: &Limiter) {
+        if self.lock().is_some() {
+            self.with(limiter, |_, _| ());
+        }
     }
 
     /// Asks again for the first waiter of a key whose units came back.

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ratecell_core::Policy;
 use ratecell_core::algorithm::{Answered, Kernel, LayoutChoice, Lease};
+use ratecell_core::{Generation, Policy};
 use ratecell_sync::{
     Agent, Attached, Connection, Counts, Desk, Effect, Miss, Named, Status, StoreError, StoreErrorKind,
     Terms, drive,
 };
 
+use super::generations::{Generations, Own};
+use super::regime::{Regime, Regimes};
 use super::regions::{fit, kernels, of_file};
 use super::remote::{FILL, FORGET, Member, OnFailure, Remote};
 use super::states::Layers;
@@ -20,7 +22,9 @@ use super::{Limiter, LimiterBuilder};
 use crate::board::{Board, Counter, State};
 use crate::clock::Clock;
 use crate::error::BuildError;
+use crate::memory::Memory;
 use crate::region::file::AgentLock;
+use crate::table::era::Era;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull};
 
 /// How long the store may take for each question before the limiter is there.
@@ -183,7 +187,7 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     let attached = match store.attach(None, PATIENCE) {
         Err(error) if error.kind() == StoreErrorKind::NoRecord => {
             let policy = builder.policy.as_ref().ok_or_else(|| no_policy(store))?;
-            let wide = policy.repacked(|_| LayoutChoice::Wide)?;
+            let wide = policy.repacked(|_| LayoutChoice::WIDE)?;
             let layouts = ratecell_sync::layouts(&wide).map_err(|error| refused(&error))?;
             let terms = Terms { layouts, policy: policy.to_string(), version: 0 };
             store.attach(Some(&terms), PATIENCE)
@@ -216,15 +220,19 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
 pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, BuildError> {
     let joined = join(&builder, store)?;
     let buckets = crate::table::buckets_for(builder.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
-    let layers = kernels(&joined.policy, true)?.into_iter();
-    let layers =
-        layers.map(|kernel| Ok(LayerTable::Words(kernel, Table::private(buckets, WhenFull::Evict)?)));
+    let generations = Generations::Own(Own::new(Generation::first(joined.policy.clone()))?);
+    let layers = kernels(&joined.policy, true)?.into_iter().map(|kernel| {
+        let era = Era::first(generations.in_force().clone());
+        let table = Table::made_in(buckets, WhenFull::Evict, Memory::private, era)?;
+        Ok(LayerTable::Words(kernel, table))
+    });
     let (on_miss, on_failure) = (builder.on_miss.unwrap_or_default(), builder.on_failure.unwrap_or_default());
     let layers = layers.collect::<Result<_, BuildError>>()?;
-    let (policy, secret) = (joined.policy.clone(), joined.member.secret.clone());
+    let (policy, secret) = (Arc::new(joined.policy.clone()), joined.member.secret.clone());
+    let first = Regime { number: 0, policy, layers, lineage: Arc::new([]) };
     let limiter = Limiter {
         remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
-        ..Limiter::of_layers(policy, layers, Clock::new(), secret)
+        ..Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret)
     };
     start(limiter, joined, None)
 }
@@ -245,7 +253,7 @@ fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Resul
     let life = Arc::new(());
     let warnings = Arc::new(Mutex::new(warnings));
     let mut machine = Machine {
-        layers: leases(&limiter.layers),
+        layers: leases(&limiter.regimes.first.layers),
         board: remote.board.clone(),
         clock: limiter.clock,
         life: Arc::downgrade(&life),

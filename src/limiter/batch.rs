@@ -42,7 +42,7 @@ impl Limiter {
             }
             // One key in five is not at home; the others need no second bucket.
             for h in ahead.iter().take(batch.len()) {
-                self.layers.iter().for_each(|layer| layer.prefetch_rest(*h));
+                self.regimes.first.layers.iter().for_each(|layer| layer.prefetch_rest(*h));
             }
             for ((one, h), decision) in batch.iter().zip(&ahead).zip(decisions) {
                 let request = request(one);

@@ -1,17 +1,21 @@
 //! How a limiter is asked for.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "store")]
 use super::agent;
+use super::generations::{Generations, Own};
+use super::regime::{Regime, Regimes};
 use super::remote::Member;
 use super::tables::LayerTable;
 use super::{Limiter, OnFailure, OnMiss};
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::memory::{Memory, MemoryError};
+use crate::table::era::Era;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull};
-use ratecell_core::Policy;
+use ratecell_core::{Generation, Policy};
 
 /// A limiter under construction.
 #[derive(Clone, Debug)]
@@ -141,22 +145,31 @@ impl LimiterBuilder {
         }
         self.refuse_sharing()?;
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
-        self.build_by(clock, Memory::private)
+        self.build_by(clock, Memory::private, |policy| Ok(Own::new(Generation::first(policy.clone()))?))
     }
 
-    /// Builds the limiter for this process alone, in such memory, with that clock, which other limiters may have too.
-    pub(crate) fn build_by(
+    /// Builds the limiter for this process alone, in such memory, with that clock, which other limiters may have too, and
+    /// with those generations of its policy.
+    pub(super) fn build_by(
         self,
         clock: Clock,
         memory: fn(usize) -> Result<Memory, MemoryError>,
+        own: impl FnOnce(&Policy) -> Result<Own, BuildError>,
     ) -> Result<Limiter, BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
         let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
         let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
-        let layers = policy.layers().iter();
-        let layers = layers.map(|layer| LayerTable::alone(layer.plan(), max_keys, when_full, memory));
+        let generations = Generations::Own(own(&policy)?);
+        let lineage = generations.lineage()?;
+        let layers = policy.layers().iter().enumerate();
+        let layers = layers.map(|(number, layer)| {
+            let era = Era::last_of(generations.in_force().clone(), &lineage, number);
+            LayerTable::alone(layer.plan(), max_keys, when_full, memory, era)
+        });
         let layers = layers.collect::<Result<_, _>>()?;
-        Ok(Limiter::of_layers(policy, layers, clock, secret))
+        let number = lineage.last().map_or(0, Generation::number);
+        let first = Regime { number, policy: Arc::new(policy), layers, lineage };
+        Ok(Limiter::of_regimes(Regimes::new(first, generations), clock, secret))
     }
 }
 

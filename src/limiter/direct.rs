@@ -10,7 +10,9 @@ use super::states::{Layers, Logs, States, Words};
 use crate::cell::{Cell, Verdict, Word, back_off};
 use crate::clock::Clock;
 use crate::table::{Holding, Lookup, SeatNumber};
-use ratecell_core::algorithm::{Algorithm, Entries, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog};
+use ratecell_core::algorithm::{
+    Algorithm, Entries, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog, Step,
+};
 use ratecell_core::{Decision, Policy, PolicyError, Request, Zone};
 
 /// A rate limiter without keys: one limit for everything.
@@ -56,14 +58,14 @@ impl Words for OneWord {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> (Verdict<&Word>, Option<Holding>) {
+    ) -> (Decision, Verdict<&Word>, Option<Holding>) {
         let verdict = Words::charge(self, algorithm, h, now, request);
-        let after = algorithm.decide(verdict.word(), now, request).charged;
-        let holding = after.map(|after| {
+        let Step { charged, decision } = algorithm.decide(verdict.word(), now, request);
+        let holding = charged.map(|after| {
             let held = algorithm.held(verdict.word(), after, now, request.units(), 0);
             Holding { seat: SeatNumber::SHARED, held }
         });
-        (verdict, holding)
+        (decision, verdict, holding)
     }
 
     fn release(&self, in_flight: &InFlight, _: u64, permit: &Holding, cost: u32, now: u64) {

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::Limiter;
-use super::hold::ReserveError;
-use super::reservation::Reservation;
+
+use super::reservation::{Reservation, ReserveError};
 use ratecell_core::{Decision, Request};
 
 #[cfg(feature = "async")]

@@ -3,9 +3,11 @@
 use arrayvec::ArrayVec;
 
 use super::Limiter;
-use super::layers::{Decisions, Inquiry, MAX_LAYERS, Receipts, Turn, refund};
+use super::layers::{Decisions, Inquiry, MAX_LAYERS, Phase, Receipts, refund};
+use super::regime::Reigning;
 use super::remote::{OnFailure, Wait};
 use super::tables::LayerTable;
+use crate::error::BuildError;
 use ratecell_core::{Decision, Outcome, Request};
 
 /// One of several requests that are allowed together or not at all: see [`Limiter::decide_all`].
@@ -17,12 +19,36 @@ pub struct Claim<'c> {
     pub request: Request<'c>,
 }
 
-impl<'c> Claim<'c> {
-    fn inquiry(self) -> Inquiry<'c, LayerTable> {
-        let Self { limiter, request } = self;
+/// A claim at an instant, with the regime that was in force after its clock was read.
+struct Standing<'c> {
+    claim: Claim<'c>,
+    now: u64,
+    regime: Reigning<'c>,
+}
+
+impl<'c> Standing<'c> {
+    fn new(claim: Claim<'c>) -> Result<Self, BuildError> {
+        let now = Self::now(&claim);
+        Ok(Self { claim, now, regime: claim.limiter.regimes.reigning()? })
+    }
+
+    /// With the regime of that number; `None` if another is in force.
+    #[cfg(feature = "rules")]
+    fn numbered(claim: Claim<'c>, number: u64) -> Result<Option<Self>, BuildError> {
+        let now = Self::now(&claim);
+        let regime = claim.limiter.regimes.numbered(number)?;
+        Ok(regime.map(|regime| Self { claim, now, regime }))
+    }
+
+    fn now(claim: &Claim<'c>) -> u64 {
+        let Claim { limiter, request } = claim;
         let given = request.now_ns().filter(|_| limiter.remote.is_none());
-        let now = given.unwrap_or_else(|| limiter.now_ns());
-        Inquiry { layers: &limiter.layers, h: limiter.hash(&request), now, request }
+        given.unwrap_or_else(|| limiter.now_ns())
+    }
+
+    fn inquiry(&self) -> Inquiry<'_, LayerTable> {
+        let Claim { limiter, request } = self.claim;
+        Inquiry { layers: &self.regime.layers, h: limiter.hash(&request), now: self.now, request }
     }
 }
 
@@ -48,7 +74,7 @@ impl Limiter {
     /// If `decisions` is not as long as `claims`, or the policies of the claims have more than 64 layers in all.
     pub fn decide_all(claims: &[Claim<'_>], decisions: &mut [Decision]) -> Outcome {
         assert_eq!(claims.len(), decisions.len(), "a joint request has one decision for each claim");
-        let layers: usize = claims.iter().map(|claim| claim.limiter.layers.len()).sum();
+        let layers: usize = claims.iter().map(|claim| claim.limiter.regimes.first.layers.len()).sum();
         assert!(layers <= MAX_LAYERS, "the claims have {layers} layers: expected at most {MAX_LAYERS}");
         decide_all(claims.iter().copied(), decisions)
     }
@@ -56,28 +82,99 @@ impl Limiter {
 
 /// Decides claims of at most [`MAX_LAYERS`] layers, with a place for the decision of each. Where units of many machines are
 /// missed, it waits for them as a claim alone does.
-pub(crate) fn decide_all<'c>(claims: impl Iterator<Item = Claim<'c>>, decisions: &mut [Decision]) -> Outcome {
-    let mut inquiries = ArrayVec::<_, MAX_LAYERS>::new();
-    let mut remotes = ArrayVec::<_, MAX_LAYERS>::new();
-    for claim in claims {
-        // The callers have counted the layers, of which each claim has one or more.
-        if inquiries.try_push(claim.inquiry()).is_err() || remotes.try_push(claim.limiter).is_err() {
-            break;
-        }
-    }
-    let outcome = decide_once(&inquiries, decisions);
-    if outcome == Outcome::Asked { ask_for_all(&mut inquiries, &remotes, decisions) } else { outcome }
-}
-
-/// What the claims would be decided as where another one refuses the request: nothing is charged. A limiter of many
-/// machines does not ask its store.
-#[cfg(feature = "rules")]
-pub(crate) fn decide_uncharged<'c>(
-    claims: impl Iterator<Item = Claim<'c>>,
+pub(crate) fn decide_all<'c>(
+    claims: impl Iterator<Item = Claim<'c>> + Clone,
     decisions: &mut [Decision],
 ) -> Outcome {
+    in_force(claims, decisions, decide_standing)
+}
+
+/// [`decide_all`], of limiters of one family, by their policies of that number. `None`, and nothing is decided, if others are in force.
+#[cfg(feature = "rules")]
+pub(crate) fn decide_all_by<'c>(
+    number: u64,
+    claims: impl Iterator<Item = Claim<'c>>,
+    decisions: &mut [Decision],
+) -> Option<Outcome> {
+    attempt(numbered(number, claims), decisions, decide_standing)
+}
+
+/// Decides claims, and waits for the units of many machines.
+fn decide_standing(standing: &[Standing<'_>], decisions: &mut [Decision]) -> Outcome {
+    let mut inquiries = inquiries(standing);
+    let outcome = decide_once(&inquiries, decisions);
+    if outcome != Outcome::Asked {
+        return outcome;
+    }
+    let limiters = standing.iter().map(|one| one.claim.limiter);
+    let limiters = limiters.take(MAX_LAYERS).collect::<ArrayVec<_, MAX_LAYERS>>();
+    ask_for_all(&mut inquiries, &limiters, decisions)
+}
+
+/// Claims at an instant, if they are to be decided at all.
+type AllStanding<'c> = ArrayVec<Standing<'c>, MAX_LAYERS>;
+
+/// The claims by the policies of that number; `None` if others are in force.
+#[cfg(feature = "rules")]
+fn numbered<'c>(
+    number: u64,
+    claims: impl Iterator<Item = Claim<'c>>,
+) -> Result<Option<AllStanding<'c>>, BuildError> {
+    // The callers have counted the layers, of which each claim has one or more.
+    let standing = claims.take(MAX_LAYERS).map(|claim| Standing::numbered(claim, number).transpose());
+    standing.collect::<Option<Result<_, _>>>().transpose()
+}
+
+/// Decides claims of at most [`MAX_LAYERS`] layers by the policies in force: anew, if one of them is changed meanwhile.
+fn in_force<'c>(
+    claims: impl Iterator<Item = Claim<'c>> + Clone,
+    decisions: &mut [Decision],
+    decide: impl Fn(&[Standing<'c>], &mut [Decision]) -> Outcome,
+) -> Outcome {
+    loop {
+        // The callers have counted the layers, of which each claim has one or more.
+        let standing = claims.clone().take(MAX_LAYERS).map(Standing::new);
+        let standing = standing.collect::<Result<AllStanding<'_>, _>>();
+        if let Some(outcome) = attempt(standing.map(Some), decisions, &decide) {
+            return outcome;
+        }
+    }
+}
+
+/// Decides claims; `None` if the policy of one is changed meanwhile, or was before.
+fn attempt<'c>(
+    standing: Result<Option<AllStanding<'c>>, BuildError>,
+    decisions: &mut [Decision],
+    decide: impl Fn(&[Standing<'c>], &mut [Decision]) -> Outcome,
+) -> Option<Outcome> {
+    let Ok(standing) = standing else {
+        // Nobody knows what the words of a region mean whose record of its policy cannot be read.
+        decisions.fill(Decision::allowed(0).never());
+        return Some(Outcome::Never);
+    };
+    let outcome = decide(&standing?, decisions);
+    (!decisions.iter().any(Decision::is_superseded)).then_some(outcome)
+}
+
+fn inquiries<'s>(standing: &'s [Standing<'_>]) -> ArrayVec<Inquiry<'s, LayerTable>, MAX_LAYERS> {
+    standing.iter().take(MAX_LAYERS).map(Standing::inquiry).collect()
+}
+
+/// What claims on limiters of one family would be decided as where another claim refuses the request: nothing is charged. By
+/// their policies of that number; `None` if others are in force.
+#[cfg(feature = "rules")]
+pub(crate) fn decide_uncharged_by<'c>(
+    number: u64,
+    claims: impl Iterator<Item = Claim<'c>>,
+    decisions: &mut [Decision],
+) -> Option<Outcome> {
+    attempt(numbered(number, claims), decisions, peek_standing)
+}
+
+#[cfg(feature = "rules")]
+fn peek_standing(standing: &[Standing<'_>], decisions: &mut [Decision]) -> Outcome {
     let mut gravest = Outcome::Allowed;
-    for (inquiry, decision) in claims.map(Claim::inquiry).zip(decisions) {
+    for (inquiry, decision) in inquiries(standing).iter().zip(decisions) {
         let peeked = inquiry.peek(&inquiry.request);
         gravest = gravest.gravest(peeked.outcome());
         *decision = inquiry.with_next(inquiry.uncharged(peeked));
@@ -160,9 +257,9 @@ fn charge_all(
     let mut receipts = Receipts::<LayerTable>::new();
     let mut charged = ArrayVec::<Decisions, MAX_LAYERS>::new();
     charged.extend(inquiries.iter().take(MAX_LAYERS).map(|_| Decisions::default()));
-    for turn in Turn::ALL {
+    for phase in Phase::ALL {
         for ((number, inquiry), decisions) in inquiries.iter().enumerate().zip(&mut charged) {
-            if let Err(refused) = inquiry.charge(turn, &mut receipts, decisions, None) {
+            if let Err(refused) = inquiry.charge(phase, &mut receipts, decisions, None) {
                 refund(receipts);
                 return Err((number, refused));
             }

@@ -49,12 +49,12 @@ pub(crate) type Holdings = [Option<Holding>];
 /// Which layers are charged. Those in flight come first, whatever their place: a permit can always be taken back, the
 /// charge of a rate only as long as nobody has charged after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Phase {
     InFlight,
     Others,
 }
 
-impl Turn {
+impl Phase {
     pub(super) const ALL: [Self; 2] = [Self::InFlight, Self::Others];
 }
 
@@ -106,8 +106,8 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         }
         let mut receipts = Receipts::<L>::new();
         let mut decisions = Decisions::default();
-        for turn in Turn::ALL {
-            if let Err(refused) = self.charge(turn, &mut receipts, &mut decisions, holdings.as_deref_mut()) {
+        for phase in Phase::ALL {
+            if let Err(refused) = self.charge(phase, &mut receipts, &mut decisions, holdings.as_deref_mut()) {
                 refund(receipts);
                 return self.overtaken(refused);
             }
@@ -130,16 +130,16 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         Decision::combined(peeked).unwrap_or_default()
     }
 
-    /// Charges the layers whose turn it is, in order, and adds their receipts and decisions, until one refuses.
+    /// Charges the layers of that phase, in order, and adds their receipts and decisions, until one refuses.
     pub(super) fn charge(
         &self,
-        turn: Turn,
+        phase: Phase,
         receipts: &mut Receipts<'l, L>,
         decisions: &mut Decisions,
         mut holdings: Option<&mut Holdings>,
     ) -> Result<(), Decision> {
         for (number, layer) in (0..).zip(self.layers) {
-            if layer.is_in_flight() != (turn == Turn::InFlight) {
+            if layer.is_in_flight() != (phase == Phase::InFlight) {
                 continue;
             }
             let (decision, receipt) = match &mut holdings {
@@ -161,7 +161,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
                 full.element().refund(receipts);
                 return Err(decision.never());
             }
-            decisions.add(turn, decision);
+            decisions.add(phase, decision);
         }
         Ok(())
     }
@@ -227,10 +227,10 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
-    fn add(&mut self, turn: Turn, decision: Decision) {
-        let all = match turn {
-            Turn::InFlight => &mut self.in_flight,
-            Turn::Others => &mut self.others,
+    fn add(&mut self, phase: Phase, decision: Decision) {
+        let all = match phase {
+            Phase::InFlight => &mut self.in_flight,
+            Phase::Others => &mut self.others,
         };
         *all = Some(all.map_or(decision, |all| all.combine(decision)));
     }

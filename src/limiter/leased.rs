@@ -35,11 +35,14 @@ impl Limiter {
     /// Decides a plain request by the lease that is held, if there is one.
     #[inline(always)]
     fn decide_held(&self, h: u64, now: u64, cost: u32) -> Decision {
-        let known = match &self.layers {
+        let layers = &self.regimes.first.layers;
+        let known = match layers {
             Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => table.try_hit(lease, h, now, cost),
             _ => Err(Lookup::NotYet),
         };
-        known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup))
+        let decision = known.unwrap_or_else(|lookup| layers.decide_cost(h, now, cost, lookup));
+        // Leases have one policy: in a region that says otherwise nobody knows what they mean.
+        if decision.is_superseded() { decision.never() } else { decision }
     }
 
     /// The answer to a request that no lease answers.
@@ -50,7 +53,7 @@ impl Limiter {
         loop {
             let ticket = remote.board.ticket(h);
             let now = self.clock.now();
-            let decision = self.layers.decide_apart(h, now, request);
+            let decision = self.regimes.first.layers.decide_apart(h, now, request);
             if decision.outcome() != Outcome::Asked {
                 return decision;
             }
@@ -73,7 +76,8 @@ impl Limiter {
             let ticket = remote.board.ticket(h);
             let now = self.clock.now();
             let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait| wait.elapsed_ns(now));
-            let decide = |cost| self.layers.decide_apart(h, now, &Request::default().cost(cost));
+            let decide =
+                |cost| self.regimes.first.layers.decide_apart(h, now, &Request::default().cost(cost));
             let there = decide(0);
             let part = u32::try_from(there.remaining()).unwrap_or(u32::MAX).clamp(1, left.max(1));
             let decision = if left == 0 { return there } else { decide(part) };
@@ -104,7 +108,7 @@ impl Limiter {
         if request.is_plain() {
             return self.decide_held(h, now, request.units());
         }
-        self.layers.decide_apart(h, now, &request)
+        self.regimes.first.layers.decide_apart(h, now, &request)
     }
 
     /// For a limiter that shares its units with other machines: its agent's state and counts; `None` for any other.

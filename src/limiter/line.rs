@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::{Limiter, Reservation};
 use ratecell_core::waiting::{Action, Answer, Event, Parameters, WaitOutcome, Waiting};
-use ratecell_core::{Decision, Request};
+use ratecell_core::{Decision, Policy, Request};
 
 /// The waiters of one limiter, for a driver in which each waiter sleeps by itself, such as a future or a thread.
 ///
@@ -24,7 +25,7 @@ use ratecell_core::{Decision, Request};
 /// use ratecell::waiting::{Line, Parameters, Turn, WaitOutcome};
 ///
 /// let limiter = Limiter::builder("10/s burst=1".parse::<Policy>()?).max_keys(100).build()?;
-/// let mut line = Line::new(Parameters::of(limiter.policy()));
+/// let mut line = Line::new(Parameters::of(&limiter.policy()));
 /// limiter.check_at("user:42", 1, 0);
 ///
 /// let first = line.arrive(0, b"user:42", 1, None);
@@ -41,6 +42,8 @@ use ratecell_core::{Decision, Request};
 #[derive(Debug)]
 pub struct Line {
     machine: Waiting,
+    /// That `follow` has seen last.
+    policy: Option<Arc<Policy>>,
     waiters: HashMap<u64, Waiter>,
     last: u64,
     asks: u64,
@@ -91,6 +94,7 @@ impl Line {
     pub fn new(parameters: Parameters) -> Self {
         Self {
             machine: Waiting::new(parameters),
+            policy: None,
             waiters: HashMap::new(),
             last: 0,
             asks: 0,
@@ -193,6 +197,19 @@ impl Line {
     pub fn changed(&mut self, now_ns: u64, key: &[u8]) {
         if !self.waiters.is_empty() {
             self.hand_in(now_ns, Event::Changed { key });
+        }
+    }
+
+    /// Has the waiters ask by the policy of `limiter`, which must be the limiter of this line, if it was changed: the first
+    /// waiter for each key asks again, and those end by [`WaitOutcome::Never`] whose cost is above the new capacity. For a
+    /// limiter whose policy may [change](Limiter::change), it is called before each other call of this line.
+    pub fn follow(&mut self, limiter: &Limiter) {
+        let policy = limiter.policy();
+        if !self.policy.as_ref().is_some_and(|held| Arc::ptr_eq(held, &policy)) {
+            let Parameters { capacity, pace, .. } = Parameters::of(&policy);
+            self.policy = Some(policy);
+            // It is of no instant: the last one of the machine stays.
+            self.hand_in(0, Event::Policy { capacity, pace });
         }
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::Limiter;
-use super::regions::{of_file, tables};
+use super::generations::OfRegion;
+use super::regions::{lineage, of_file, tables};
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::region;
@@ -19,6 +20,9 @@ use ratecell_core::with_kernel;
 /// It needs neither a policy nor the right to write the file. The file is mapped read-only, so no call here changes a
 /// decision of its limiters, which may go on meanwhile. Each number is its value at some moment during the call. Any
 /// number of threads may share a `Region`.
+///
+/// It counts keys by the policy that was in force when it was read, which [`policy`](Self::policy) returns. After a
+/// [change](Limiter::change) its counts of live keys may be wrong: read the region anew.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy, Region};
@@ -61,15 +65,16 @@ impl Region {
         let path = path.as_ref();
         let region = || {
             let (memory, header) = region::file::read(path)?;
-            let policy = Limiter::following().fitted(&header)?.at_epoch(header.clock.epoch_s())?;
-            let layers = tables(&policy, &memory, &header)?;
+            let lineage = lineage(&header, &OfRegion::to_read(&header))?;
+            let policy = Limiter::following().fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
+            let layers = tables(&policy, &memory, &header, &lineage)?;
             let max_keys = keys_in(header.directory.buckets());
             Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers })
         };
         region().map_err(|error| of_file(path, error))
     }
 
-    /// The policy that the region was made with. A limiter in it may have another capacity or rate.
+    /// The policy that was in force when the region was read. A limiter in it may have another capacity or rate.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy

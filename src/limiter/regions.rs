@@ -2,33 +2,40 @@
 
 use core::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
+use super::generations::{Generations, OfRegion};
+use super::regime::{Regime, Regimes};
 use super::remote::{Member, Remote};
 use super::{LayerTable, Limiter, LimiterBuilder};
 use crate::board::Board;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
 use crate::region::{self, BoardTerms, Header, Medium, Terms};
+use crate::table::era::{Era, Lineage};
 use crate::table::{Table, keys_in};
 use ratecell_core::algorithm::{Algorithm, Kernel, Lend, Plan};
 use ratecell_core::algorithm::{LayoutChoice, WordLayout};
 use ratecell_core::whole_units;
 use ratecell_core::with_kernel;
-use ratecell_core::{Policy, PolicyError};
+use ratecell_core::{Generation, Layer, Policy, PolicyError};
 
 /// Limiters in memory that processes share, and in files. On systems other than Linux, making or attaching to a region
 /// fails with [`RegionError::Unsupported`].
 ///
 /// All limiters of a region must agree on the meaning of its words: the algorithm, the window, the width of a count. The
-/// maker of the region sets them. Rate, capacity and limit belong to each limiter, and may change while others go on with
-/// theirs:
+/// maker of the region sets them. A region has one policy in force: its maker's, until [`Limiter::change`] puts another
+/// one in its place, for all limiters of the region. A limiter begun by [`Limiter::following`] has the policy in force.
+///
+/// A limiter that attaches with another rate, capacity or limit has its own, while others go on with theirs:
 ///
 /// - A GCRA rate is expressed in the region's ticks, rounded so that it is never exceeded;
 ///   [`Resolved::emission`](crate::Resolved::emission) has the result.
 /// - A limit may be as high as the width of the counts allows. They are as wide as the horizon allows.
-/// - A GCRA with `heal` uses the burst that the region was made with, so there a burst may shrink but not grow.
+/// - A GCRA with `heal` uses the greatest burst of the policies in force until now, so the burst of a limiter may be
+///   lower, but not higher. A change may raise it.
 ///
-/// A limiter begun by [`Limiter::following`] has the policy that the region was made with.
+/// After a change such a limiter has the rate in force. It keeps its own capacity or limit.
 ///
 /// ```
 /// use ratecell::{Limiter, Memory, Policy};
@@ -79,8 +86,7 @@ impl LimiterBuilder {
         self.refuse_store()?;
         let header = region::init(memory, self.new_region()?)?;
         // By the region's own epoch, as in every process that attaches.
-        let policy = self.fitted(&header)?;
-        self.limiter(policy, memory, header)
+        self.attached(memory, header)
     }
 
     /// [`init`](Self::init) for memory that is all zeros, as fresh pages are. Only the part before the tables is written,
@@ -94,8 +100,7 @@ impl LimiterBuilder {
         self.refuse_store()?;
         let header = region::init_zeroed(memory, self.new_region()?)?;
         // By the region's own epoch, as in every process that attaches.
-        let policy = self.fitted(&header)?;
-        self.limiter(policy, memory, header)
+        self.attached(memory, header)
     }
 
     /// Returns a limiter in the region that `memory` holds. `max_keys` and `when_full` are those of the region; if they
@@ -107,8 +112,12 @@ impl LimiterBuilder {
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
         self.refuse_store()?;
         let header = region::attach(memory, Medium::Memory)?;
-        let policy = self.fitted(&header)?;
-        self.limiter(policy, memory, header)
+        self.attached(memory, header)
+    }
+
+    fn attached(&self, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
+        let generations = OfRegion::new(&header);
+        self.limiter(memory, header, generations)
     }
 
     /// Returns a limiter in the region that the file at `path` holds. If the file is absent, empty or all zeros, the
@@ -143,8 +152,8 @@ impl LimiterBuilder {
             None => None,
         };
         let opened = region::file::open(path, terms).and_then(|(memory, header)| {
-            let policy = self.fitted(&header)?;
-            let limiter = self.limiter(policy, &memory, header)?;
+            let generations = OfRegion::new(&header).in_file(path);
+            let limiter = self.limiter(&memory, header, generations)?;
             region::note(&memory)?;
             Ok(limiter)
         });
@@ -171,10 +180,12 @@ impl LimiterBuilder {
 
     /// The terms of `policy` for a new region, whose words have counts as wide as can be.
     fn wide(&self, policy: &Policy) -> Result<Terms, BuildError> {
-        let wide = policy.repacked(|_| LayoutChoice::Wide)?;
+        let wide = policy.repacked(|_| LayoutChoice::WIDE)?;
         Ok(Terms {
             packings: packings(&wide, self.member.is_some())?,
             policy: policy.to_string(),
+            // Capacities are 32-bit parameters.
+            reach: policy.layers().iter().map(|layer| layer.capacity() as u32).collect(),
             max_keys: self.max_keys,
             when_full: self.when_full,
             reservations: self.reservations,
@@ -185,24 +196,15 @@ impl LimiterBuilder {
         })
     }
 
-    /// The builder's policy, or otherwise that of the region, in the words of the region.
-    pub(super) fn fitted(&self, header: &Header) -> Result<Policy, BuildError> {
-        let held = || {
-            header.policy.parse().map_err(|error: PolicyError| RegionError::Section {
-                section: "policy".to_owned(),
-                reason: error.to_string(),
-            })
+    /// The builder's policy, or otherwise that of the region, in the words of the region's last generation.
+    pub(super) fn fitted(&self, header: &Header, lineage: &Lineage) -> Result<Policy, BuildError> {
+        let Some(held) = lineage.last().map(Generation::policy) else {
+            return self.fitted_to_leases(parsed(&header.policy)?, header);
         };
-        if header.board.is_some() {
-            return self.fitted_to_leases(held()?, header);
-        }
         self.refuse_sharing()?;
-        let policy = match &self.policy {
-            Some(policy) => policy,
-            None => &held()?,
-        };
+        let policy = self.policy.as_ref().unwrap_or(held);
         header.agrees(&self.wide(policy)?)?;
-        fit(policy, &header.packings, &header.policy)
+        fit(policy, &packings(held, false)?, held)
     }
 
     /// The policy of a region of leases, which is the store's.
@@ -227,11 +229,17 @@ impl LimiterBuilder {
 }
 
 impl LimiterBuilder {
-    /// The limiter of a policy in a region that it fits.
-    fn limiter(&self, policy: Policy, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
-        let policy = policy.at_epoch(header.clock.epoch_s())?;
-        let layers = tables(&policy, memory, &header)?.into_iter();
+    /// The limiter in a region.
+    fn limiter(&self, memory: &Memory, header: Header, generations: OfRegion) -> Result<Limiter, BuildError> {
+        let lineage = lineage(&header, &generations)?;
+        let policy = self.fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
+        let layers = tables(&policy, memory, &header, &lineage)?.into_iter();
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
+        if !lineage.is_empty() {
+            generations.raise(policy.layers().iter().map(Layer::capacity));
+        }
+        let number = lineage.last().map_or(0, Generation::number);
+        let first = Regime { number, policy: Arc::new(policy), layers, lineage };
         let board = match header.board {
             None => None,
             Some((at, _)) => Some(Board::in_memory(memory, at)?.ok_or(RegionError::Corrupt)?),
@@ -240,14 +248,19 @@ impl LimiterBuilder {
         Ok(Limiter {
             has_other_zone_rules: header.has_other_zone_rules(),
             remote: board.map(|board| Box::new(Remote::new(board, on_miss, on_failure))),
-            ..Limiter::of_layers(policy, layers, header.clock, header.secret)
+            ..Limiter::of_regimes(
+                Regimes::new(first, Generations::OfRegion(generations)),
+                header.clock,
+                header.secret,
+            )
         })
     }
 }
 
 impl Limiter {
     /// Returns another limiter on the same keys, in the same memory, with another policy: for a tier, a location, or a
-    /// changed rate while others go on with theirs.
+    /// rate of its own while others go on with theirs. A [change](Self::change) takes the rate away again, and leaves the
+    /// burst, capacity or limit.
     ///
     /// The words of both policies must have the same meaning, as for all limiters of a region. In a limiter made by
     /// [`build`](LimiterBuilder::build), counts are only as wide as its own limit needs.
@@ -260,36 +273,68 @@ impl Limiter {
                 "a limiter that shares its units with other machines has one policy: expected no other";
             return Err(BuildError::Shared { reason: reason.to_owned() });
         }
-        let held = packings(&self.policy, false)?;
+        self.in_regime_with(&*self.regimes.reigning()?, policy)
+    }
+
+    /// [`with_policy`](Self::with_policy) of a limiter whose first generation may still be to come.
+    #[cfg(feature = "rules")]
+    pub(crate) fn at_first_with(&self, policy: Policy) -> Result<Self, BuildError> {
+        self.in_regime_with(&self.regimes.first, policy)
+    }
+
+    fn in_regime_with(&self, regime: &Regime, policy: Policy) -> Result<Self, BuildError> {
+        let held = packings(&regime.policy, false)?;
         if policy.layers().len() != held.len() {
             let asked = of_policy(policy.layers().len(), &policy);
-            let held = of_policy(held.len(), &self.policy);
+            let held = of_policy(held.len(), &regime.policy);
             return Err(RegionError::Differs { field: RegionField::Layers, held, asked }.into());
         }
-        let policy = fit(&policy, &held, &self.policy)?.at_epoch(self.clock.epoch_s())?;
-        let tables = self.layers.iter().filter_map(|layer| match layer {
+        let policy = fit(&policy, &held, &regime.policy)?.at_epoch(self.clock.epoch_s())?;
+        let tables = regime.layers.iter().filter_map(|layer| match layer {
             LayerTable::Words(_, table) => Some(table.clone()),
             LayerTable::Logs(..) => None,
         });
         let layers = kernels(&policy, false)?.into_iter().zip(tables);
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
+        self.regimes.generations.raise(&policy);
+        let lineage = Arc::clone(&regime.lineage);
+        let first = Regime { number: regime.number, policy: Arc::new(policy), layers, lineage };
+        let regimes = Regimes::new(first, self.regimes.generations.clone());
         Ok(Self {
             has_other_zone_rules: self.has_other_zone_rules,
-            ..Self::of_layers(policy, layers, self.clock, self.secret.clone())
+            ..Self::of_regimes(regimes, self.clock, self.secret.clone())
         })
     }
 }
 
-/// The layers of a policy that a region fits, each with its table there.
+/// The generations of a region's policy; none of leases, which have the policy of their store.
+pub(super) fn lineage(header: &Header, generations: &OfRegion) -> Result<Lineage, BuildError> {
+    match header.board {
+        Some(_) => Ok(Arc::new([])),
+        None => generations.lineage(),
+    }
+}
+
+pub(super) fn parsed(text: &str) -> Result<Policy, RegionError> {
+    text.parse().map_err(|error: PolicyError| RegionError::Section {
+        section: "policy".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// The layers of a policy that the last generation of a region fits, each with its table there.
 pub(super) fn tables(
     policy: &Policy,
     memory: &Memory,
     header: &Header,
+    lineage: &Lineage,
 ) -> Result<Vec<(Kernel, Table)>, BuildError> {
     let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
     let kernels = kernels(policy, header.board.is_some())?;
-    let layers = kernels.into_iter().zip(&header.directory.tables).map(|(kernel, parts)| {
-        let table = Table::in_memory(memory, *parts, header.when_full)?;
+    let layers = kernels.into_iter().zip(&header.directory.tables).enumerate();
+    let layers = layers.map(|(number, (kernel, parts))| {
+        let era = Era::last_of(header.records.in_force().clone(), lineage, number);
+        let table = Table::in_memory(memory, *parts, header.when_full, era)?;
         Ok((kernel, table.ok_or_else(too_small)?))
     });
     layers.collect()
@@ -317,7 +362,7 @@ pub(super) fn kernels(policy: &Policy, leased: bool) -> Result<Vec<Kernel>, Regi
 }
 
 /// What the words of each layer mean.
-fn packings(policy: &Policy, leased: bool) -> Result<Vec<WordLayout>, RegionError> {
+pub(super) fn packings(policy: &Policy, leased: bool) -> Result<Vec<WordLayout>, RegionError> {
     let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => algorithm.packing());
     Ok(kernels(policy, leased)?.iter().map(packing).collect())
 }
@@ -341,7 +386,7 @@ pub(super) fn fit(
         }
     }
     let policy = policy
-        .repacked(|number| held.get(number).map_or(LayoutChoice::Wide, |held| LayoutChoice::As(*held)))?;
+        .repacked(|number| held.get(number).map_or(LayoutChoice::WIDE, |held| LayoutChoice::As(*held)))?;
     for (held, asked) in held.iter().zip(packings(&policy, false)?) {
         if *held != asked {
             return Err(differs(held, &asked));

@@ -14,8 +14,7 @@ pub(crate) const MAX_RESERVED: usize = 8;
 const FORM: u8 = 1;
 const HEAD_BYTES: usize = 24;
 const LAYER_BYTES: usize = 40;
-/// Where the number of layers stands.
-const COUNT_AT: usize = 12;
+const WORD_BYTES: usize = 8;
 
 /// What a [`reserve`](crate::Limiter::reserve) has charged: to settle, release or renew it later, in this process or in
 /// another one that uses the same table.
@@ -49,6 +48,43 @@ pub struct Reservation {
     /// `None` of a layer where nothing is held.
     pub(super) layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
 }
+
+/// Why a limiter cannot reserve. It is found before anything is charged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReserveError {
+    /// The policy has more layers than a reservation.
+    #[non_exhaustive]
+    Layers {
+        /// How many the policy has.
+        layers: usize,
+    },
+    /// The limiter is in a region that was made without room for what is given back, which its policy needs.
+    NotCounted,
+    /// The limiter shares its units with other machines: units that are given back to a lease would be given back twice.
+    Shared,
+    /// The request is a [charge](crate::Request::charge): of units that have been spent there is nothing to reserve.
+    Charge,
+}
+
+impl fmt::Display for ReserveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layers { layers } => {
+                write!(f, "a reservation of {layers} layers: expected a policy of at most {MAX_RESERVED}")
+            }
+            Self::NotCounted => f.write_str(
+                "the region was made without room for what is given back: expected one made with reservations",
+            ),
+            Self::Shared => f.write_str(
+                "a limiter that shares its units with other machines reserves none: expected a limiter of one machine",
+            ),
+            Self::Charge => f.write_str("a charge reserves nothing: expected a request that may be refused"),
+        }
+    }
+}
+
+impl core::error::Error for ReserveError {}
 
 /// Why bytes are no [`Reservation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,25 +137,25 @@ impl Reservation {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + self.layers.len() * LAYER_BYTES);
-        self.write(&mut |part: &[u8]| bytes.extend_from_slice(part));
+        self.write(|word| bytes.extend_from_slice(&word.to_ne_bytes()));
         bytes
     }
 
-    /// Hands out the bytes, part by part.
-    pub(crate) fn write(&self, out: &mut impl FnMut(&[u8])) {
-        out(&self.hash.to_ne_bytes());
-        out(&self.cost.to_ne_bytes());
+    /// Hands out the words that the bytes are.
+    #[inline]
+    pub(crate) fn write(&self, mut out: impl FnMut(u64)) {
+        let ([a, b, c, d], [g, h]) = (self.cost.to_ne_bytes(), self.generation.to_ne_bytes());
         // At most 8.
-        out(&[self.layers.len() as u8, FORM]);
-        out(&self.generation.to_ne_bytes());
-        out(&self.digest.to_ne_bytes());
+        let count = self.layers.len() as u8;
+        for word in [self.hash, u64::from_ne_bytes([a, b, c, d, count, FORM, g, h]), self.digest] {
+            out(word);
+        }
         for layer in &self.layers {
             let seat = layer.map_or(NOTHING, |holding| holding.seat.bits());
             let Held { made, start, end, given } = layer.map_or(Held::default(), |holding| holding.held);
-            out(&seat.to_ne_bytes());
-            out(&0_u32.to_ne_bytes());
-            for number in [made, start, end, given] {
-                out(&number.to_ne_bytes());
+            let [a, b, c, d] = seat.to_ne_bytes();
+            for word in [u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]), made, start, end, given] {
+                out(word);
             }
         }
     }
@@ -132,46 +168,72 @@ impl Reservation {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReservationError> {
         let length = ReservationError::Length { len: bytes.len() };
         let (head, layers) = bytes.split_at_checked(HEAD_BYTES).ok_or(length)?;
-        let (words, form) = (numbers::<3>(head).ok_or(length)?, head.get(13).copied().ok_or(length)?);
-        if form != FORM {
-            return Err(ReservationError::Form { form });
+        let head = words(head).ok_or(length)?;
+        if let Some(error) = wrong_form(&head) {
+            return Err(error);
         }
-        let count = usize::from(head.get(COUNT_AT).copied().ok_or(length)?);
-        if !(1..=MAX_RESERVED).contains(&count) || layers.len() != count * LAYER_BYTES {
-            return Err(length);
-        }
-        let [hash, _, digest] = words;
-        let cost = head.get(8..12).and_then(|bytes| bytes.try_into().ok()).map(u32::from_ne_bytes);
-        let generation = head.get(14..16).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
-        let holding = |layer: &[u8]| {
-            let seat = layer.get(..4)?.try_into().ok().map(u32::from_ne_bytes)?;
-            let [made, start, end, given] = numbers(layer.get(8..)?)?;
-            let held = Held { made, start, end, given };
-            Some((seat != NOTHING).then(|| Holding { seat: SeatNumber::of_bits(seat), held }))
-        };
         let mut held = ArrayVec::new();
         for layer in layers.chunks(LAYER_BYTES) {
-            held.try_push(holding(layer).ok_or(length)?).map_err(|_| length)?;
+            let holding = words(layer).map(|layer| holding(&layer)).ok_or(length)?;
+            held.try_push(holding).map_err(|_| length)?;
         }
-        let (cost, generation) = (cost.ok_or(length)?, generation.ok_or(length)?);
-        Ok(Self { hash, cost, generation, digest, layers: held })
+        Self::of_parts(&head, held).ok_or(length)
     }
 
-    /// The reservation with which these bytes begin; what follows is not read.
+    /// The reservation with which these words begin; what follows is not read.
     #[cfg_attr(not(feature = "capi"), expect(dead_code, reason = "in C it stands in memory for all layers"))]
-    pub(crate) fn from_start(bytes: &[u8]) -> Result<Self, ReservationError> {
-        let length = ReservationError::Length { len: bytes.len() };
-        let count = usize::from(bytes.get(COUNT_AT).copied().ok_or(length)?);
-        Self::from_bytes(bytes.get(..HEAD_BYTES + count * LAYER_BYTES).ok_or(length)?)
+    pub(crate) fn from_words(words: &[u64; Self::MAX_BYTES / WORD_BYTES]) -> Result<Self, ReservationError> {
+        let (head, layers) = words.split_first_chunk().ok_or(ReservationError::Length { len: 0 })?;
+        if let Some(error) = wrong_form(head) {
+            return Err(error);
+        }
+        let count = count_of(head);
+        let length = ReservationError::Length { len: HEAD_BYTES + count * LAYER_BYTES };
+        let mut held = ArrayVec::new();
+        for layer in layers.as_chunks().0.iter().take(count) {
+            held.try_push(holding(layer)).map_err(|_| length)?;
+        }
+        Self::of_parts(head, held).ok_or(length)
+    }
+
+    /// `None` where there are not as many layers as the head names, or none.
+    fn of_parts(
+        head: &[u64; HEAD_BYTES / WORD_BYTES],
+        layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
+    ) -> Option<Self> {
+        let [hash, named, digest] = *head;
+        let [a, b, c, d, _, _, g, h] = named.to_ne_bytes();
+        let (cost, generation) = (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([g, h]));
+        let is_whole = !layers.is_empty() && layers.len() == count_of(head);
+        is_whole.then_some(Self { hash, cost, generation, digest, layers })
     }
 }
 
-/// As many numbers as `bytes` begin with.
-fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
-    let mut numbers = [0; N];
-    let words = bytes.as_chunks().0;
-    for (number, word) in numbers.iter_mut().zip(words) {
-        *number = u64::from_ne_bytes(*word);
+fn wrong_form(&[_, named, _]: &[u64; HEAD_BYTES / WORD_BYTES]) -> Option<ReservationError> {
+    let [.., form, _, _] = named.to_ne_bytes();
+    (form != FORM).then_some(ReservationError::Form { form })
+}
+
+/// The layers that a head names.
+fn count_of(&[_, named, _]: &[u64; HEAD_BYTES / WORD_BYTES]) -> usize {
+    let [.., count, _, _, _] = named.to_ne_bytes();
+    count.into()
+}
+
+/// What is held of a layer.
+fn holding(&[seat, made, start, end, given]: &[u64; LAYER_BYTES / WORD_BYTES]) -> Option<Holding> {
+    let [a, b, c, d, ..] = seat.to_ne_bytes();
+    let seat = u32::from_ne_bytes([a, b, c, d]);
+    let held = Held { made, start, end, given };
+    (seat != NOTHING).then(|| Holding { seat: SeatNumber::of_bits(seat), held })
+}
+
+/// The words that these bytes are, if they are exactly so many.
+fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    let (chunks, rest) = bytes.as_chunks();
+    for (word, bytes) in words.iter_mut().zip(chunks) {
+        *word = u64::from_ne_bytes(*bytes);
     }
-    (words.len() >= N).then_some(numbers)
+    (chunks.len() == N && rest.is_empty()).then_some(words)
 }

@@ -31,7 +31,7 @@ pub(super) trait Words {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> (Verdict<Self::Cell<'_>>, Option<Holding>);
+    ) -> (Decision, Verdict<Self::Cell<'_>>, Option<Holding>);
 
     /// Takes back a permit of `cost` units that was given at `now`.
     fn release(&self, in_flight: &InFlight, h: u64, permit: &Holding, cost: u32, now: u64);
@@ -115,6 +115,25 @@ impl<W: Words, L: Logs> States<W, L> {
                 with_kernel!(kernel, algorithm => words.decide_cost(algorithm, h, now, cost, lookup))
             }
             Self::Logs(log, logs) => logs.charge(log, h, now, &Request::default().cost(cost)).0,
+        }
+    }
+
+    /// [`reserve`](Layer::reserve) of a layer without others, for which nothing takes it back.
+    pub(super) fn reserve_alone(
+        &self,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Holding>) {
+        match self {
+            Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
+                let (decision, _, holding) = words.reserve(algorithm, h, now, request);
+                (decision, holding)
+            }),
+            Self::Logs(log, logs) => {
+                let (decision, _, holding) = logs.reserve(log, h, now, request);
+                (decision, holding)
+            }
         }
     }
 
@@ -215,16 +234,15 @@ impl<W: Words, L: Logs> Layer for States<W, L> {
     ) -> (Decision, Self::Receipt<'_>, Option<Holding>) {
         match self {
             Self::Words(Kernel::InFlight(in_flight), words) => {
-                let (verdict, holding) = words.reserve(in_flight, h, now, request);
-                let decision = words.report(in_flight, &verdict, now, request);
+                let (decision, _, holding) = words.reserve(in_flight, h, now, request);
                 let permit = |holding| Permit { h, holding, cost: request.units(), now };
                 let receipt = holding
                     .map_or(Receipt::Kept, |holding| Receipt::Permit(words, *in_flight, permit(holding)));
                 (decision, receipt, holding)
             }
             Self::Words(kernel, words) => with_kernel!(kernel, algorithm => {
-                let (verdict, holding) = words.reserve(algorithm, h, now, request);
-                (words.report(algorithm, &verdict, now, request), Receipt::Word(verdict), holding)
+                let (decision, verdict, holding) = words.reserve(algorithm, h, now, request);
+                (decision, Receipt::Word(verdict), holding)
             }),
             Self::Logs(log, logs) => {
                 let (decision, entries, holding) = logs.reserve(log, h, now, request);

@@ -4,9 +4,10 @@ use super::states::{Logs, States, Words};
 use crate::cell::Verdict;
 use crate::error::BuildError;
 use crate::memory::{Memory, MemoryError};
+use crate::table::era::Era;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Holding, Lookup, Seat, Stats, Table, WhenFull, buckets_for};
-use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Plan, Reserve, SlidingLog};
+use crate::table::{Extent, Holding, Lookup, Seat, Stats, Superseded, Table, WhenFull, buckets_for};
+use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Kernel, Plan, Reserve, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
 /// A layer and the table of its keys' states.
@@ -19,14 +20,15 @@ impl LayerTable {
         max_keys: usize,
         when_full: WhenFull,
         memory: fn(usize) -> Result<Memory, MemoryError>,
+        era: Era,
     ) -> Result<Self, BuildError> {
         Ok(match plan {
             Plan::Word(kernel) => {
-                let table = Table::made_in(buckets_for(max_keys)?, when_full, memory)?;
+                let table = Table::made_in(buckets_for(max_keys)?, when_full, memory, era)?;
                 let counts_given = kernel.packing().counts_what_is_given_back();
                 Self::Words(kernel, if counts_given { table.with_totals()? } else { table })
             }
-            Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full)?),
+            Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full, era)?),
         })
     }
 
@@ -53,6 +55,43 @@ impl LayerTable {
             Self::Logs(log, table) => table.stats(log, now),
         }
     }
+
+    /// Whether what is charged here can be given back.
+    pub(super) fn can_give_back(&self) -> bool {
+        match self {
+            Self::Words(kernel, table) => {
+                !kernel.packing().counts_what_is_given_back() || table.counts_what_is_given_back()
+            }
+            Self::Logs(..) => true,
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> Option<(&InFlight, &Table)> {
+        match self {
+            Self::Words(Kernel::InFlight(in_flight), table) => Some((in_flight, table)),
+            _ => None,
+        }
+    }
+
+    /// What a peek sees afterwards, where that is known; an error if nothing was done.
+    pub(super) fn settle(
+        &self,
+        h: u64,
+        holding: &Holding,
+        cost: u32,
+        units: u32,
+        clock: impl Fn() -> u64,
+    ) -> Result<Option<Decision>, Superseded> {
+        match self {
+            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => {
+                table.settle(algorithm, h, holding, cost, units, clock)
+            }),
+            Self::Logs(log, table) => {
+                table.settle(log, h, holding, units, clock);
+                Ok(None)
+            }
+        }
+    }
 }
 
 impl Words for Table {
@@ -74,12 +113,13 @@ impl Words for Table {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> (Verdict<Seat<'_>>, Option<Holding>) {
+    ) -> (Decision, Verdict<Seat<'_>>, Option<Holding>) {
         self.reserve(algorithm, h, now, request)
     }
 
     fn release(&self, in_flight: &InFlight, h: u64, permit: &Holding, cost: u32, now: u64) {
-        self.release(in_flight, h, permit, cost, || now);
+        // If the policy has just been changed, the permit comes back by itself.
+        let _ = self.release(in_flight, h, permit, cost, || now);
     }
 
     #[inline]

@@ -75,6 +75,13 @@ impl<T: Plain> Array<T> {
         unsafe { self.values.add(number % self.len).as_ref() }
     }
 
+    /// The first value.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> &T {
+        // SAFETY: there is one at least. Any bytes are a value, and `_memory` keeps them.
+        unsafe { self.values.as_ref() }
+    }
+
     pub(crate) fn all(&self) -> &[T] {
         // SAFETY: `len` aligned values stand in the memory. Any bytes are a value, and `_memory` keeps them.
         unsafe { core::slice::from_raw_parts(self.values.as_ptr(), self.len.get()) }

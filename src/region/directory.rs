@@ -158,13 +158,13 @@ pub(crate) struct Directory {
 
 /// Which sections a new region is to have.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct Sections {
     /// For each layer, whether it counts what is given back.
     pub(super) counts_given: Vec<bool>,
     pub(super) board: bool,
 }
 
-impl Plan {
+impl Sections {
     /// Of the layers with these words. With `reservations`, what is given back is counted beside the words that need it.
     pub(super) fn of(packings: &[WordLayout], reservations: bool, board: bool) -> Self {
         let counts_given = |words: &WordLayout| reservations && words.counts_what_is_given_back();
@@ -174,20 +174,20 @@ impl Plan {
 
 impl Directory {
     /// The directory of a new region whose layers have that many buckets each; `None` where no memory is so large.
-    pub(super) fn new(plan: &Plan, buckets: usize) -> Option<Self> {
+    pub(super) fn new(sections: &Sections, buckets: usize) -> Option<Self> {
         let packings_at = SECTIONS_AT;
-        let layers = plan.counts_given.len();
+        let layers = sections.counts_given.len();
         let packings_end = layers.checked_mul(packings::BYTES)?.checked_add(packings_at)?;
         let policy_at = packings_end.checked_next_multiple_of(ALIGNMENT)?;
         let mut end = policy_at.checked_add(policy::BYTES)?;
         let mut tables = Vec::new();
-        for counts_given in &plan.counts_given {
+        for counts_given in &sections.counts_given {
             let (parts, after) = <Table>::parts(end, buckets, *counts_given)?;
             tables.push(parts);
             end = after;
         }
         let mut board_at = None;
-        if plan.board {
+        if sections.board {
             let at = end.checked_next_multiple_of(ALIGNMENT)?;
             end = at.checked_add(Board::BYTES)?;
             board_at = Some(at);

@@ -3,10 +3,12 @@
 //! The names are those of `region.rs` that its users use.
 
 use core::convert::Infallible;
+use std::path::Path;
 
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
+use crate::table::era::InForce;
 use crate::table::{Parts, Secret, WhenFull};
 use ratecell_core::algorithm::WordLayout;
 
@@ -17,6 +19,7 @@ const REFUSED: RegionError = RegionError::Unsupported;
 pub(crate) struct Terms {
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
+    pub(crate) reach: Vec<u32>,
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
     pub(crate) board: Option<BoardTerms>,
@@ -41,6 +44,7 @@ pub(crate) struct Header {
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) policy: String,
+    pub(crate) records: Records,
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
@@ -51,6 +55,71 @@ pub(crate) struct Directory {
     pub(crate) bytes: usize,
     pub(crate) tables: Vec<Parts>,
     never: Infallible,
+}
+
+pub(crate) struct Record {
+    #[expect(dead_code, reason = "no record is written")]
+    pub(crate) number: u64,
+    pub(crate) text: String,
+    pub(crate) reach: Vec<u32>,
+}
+
+/// None is held.
+#[derive(Debug)]
+pub(crate) enum ChangeLock {}
+
+/// There are none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Records {}
+
+impl Records {
+    pub(crate) fn of_file(self, _: &Path) -> Self {
+        self
+    }
+
+    pub(crate) fn in_force(&self) -> &InForce {
+        match *self {}
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) fn lock(&self) -> Result<Option<ChangeLock>, BuildError> {
+        match *self {}
+    }
+
+    pub(crate) fn read(&self, _: u64) -> Result<Option<Record>, RegionError> {
+        match *self {}
+    }
+
+    pub(crate) fn instant(&self, _: u64) -> Option<u64> {
+        match *self {}
+    }
+
+    pub(crate) fn set_instant(&self, _: u64, _: u64) {
+        match *self {}
+    }
+
+    pub(crate) fn write(&self, _: &Record) -> Result<(), RegionError> {
+        match *self {}
+    }
+
+    pub(crate) fn raised(&self) -> [u64; 8] {
+        match *self {}
+    }
+
+    pub(crate) fn raise(&self, _: impl Iterator<Item = u64>) {
+        match *self {}
+    }
+
+    pub(crate) fn swept(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) fn set_swept(&self, _: u64) {
+        match *self {}
+    }
 }
 
 impl Directory {

@@ -11,8 +11,8 @@ use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, flock};
 use rustix::io::Errno;
 
 use super::access::{READ, USE, refusal};
-use super::header::{Head, Header, WORDS, Words};
-use super::{Medium, Terms, attach, init_zeroed, size};
+use super::header::{Head, Header, SECRET, WORDS, Words};
+use super::{Medium, Terms, attach, init_zeroed, load, size};
 use crate::error::{BuildError, RegionError, RegionField};
 use crate::memory::Memory;
 
@@ -195,6 +195,47 @@ impl Drop for Locked<'_> {
         // It is held, so nothing is left to refuse.
         let _ = flock(self.0, FlockOperation::Unlock);
     }
+}
+
+/// The right to change the policy of the region in a file, while this lives: the lock of the file, which the system gives
+/// back if the process is killed.
+#[derive(Debug)]
+pub(crate) struct ChangeLock(File);
+
+impl ChangeLock {
+    /// Waits for those who change it: a change takes as long as a look at the whole region.
+    pub(crate) fn new(path: &Path, memory: &Memory) -> Result<Self, BuildError> {
+        let of_file = |error: RegionError| BuildError::File { path: path.to_owned(), error };
+        // Opened for this alone: a lock is shared by all who have the same opening, so by a process that was forked off.
+        let file = regular(to_write().open(path)).map_err(|error| of_file(refusal(path, &error, USE)))?;
+        if !is_of(&file, memory) {
+            let reason = "another file by now; expected the one that the limiter has opened".to_owned();
+            return Err(of_file(RegionError::Section { section: "header".to_owned(), reason }));
+        }
+        let started = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self(file)),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < LOCK_PATIENCE => {
+                    sleep(Duration::from_millis(1));
+                }
+                Err(error) => return Err(of_file(RegionError::io("be locked", &error.into()))),
+            }
+        }
+    }
+}
+
+impl Drop for ChangeLock {
+    fn drop(&mut self) {
+        // By name, for a process that was forked off meanwhile. It is held, so nothing is left to refuse.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Whether the region in the file is the one in the memory, by its secret.
+fn is_of(file: &File, memory: &Memory) -> bool {
+    let secret = |words: &Words| [words[SECRET], words[SECRET + 1]];
+    load(memory, 0).is_some_and(|held: Words| secret(&held) == secret(&words(file)))
 }
 
 /// The right to be the agent of the machine that a file is of, while this lives: the lock of the file, which the system

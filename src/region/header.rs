@@ -17,6 +17,7 @@
 
 use super::boot::{Boot, Medium, Relation, Sight};
 use super::directory::{self, Directory, SECTIONS_AT};
+use super::policy::{Record, Records};
 use super::{checksum, load, packings, policy, store, unusable_name};
 use crate::board::Name;
 use crate::clock::{Clock, Reading};
@@ -27,7 +28,7 @@ use crate::table::{Secret, WhenFull};
 use ratecell_core::algorithm::WordLayout;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"RATECELL");
-/// Of header, directory and sections. Whoever changes what a bit of the first two means counts it up; of a section, its
+/// Of header, directory and sections. A change of what a bit of the first two means counts it up; of a section, its
 /// form.
 const LAYOUT: u64 = 2;
 
@@ -35,6 +36,8 @@ pub(super) const WORDS: usize = 64;
 /// The bytes of the header.
 pub(super) const BYTES: usize = WORDS * size_of::<u64>();
 const _: () = assert!(BYTES == directory::AT);
+/// The first word of the secret.
+pub(super) const SECRET: usize = 5;
 const DIRECTORY_CHECKSUM: usize = 14;
 const CHECKSUM: usize = 15;
 /// Which copy of the clock counts: this word's lowest bit.
@@ -49,10 +52,13 @@ const SIGHT_WORDS: usize = 2;
 pub(crate) struct Header {
     pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
+    /// What the words mean that the first policy speaks of.
     pub(crate) packings: Vec<WordLayout>,
-    /// The text of its maker's policy.
+    /// The text of the policy in force.
     pub(crate) policy: String,
-    /// Of its calendars, by the maker's rules of their zones; 0 without a calendar.
+    /// The generations of the policy.
+    pub(crate) records: Records,
+    /// Of its maker's calendars, by the maker's rules of their zones; 0 without a calendar.
     pub(crate) zone_rules: u64,
     /// Where the board is, and the name of its store; `None` without a store.
     pub(crate) board: Option<(usize, String)>,
@@ -126,18 +132,19 @@ impl Header {
         words
     }
 
-    /// Writes header, directory, packings, policy and the store's name into memory of zeros. `None` where they do not fit.
-    pub(super) fn write(&self, memory: &Memory) -> Option<()> {
+    /// Writes header, directory, packings, the first policy and the store's name into memory of zeros. `None` where they do
+    /// not fit.
+    pub(super) fn write(&self, memory: &Memory, first: &Record) -> Option<()> {
         let directory = self.directory.words();
         packings::write(memory, self.directory.packings_at, &self.packings)?;
-        policy::write(memory, self.directory.policy_at, &self.policy, self.zone_rules)?;
+        policy::write(memory, self.directory.policy_at, first, self.zone_rules)?;
         if let Some((at, name)) = &self.board {
             Name::in_memory(memory, *at)?.write(name)?;
         }
         store(memory, directory::AT, &directory)?;
         let [_, words @ ..] = self.words(&directory);
         store(memory, size_of::<u64>(), &words)?;
-        // Release: whoever sees the magic sees the rest, and the tables' zeros.
+        // Release: a process that sees the magic sees the rest, and the tables' zeros.
         memory.array::<AtomicU64>(0, 1)?.around(0).store(MAGIC, Ordering::Release);
         Some(())
     }
@@ -157,10 +164,12 @@ impl Header {
             return Err(RegionError::Corrupt);
         }
         let directory = Directory::of_words(&directory, head.bytes)?;
+        let records = Records::in_memory(memory, directory.policy_at)?;
         let header = Self {
             when_full: head.when_full,
             packings: packings::read(memory, directory.packings_at, directory.layers())?,
-            policy: policy::read(memory, directory.policy_at)?,
+            policy: records.latest()?.text,
+            records,
             zone_rules: policy::zone_rules(memory, directory.policy_at)?,
             board: directory.board_at.map(|at| board(memory, at)).transpose()?,
             secret: Secret::of_words(head.secret),
@@ -212,7 +221,7 @@ impl Header {
             // Relaxed: it counts only after what follows.
             places.around(number).store(word, Ordering::Relaxed);
         }
-        // Release: whoever sees that the copy counts sees the copy.
+        // Release: a process that sees that the copy counts sees the copy.
         places.around(CLOCK).store(next, Ordering::Release);
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(super) fn terms(store: Option<(&str, [u64; 2])>) -> Terms {
 
 fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
     let policy: Policy = policy.parse().expect("a policy");
-    let wide = policy.repacked(|_| LayoutChoice::Wide).expect("a policy");
+    let wide = policy.repacked(|_| LayoutChoice::WIDE).expect("a policy");
     let packings = wide.layers().iter().map(|layer| match layer.plan() {
         Plan::Word(kernel) => with_kernel!(&kernel, algorithm => algorithm.packing()),
         Plan::Log(_) => unreachable!("a policy of words"),
@@ -24,6 +24,7 @@ fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
     Terms {
         packings: packings.collect(),
         policy: policy.to_string(),
+        reach: policy.layers().iter().map(|layer| layer.capacity() as u32).collect(),
         max_keys: Some(100),
         when_full: None,
         reservations: false,

@@ -11,6 +11,7 @@ use ratecell_core::{Decision, Outcome};
 use ratecell_rules::{Answer, Attributes, Rules};
 use smallvec::SmallVec;
 
+use super::RulesLimiter;
 use super::file::{Decided, File, MadeList};
 
 /// The decision on one claim that limits a request.
@@ -36,11 +37,15 @@ pub struct RulesDecision {
 }
 
 impl RulesDecision {
-    pub(super) fn new<A: Attributes + ?Sized>(file: Guard<Arc<File>>, attributes: &A, now_ns: u64) -> Self {
+    pub(super) fn new<A: Attributes + ?Sized>(
+        limiter: &RulesLimiter,
+        attributes: &A,
+        now_ns: Option<u64>,
+    ) -> Self {
         let mut made = MadeList::new();
         let mut shadow = Vec::new();
-        let mut decided =
-            file.decide(attributes, now_ns, &mut made, |rule, outcome| shadow.push((rule, outcome)));
+        let (file, mut decided) =
+            limiter.decided(attributes, now_ns, &mut made, |_, rule, outcome| shadow.push((rule, outcome)));
         decided.answer.shadow = shadow;
         Self { decided, made: made.iter().copied().collect(), file }
     }
@@ -120,10 +125,11 @@ impl RulesDecision {
 impl File {
     /// What fields say of a claim.
     pub(crate) fn field(&self, made: &Made) -> Option<fields::Answer<'_>> {
-        let name = self.rules().rule(self.rules().policies().get(made.policy)?.rule()).name();
+        let of_rule = self.rules().policies().get(made.policy)?;
+        let name = self.rules().rule(of_rule.rule()).name();
         // Each name of a rule is one for fields.
         let label = Label::new().named(name).unwrap_or_default();
-        Some(fields::Answer::of(self.limiter(made.policy)?.policy(), label, made.decision))
+        Some(fields::Answer::of(of_rule.policy(), label, made.decision))
     }
 }
 

@@ -1,44 +1,36 @@
 //! A file of rules with the tables of its policies: what one request is decided by.
 
 use core::fmt;
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrayvec::ArrayVec;
-use ratecell_core::algorithm::{Algorithm, Kernel, LayoutChoice, Plan, WordLayout};
-use ratecell_core::{Decision, Outcome, Policy, Request, with_kernel};
-use ratecell_rules::{Answer, Attributes, Evaluation, Rule, RulePolicy, Rules};
+use ratecell_core::{Decision, Outcome, Request};
+use ratecell_rules::{Answer, Attributes, Evaluation, Rules};
 
+use super::cells::{Before, Cells, Changes, Following};
 use super::decision::Made;
 use super::scratch;
+use super::tables::Tables;
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::limiter::joint::{self, decide_uncharged};
+use crate::limiter::joint::{decide_all_by, decide_uncharged_by};
 use crate::limiter::layers::MAX_LAYERS;
-use crate::limiter::{Claim, Limiter};
-use crate::memory::Memory;
-use crate::table::{Stats, WhenFull};
-
-/// How tables are made.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tables {
-    pub(super) max_keys: usize,
-    pub(super) when_full: WhenFull,
-}
-
-/// The limiters of policies that count in the same cells, one for each of them, over one table for each layer.
-type Cells = Arc<[Limiter]>;
+use crate::limiter::{Claim, Family, Limiter};
+use crate::table::Stats;
 
 /// Rules, and what decides their claims.
 pub(crate) struct File {
     rules: Arc<Rules>,
-    /// For each policy of the rules its limiter: the cells, and the place in them.
-    limiters: Box<[(Cells, usize)]>,
-    /// The distinct policies that have tables: those of a rule with a shared limit together, others each alone.
-    cells: HashMap<Box<[Policy]>, Cells>,
-    /// How many files there were before it.
+    /// Of each policy of the rules.
+    limiters: Box<[Arc<Limiter>]>,
+    cells: Cells,
+    /// No other file of this process has it.
     pub(crate) generation: u64,
 }
+
+/// The number of the next file.
+static NEXT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// What a request was decided as.
 pub(crate) struct Decided {
@@ -51,83 +43,67 @@ pub(crate) struct Decided {
 pub(crate) type MadeList = ArrayVec<Made, MAX_LAYERS>;
 
 impl File {
-    /// The rules with their tables: those that `before` has for the same policies, and new ones for others.
+    /// The rules with their cells: those that they have in the file before, and new ones; and the policies that tables of that
+    /// file get with this one.
+    ///
+    /// # Errors
+    /// A table cannot be made, or a policy cannot change.
     pub(super) fn new(
         rules: Rules,
         tables: Tables,
+        family: &Family,
         clock: Clock,
-        before: Option<&Self>,
-    ) -> Result<Self, BuildError> {
-        let mut cells: HashMap<Box<[Policy]>, Cells> = HashMap::new();
-        let mut limiters = Vec::with_capacity(rules.policies().len());
-        // The policies of one rule stand together.
-        for of_rule in rules.policies().chunk_by(|one, other| one.rule() == other.rule()) {
-            let policies: Vec<&Policy> = of_rule.iter().map(RulePolicy::policy).collect();
-            let rule = of_rule.first().map(|one| rules.rule(one.rule()));
-            if let (Some(rule), true) = (rule, policies.iter().any(|policy| counts_in_flight(policy))) {
-                return Err(BuildError::Rule { rule: rule.name().to_owned(), reason: PERMITS });
-            }
-            let set = |policies: &[&Policy]| -> Box<[Policy]> {
-                policies.iter().map(|one| (*one).clone()).collect()
-            };
-            let mut together = policies.clone();
-            // In one order, whatever the tiers are called.
-            together.sort_by_cached_key(|policy| policy.to_string());
-            together.dedup();
-            let together = rule.is_some_and(Rule::is_shared).then(|| set(&together));
-            for policy in policies {
-                let set = together.clone().unwrap_or_else(|| set(&[policy]));
-                let place = set.iter().position(|one| one == policy).unwrap_or_default();
-                let made = match cells.get(&set) {
-                    Some(made) => Arc::clone(made),
-                    None => match before.and_then(|before| before.cells.get(&set)) {
-                        Some(kept) => Arc::clone(kept),
-                        None => tables.cells(&set, clock)?,
-                    },
-                };
-                limiters.push((Arc::clone(&made), place));
-                cells.insert(set, made);
+        before: Option<Before<'_>>,
+    ) -> Result<(Self, Changes), BuildError> {
+        for one in rules.policies() {
+            if let Some(reason) = tables.refuse(one.policy()) {
+                return Err(BuildError::Rule { rule: rules.rule(one.rule()).name().to_owned(), reason });
             }
         }
-        let generation = before.map_or(0, |before| before.generation.saturating_add(1));
-        Ok(Self { rules: Arc::new(rules), limiters: limiters.into(), cells, generation })
+        let Following { cells, limiters, changes } = Cells::of(&rules, tables, family, clock, before)?;
+        // Relaxed: an addition gives each file another number, and nothing is read by it.
+        let generation = NEXT_GENERATION.fetch_add(1, Ordering::Relaxed);
+        Ok((Self { rules: Arc::new(rules), limiters, cells, generation }, changes))
     }
 
     pub(crate) fn rules(&self) -> &Arc<Rules> {
         &self.rules
     }
 
+    pub(super) fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
     /// The limiter of the policy of that number.
     pub(crate) fn limiter(&self, policy: usize) -> Option<&Limiter> {
-        let (cells, place) = self.limiters.get(policy)?;
-        cells.get(*place)
+        self.limiters.get(policy).map(Arc::as_ref)
     }
 
     pub(super) fn stats_at(&self, now_ns: u64) -> Stats {
         // The limiters of one table all count the same.
-        let one_of_each = self.cells.values().filter_map(|cells| cells.first());
-        one_of_each.fold(Stats::default(), |sum, limiter| sum.with(limiter.stats_at(now_ns)))
+        self.cells.limiters().fold(Stats::default(), |sum, limiter| sum.with(limiter.stats_at(now_ns)))
     }
 
-    /// Decides a request. The decisions on the claims that limit it go to `made`, and the rule and outcome of each shadow
-    /// claim to `shadow`.
+    /// Decides a request at an instant that was known before the file was loaded. The decisions on the claims that limit it
+    /// go to `made`, and the rule and outcome of each shadow claim to `shadow`. `None` if policies are changed meanwhile, or
+    /// were before: then nothing is decided, and a charge that was made is taken back, if nothing came after it.
     pub(crate) fn decide<A: Attributes + ?Sized>(
         &self,
         attributes: &A,
         now_ns: u64,
         made: &mut MadeList,
         shadow: impl FnMut(usize, Outcome),
-    ) -> Decided {
+    ) -> Option<Decided> {
         scratch::with(|scratch| {
             let evaluation = self.rules.evaluate(attributes, scratch);
             if evaluation.is_unclear_path() {
-                return Decided { answer: Answer::unclear_path(), is_unclear_path: true };
+                return Some(Decided { answer: Answer::unclear_path(), is_unclear_path: true });
             }
             let answer = match evaluation.too_many_layers() {
                 Some(answer) => answer,
-                None => self.decide_claims(&evaluation, now_ns, made, shadow),
+                None => self.decide_claims(&evaluation, now_ns, made, shadow)?,
             };
-            Decided { answer, is_unclear_path: false }
+            Some(Decided { answer, is_unclear_path: false })
         })
     }
 
@@ -138,7 +114,7 @@ impl File {
         now_ns: u64,
         made: &mut MadeList,
         mut shadow: impl FnMut(usize, Outcome),
-    ) -> Answer {
+    ) -> Option<Answer> {
         let mut claims = ArrayVec::<Claim<'_>, MAX_LAYERS>::new();
         let mut is_blocked = false;
         for one in evaluation.enforced() {
@@ -149,13 +125,19 @@ impl File {
         }
         let mut own = ArrayVec::<Decision, MAX_LAYERS>::new();
         own.extend(core::iter::repeat_n(Decision::default(), claims.len()));
+        let (number, all) = (self.cells.number, claims.iter().copied());
         match (&*claims, &mut *own) {
             (_, own) if is_blocked => {
-                let _ = decide_uncharged(claims.iter().copied(), own);
+                let _ = decide_uncharged_by(number, all, own)?;
             }
-            ([claim], [decision]) => *decision = claim.limiter.decide(claim.request),
+            ([claim], [decision]) => {
+                *decision = claim.limiter.decide_by(number, now_ns, &claim.request);
+                if decision.is_superseded() {
+                    return None;
+                }
+            }
             (_, own) => {
-                let _ = joint::decide_all(claims.iter().copied(), own);
+                let _ = decide_all_by(number, all, own)?;
             }
         }
         let mut own = own.iter().copied();
@@ -171,13 +153,21 @@ impl File {
         let answer = evaluation.answer(&decisions);
         for one in evaluation.shadows() {
             let outcome = match self.claim(one, now_ns) {
-                None => Outcome::Never,
-                Some(claim) if answer.is_allowed() => claim.limiter.decide(claim.request).outcome(),
-                Some(claim) => decide_uncharged(core::iter::once(claim), &mut [Decision::default()]),
+                None => Some(Outcome::Never),
+                Some(claim) if answer.is_allowed() => {
+                    let decision = claim.limiter.decide_by(number, now_ns, &claim.request);
+                    Some(decision.outcome()).filter(|_| !decision.is_superseded())
+                }
+                Some(claim) => {
+                    decide_uncharged_by(number, core::iter::once(claim), &mut [Decision::default()])
+                }
             };
-            shadow(one.rule, outcome);
+            // What was charged is answered: a shadow claim that meets a change is left out.
+            if let Some(outcome) = outcome {
+                shadow(one.rule, outcome);
+            }
         }
-        answer
+        Some(answer)
     }
 
     /// A claim on its limiter; `None` of a `"blocked"` one, which has no cell.
@@ -187,59 +177,12 @@ impl File {
     }
 }
 
-/// Why a rule cannot count requests in flight.
-const PERMITS: &str =
-    "a decision by rules gives no permit that could be released: expected a policy without in_flight";
-
-fn counts_in_flight(policy: &Policy) -> bool {
-    policy.layers().iter().any(|layer| matches!(layer.plan(), Plan::Word(Kernel::InFlight(_))))
-}
-
-impl Tables {
-    /// The limiters of policies that count in the same cells; of one policy, its own.
-    fn cells(self, policies: &[Policy], clock: Clock) -> Result<Cells, BuildError> {
-        let build = |policy| {
-            Limiter::builder(policy)
-                .max_keys(self.max_keys)
-                .when_full(self.when_full)
-                .build_by(clock, Memory::sparse)
-        };
-        let [first, others @ ..] = policies else { return Err(BuildError::NoPolicy) };
-        if others.is_empty() {
-            return Ok([build(first.clone())?].into());
-        }
-        let widest = widest(policies);
-        let layout =
-            |layer: usize| widest.get(layer).copied().flatten().map_or(LayoutChoice::Tight, LayoutChoice::As);
-        let mut limiters = vec![build(first.repacked(layout)?)?];
-        for policy in others {
-            limiters.push(limiters[0].with_policy(policy.clone())?);
-        }
-        Ok(limiters.into())
-    }
-}
-
-/// For each layer of policies that share their cells, the layout with room for the greatest count.
-fn widest(policies: &[Policy]) -> Vec<Option<WordLayout>> {
-    let mut widest: Vec<Option<WordLayout>> = Vec::new();
-    for policy in policies {
-        widest.resize(widest.len().max(policy.layers().len()), None);
-        for (wide, layer) in widest.iter_mut().zip(policy.layers()) {
-            let Plan::Word(kernel) = layer.plan() else { continue };
-            let layout = with_kernel!(&kernel, algorithm => algorithm.packing());
-            if wide.is_none_or(|wide| wide.count_bits < layout.count_bits) {
-                *wide = Some(layout);
-            }
-        }
-    }
-    widest
-}
-
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("File")
+            .field("generation", &self.generation)
             .field("rules", &self.rules.len())
-            .field("tables", &self.cells.len())
+            .field("tables", &self.cells.tables.len())
             .finish_non_exhaustive()
     }
 }

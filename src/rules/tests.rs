@@ -1,9 +1,10 @@
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 use ratecell_core::Outcome;
 use ratecell_core::fields::Style;
+
+mod changes;
+mod race;
 
 use super::{Attribute, Attributes, Rules, RulesDecision, RulesLimiter};
 
@@ -26,7 +27,7 @@ fn remaining(decision: &RulesDecision) -> Option<(&str, u64)> {
 }
 
 #[test]
-fn a_rule_goes_on_where_its_name_key_and_policy_stay() {
+fn a_rule_goes_on_where_its_name_and_key_stay() {
     let limiter = limiter(&(rule("a", "10/h") + &rule("b", "20/h")));
     for left in (5..10).rev() {
         assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("a", left)));
@@ -37,17 +38,20 @@ fn a_rule_goes_on_where_its_name_key_and_policy_stay() {
     assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("a", 3)));
     change(&rule("b", "20/h"));
     assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("b", 13)));
-    // Another name, in a table of the same policy; another policy.
-    change(&(rule("c", "20/h") + &rule("b", "21/h")));
+    // Another name; another key.
+    change(&(rule("c", "20/h") + &rule("b", "20/h").replace("'user'", "'tier'")));
     assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("c", 19)));
-    assert_eq!(limiter.rules().len(), 2);
+    change(&rule("b", "20/h").replace("'user'", "'tier'"));
+    assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("b", 18)));
+    change(&rule("b", "20/h"));
+    assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("b", 12)));
 }
 
 #[test]
-fn equal_policies_share_a_table_and_no_cell() {
+fn equal_policies_share_no_cell() {
     let one = limiter(&rule("a", "10/h")).stats_at(0).bytes;
     let limiter = limiter(&(rule("a", "10/h") + &rule("b", "10/h") + &rule("c", "11/h")));
-    assert_eq!(limiter.stats_at(0).bytes, 2 * one);
+    assert_eq!(limiter.stats_at(0).bytes, 3 * one);
     let decision = limiter.decide_at(&ANN, 0);
     let fields = decision.fields(Style::Draft11, 0);
     let values: Vec<_> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -110,47 +114,6 @@ fn a_limiter_and_its_decisions_go_to_other_threads() {
     is_shared(&limiter.decide_at(&ANN, 0));
 }
 
-/// While the file is changed, over and over, a rule that stays admits exactly its limit, and each decision is by one file.
-#[test]
-fn a_change_loses_no_unit_and_mixes_no_files() {
-    const LIMIT: u64 = 5_000;
-    const CHANGES: u64 = 50;
-    // Two rules that have the number of the file in their limits.
-    let file = |number: u64| {
-        let many = 1_000_000 + number;
-        let loose = ["one", "two"].map(|name| rule(name, &format!("fixed_window {many}/1d")));
-        rules(&(loose[0].clone() + &rule("stays", &format!("fixed_window {LIMIT}/1d")) + &loose[1]))
-    };
-    let limiter = RulesLimiter::builder(file(0)).max_keys(100).build().expect("a limiter");
-    let (admitted, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    let decide = || {
-        let mut decided = 0;
-        // Relaxed: nothing is read by it.
-        while decided < LIMIT || !is_over.load(Ordering::Relaxed) {
-            let decision = limiter.decide_at(&ANN, 0);
-            let limits = decision.rules().policies().iter().map(|one| one.policy().capacity());
-            let shown = decision.made.iter().map(|made| made.decision.limit());
-            assert!(shown.eq(limits), "by parts of two files: {:?}", decision.made);
-            // Relaxed: it counts alone.
-            admitted.fetch_add(u64::from(decision.is_allowed()), Ordering::Relaxed);
-            decided += 1;
-        }
-    };
-    thread::scope(|scope| {
-        let deciding = [(); 2].map(|()| scope.spawn(decide));
-        let changed: Result<Vec<()>, _> = (1..=CHANGES).map(|number| limiter.change(file(number))).collect();
-        // Relaxed: it ends a loop.
-        is_over.store(true, Ordering::Relaxed);
-        changed.expect("other files");
-        for thread in deciding {
-            thread.join().expect("a thread that decides");
-        }
-    });
-    // Relaxed: all threads have ended.
-    assert_eq!(admitted.load(Ordering::Relaxed), LIMIT);
-    assert_eq!(limiter.decide_at(&ANN, 0).rule_name(), Some("stays"));
-}
-
 #[test]
 fn permits_that_nobody_releases_are_refused() {
     let with = |limit: &str| RulesLimiter::builder(rules(&rule("a", limit))).build();
@@ -178,4 +141,61 @@ fn shared_tiers_go_on_where_their_policies_stay() {
     limiter.change(file(&format!("gold = {pro}, wood = {free}, zinc = {free}"))).expect("other names");
     assert_eq!(remaining(&limiter.decide_at(&of("zinc"), 0)), Some(("a", 7)));
     assert_eq!(remaining(&limiter.decide_at(&of("gold"), 0)), Some(("a", 96)));
+}
+
+/// Two limiters beside each other admit together what a rule of both allows, and each decides others by its own file.
+#[test]
+fn limiters_beside_each_other_share_what_stays() {
+    let old = RulesLimiter::builder(rules(&(rule("a", "10/h") + &rule("b", "20/h")))).max_keys(100).build();
+    let old = old.expect("a limiter");
+    let new = old.beside(rules(&(rule("a", "10/h") + &rule("b", "21/h")))).expect("a limiter beside");
+    assert_eq!(remaining(&old.decide_at(&ANN, 0)), Some(("a", 9)));
+    assert_eq!(remaining(&new.decide_at(&ANN, 0)), Some(("a", 8)));
+    assert_eq!(old.epoch(), new.epoch());
+    // The table of a policy that only the new file has is the new limiter's alone.
+    let b_alone = |limiter: &RulesLimiter| {
+        limiter.change(rules(&rule("b", "21/h"))).expect("other rules");
+        limiter.decide_at(&ANN, 0).shown.map(|shown| shown.remaining)
+    };
+    assert_eq!((b_alone(&new), b_alone(&old)), (Some(19), Some(20)));
+    drop(old);
+    assert_eq!(remaining(&new.decide_at(&ANN, 0)), Some(("b", 18)));
+}
+
+/// What one file decided is not taken for what another did.
+#[test]
+fn each_file_of_the_process_has_a_number_of_its_own() {
+    let (one, other) = (limiter(&rule("a", "10/h")), limiter(&rule("a", "10/h")));
+    let beside = one.beside(rules(&rule("a", "10/h"))).expect("a limiter beside");
+    let number = |limiter: &RulesLimiter| limiter.file.load().generation;
+    let mut numbers = [number(&one), number(&other), number(&beside)].to_vec();
+    one.change(rules(&rule("a", "10/h"))).expect("the same rules");
+    numbers.push(number(&one));
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 4);
+}
+
+/// Entries of a log would be one process's alone.
+#[test]
+#[cfg(target_os = "linux")]
+fn tables_for_forked_processes_have_no_log() {
+    let with = |limit: &str| RulesLimiter::builder(rules(&rule("a", limit))).max_keys(100).forked().build();
+    let error = with("9/s & sliding_log 2/1h").expect_err("a log").to_string();
+    assert!(error.starts_with("rule a: a sliding_log keeps its entries in one process"), "{error}");
+    let limiter = with("9/h").expect("a limiter");
+    assert!(limiter.beside(rules(&rule("a", "sliding_log 2/1h"))).is_err());
+    assert_eq!(remaining(&limiter.decide_at(&ANN, 0)), Some(("a", 8)));
+}
+
+/// A request that is once large leaves no memory of its size with the thread.
+#[test]
+fn a_long_key_is_not_kept() {
+    let limiter = limiter(&rule("a", "10/h"));
+    let long = "x".repeat(1 << 20);
+    assert!(limiter.decide_at(&[("user", long.as_str())], 0).is_allowed());
+    let bytes = super::scratch::with(|scratch| scratch.bytes());
+    assert!(bytes <= 8 * super::scratch::KEPT_BYTES, "{bytes}");
+    assert!(limiter.decide_at(&ANN, 0).is_allowed());
+    assert_ne!(super::scratch::with(|scratch| scratch.bytes()), 0, "what is small is kept");
 }

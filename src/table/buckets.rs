@@ -76,6 +76,7 @@ impl<'t, const SLOTS: usize> Index<'t, SLOTS> {
     }
 
     /// The home of the key whose tag stands in this bucket.
+    #[inline]
     pub(super) fn home_of(self, tag: Tag) -> Self {
         Self { number: self.of.geometry.home_of(self.number, tag), ..self }
     }

@@ -12,6 +12,8 @@ use ratecell_core::algorithm::Algorithm;
 pub(super) struct Candidate<'t> {
     pub(super) place: Place<'t>,
     pub(super) word: u64,
+    /// The word as one of this era.
+    pub(super) carried: u64,
     /// What the slot's key still holds, as the algorithm orders it; 0 if the word is fresh, or nobody's.
     pub(super) weight: u64,
 }
@@ -24,7 +26,7 @@ struct Survey<'t> {
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// The best slot for the key: one that is empty; else the one that holds least.
+    /// The best slot for the key: one that is empty; else the one that holds least. `None` if another caller was in the way.
     #[inline(always)]
     pub(super) fn choose<'t, A: Algorithm>(
         &self,
@@ -33,17 +35,71 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
     ) -> Option<Candidate<'t>> {
         match first_empty(address) {
-            Some(place) => Some(Candidate { place, word: place.slot.word(), weight: 0 }),
-            None => least_held(algorithm, address, now),
+            Some(place) => {
+                let word = place.slot.word();
+                Some(Candidate { place, word, carried: word, weight: 0 })
+            }
+            None => self.least_held(algorithm, address, now),
         }
     }
 
-    /// When the first of the key's slots will be fresh.
+    /// When the first of the key's slots will be fresh. `None` if another caller was in the way.
     #[cold]
-    pub(super) fn free_at<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>) -> u64 {
+    pub(super) fn free_at<A: Algorithm>(&self, algorithm: &A, address: &Address<'_, SLOTS>) -> Option<u64> {
         let slots = [address.home, address.alternate()].map(|bucket| bucket.bucket().slots.iter());
-        let fresh_at = slots.into_iter().flatten().map(|slot| algorithm.fresh_at(slot.word()));
-        fresh_at.min().unwrap_or(u64::MAX)
+        let fresh_at = slots.into_iter().flatten().map(|slot| {
+            let (tag, word) = (slot.tag(), slot.word());
+            self.carried(slot, tag, word).map(|word| algorithm.fresh_at(word))
+        });
+        fresh_at.reduce(|one, other| Some(one?.min(other?)))?
+    }
+
+    /// The slot that holds least, of both buckets; among equals at home while fewer than half of its slots are live, else in
+    /// the emptier bucket.
+    #[inline(always)]
+    fn least_held<'t, A: Algorithm>(
+        &self,
+        algorithm: &A,
+        address: &Address<'t, SLOTS>,
+        now: u64,
+    ) -> Option<Candidate<'t>> {
+        let home = self.survey(algorithm, address.home, address.identity, now)?;
+        let alternate = address.alternate();
+        if alternate.is(address.home) {
+            return Some(home.best);
+        }
+        let alternate = self.survey(algorithm, alternate, address.identity.in_alternate(), now)?;
+        let home_first = 2 * home.live < SLOTS || home.live <= alternate.live;
+        let (home_holds, alternate_holds) = (home.best.weight, alternate.best.weight);
+        let at_home = home_holds < alternate_holds || (home_holds == alternate_holds && home_first);
+        Some(if at_home { home.best } else { alternate.best })
+    }
+
+    #[inline(always)]
+    fn survey<'t, A: Algorithm>(
+        &self,
+        algorithm: &A,
+        bucket: Index<'t, SLOTS>,
+        identity: Tag,
+        now: u64,
+    ) -> Option<Survey<'t>> {
+        let seen = |(number, slot): (usize, &'t Slot)| {
+            let (tag, word) = (slot.tag(), slot.word());
+            let carried = self.carried(slot, tag, word)?;
+            let weight = if tag.is_empty() { 0 } else { algorithm.weight(carried, now) };
+            Some(Candidate { place: Place { slot, tag, number, identity }, word, carried, weight })
+        };
+        let mut candidates = (1..).zip(&bucket.bucket().slots).map(seen);
+        let mut best = candidates.next()??;
+        let mut live = usize::from(best.weight > 0);
+        for candidate in candidates {
+            let candidate = candidate?;
+            live += usize::from(candidate.weight > 0);
+            if candidate.weight < best.weight {
+                best = candidate;
+            }
+        }
+        Some(Survey { best, live })
     }
 }
 
@@ -72,50 +128,6 @@ fn counts(bits: u32) -> [usize; 2] {
     let nibbles = (pairs & 0x3333) + ((pairs >> 2) & 0x3333);
     let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F;
     [bytes % (1 << group::BITS), bytes >> group::BITS].map(|count| count as usize)
-}
-
-/// The slot that holds least, of both buckets; among equals at home while fewer than half of its slots are live, else in
-/// the emptier bucket.
-#[inline(always)]
-fn least_held<'t, const SLOTS: usize, A: Algorithm>(
-    algorithm: &A,
-    address: &Address<'t, SLOTS>,
-    now: u64,
-) -> Option<Candidate<'t>> {
-    let home = survey(algorithm, address.home, address.identity, now)?;
-    let alternate = address.alternate();
-    if alternate.is(address.home) {
-        return Some(home.best);
-    }
-    let alternate = survey(algorithm, alternate, address.identity.in_alternate(), now)?;
-    let home_first = 2 * home.live < SLOTS || home.live <= alternate.live;
-    let (home_holds, alternate_holds) = (home.best.weight, alternate.best.weight);
-    let at_home = home_holds < alternate_holds || (home_holds == alternate_holds && home_first);
-    Some(if at_home { home.best } else { alternate.best })
-}
-
-#[inline(always)]
-fn survey<'t, const SLOTS: usize, A: Algorithm>(
-    algorithm: &A,
-    bucket: Index<'t, SLOTS>,
-    identity: Tag,
-    now: u64,
-) -> Option<Survey<'t>> {
-    let seen = |(number, slot): (usize, &'t Slot)| {
-        let (tag, word) = (slot.tag(), slot.word());
-        let weight = if tag.is_empty() { 0 } else { algorithm.weight(word, now) };
-        Candidate { place: Place { slot, tag, number, identity }, word, weight }
-    };
-    let mut candidates = (1..).zip(&bucket.bucket().slots).map(seen);
-    let mut best = candidates.next()?;
-    let mut live = usize::from(best.weight > 0);
-    for candidate in candidates {
-        live += usize::from(candidate.weight > 0);
-        if candidate.weight < best.weight {
-            best = candidate;
-        }
-    }
-    Some(Survey { best, live })
 }
 
 #[cfg(test)]

@@ -46,6 +46,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 }
 
+impl<const SLOTS: usize> Table<SLOTS> {
+    /// The word of an entry as one of this era. Of an era that has just ended it may be one of the next.
+    pub(super) fn word_in_era(&self, entry: &Entry<'_, SLOTS>) -> u64 {
+        if self.era.is_of(entry.tag) {
+            return entry.word;
+        }
+        self.era.carried(entry.tag.generation(), entry.word)
+    }
+}
+
 /// A tag and a word of its tenure; `None` where the slot is empty, or changes hands at each look.
 fn seen(slot: &Slot) -> Option<(Tag, u64)> {
     for _ in 0..LOOKS {
@@ -87,16 +97,13 @@ mod tests {
             let place = &entry.bucket.bucket().slots[entry.slot];
             assert_eq!((place.tag(), place.word()), (entry.tag, entry.word));
             let of_entry = |h: &u64| {
-                let address = table.buckets.address(*h);
+                let address = table.address(*h);
                 let identity = address.identity.in_role(entry.tag.is_alternate());
                 address.home.is(entry.home) && entry.tag.is_of(identity)
             };
             let key = keys.iter().position(of_entry).expect("a key that was checked, once");
-            let held = if entry.tag.is_alternate() {
-                table.buckets.address(keys[key]).alternate()
-            } else {
-                entry.home
-            };
+            let held =
+                if entry.tag.is_alternate() { table.address(keys[key]).alternate() } else { entry.home };
             assert!(entry.bucket.is(held));
             keys.swap_remove(key);
         }

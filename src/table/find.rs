@@ -55,11 +55,11 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
         })
     }
 
-    /// The key's place, if it has one: all tags are compared at once.
+    /// The key's place, if it has one, with a word of any generation: all tags are compared at once.
     #[inline(always)]
     pub(super) fn find(self) -> Option<Place<'t>> {
         let alike = group::alike(self.home, self.alternate, self.identity);
-        self.among(alike).find(|place| place.tag.is_of(place.identity))
+        self.among(alike).find(|place| place.tag.is_of_key(place.identity))
     }
 
     /// The bits of the places that look empty, at home and in the alternate.
@@ -74,9 +74,12 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
 /// What came of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Search<'t> {
+    /// With a word of this era, or of one that has come after it.
     Found(Seat<'t>, u64),
     /// Nowhere. The version was loaded before the search.
     InVain(Version),
+    /// Its word is of another generation, and another caller or a change was in the way of carrying it.
+    Lost,
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -97,7 +100,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
     }
 
-    /// Finds the cell of a key, with its word.
+    /// Finds the cell of a key, with its word, which is carried to this era if it is of an older one.
     #[inline(always)]
     pub(super) fn find<'t>(&self, address: &Address<'t, SLOTS>) -> Search<'t> {
         if self.outgrows_cache {
@@ -110,9 +113,48 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         let version = address.home.bucket().header.version();
         match Places::of(address).find() {
-            Some(Place { slot, tag, .. }) => Search::Found(Seat { slot, tag }, slot.word()),
+            Some(Place { slot, tag, .. }) if self.era.is_of(tag) => {
+                Search::Found(Seat { slot, tag }, slot.word())
+            }
+            Some(Place { slot, tag, .. }) => {
+                self.carry(slot, tag).map_or(Search::Lost, |(seat, word)| Search::Found(seat, word))
+            }
             None => Search::InVain(version),
         }
+    }
+
+    /// Finds the cell of a key, with a word of any generation.
+    pub(super) fn find_any<'t>(address: &Address<'t, SLOTS>) -> Option<Seat<'t>> {
+        Places::of(address).find().map(|Place { slot, tag, .. }| Seat { slot, tag })
+    }
+
+    /// Carries the word of a slot to this era. `None` if another caller was in the way, or the policy was changed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn carry<'t>(&self, slot: &'t Slot, tag: Tag) -> Option<(Seat<'t>, u64)> {
+        let word = slot.word();
+        let (carried, to) = (self.carried(slot, tag, word)?, tag.of_generation(self.era.in_tag()));
+        slot.replace((tag, word), (to, carried)).then_some((Seat { slot, tag: to }, carried))
+    }
+
+    /// What `word`, which was loaded after `tag`, is in this era. `None` if another caller was in the way, or the policy was
+    /// changed.
+    ///
+    /// The tag is the same again, so both are of one generation; and after that this era is still in force, so it is one
+    /// of the three before it.
+    #[inline(always)]
+    pub(super) fn carried(&self, slot: &Slot, tag: Tag, word: u64) -> Option<u64> {
+        if self.era.is_of(tag) {
+            return Some(word);
+        }
+        self.carried_late(slot, tag, word)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carried_late(&self, slot: &Slot, tag: Tag, word: u64) -> Option<u64> {
+        let is_one_of_before = slot.tag() == tag && self.era.is_in_force();
+        is_one_of_before.then(|| self.era.carried(tag.generation(), word))
     }
 }
 
@@ -147,7 +189,7 @@ mod tests {
         for h in &hashes {
             let _ = with_kernel!(kernel("1/d"), gcra => table.check(&gcra, *h, 0, 1, Lookup::NotYet));
         }
-        let addresses = || hashes.iter().map(|h| table.buckets.address(*h));
+        let addresses = || hashes.iter().map(|h| table.address(*h));
         let in_pair = addresses().filter(|address| find_in_pair(address).is_some()).count();
         let found = addresses().filter(|address| matches!(table.find(address), Search::Found(..))).count();
         (in_pair, found)

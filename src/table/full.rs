@@ -1,6 +1,6 @@
 //! The answers of a full table: the cell that newcomers share, or a plain yes or no.
 
-use super::buckets::Address;
+use super::buckets::{Address, Index};
 use super::insert::{is_still_absent, settle};
 use super::layout::{Ground, Seat};
 use super::{Table, Verdict, WhenFull};
@@ -35,6 +35,15 @@ impl<const SLOTS: usize> Table<SLOTS> {
             self.counters.at(address.home).shared();
             Verdict::without_refund(before)
         })
+    }
+
+    /// Carries the shared cell's word to this era; it names the same slot in the same order. Where that fails another
+    /// caller was in the way.
+    #[cold]
+    pub(super) fn carry_shared(&self, home: Index<'_, SLOTS>, ground: Ground) {
+        let word = self.era.carried(ground.version.generation(), ground.word);
+        let version = ground.version.of_generation(self.era.in_tag());
+        let _ = home.bucket().header.replace(ground, Ground { version, word });
     }
 
     /// The verdict where no place may be taken before `free_at`.

@@ -70,6 +70,7 @@ impl Geometry {
     }
 
     /// The home of the key whose tag stands in bucket `at`.
+    #[inline]
     pub(super) fn home_of(self, at: usize, tag: Tag) -> usize {
         if !tag.is_alternate() {
             return at;

@@ -28,7 +28,7 @@ impl Given {
 
     /// What has been given back in the bucket so far, in the units of the words' axis; `None` where it is not kept.
     pub(super) fn total<const SLOTS: usize>(&self, bucket: Index<'_, SLOTS>) -> Option<u64> {
-        // Acquire: whoever charges does so after this load. After the load of a word it sees what was added for each giving
+        // Acquire: the caller charges after this load. After the load of a word it sees what was added for each giving
         // back that the word shows, for that was added before the word was lowered.
         Some(self.totals.as_ref()?.around(bucket.number()).load(Ordering::Acquire))
     }

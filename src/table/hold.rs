@@ -1,4 +1,4 @@
-//! Holding: charges that are given back later, in part or whole, by whoever has the reservation.
+//! Holding: charges that are given back later, in part or whole, by any caller that has the reservation.
 //!
 //! A charge that strays costs a stranger a unit, which only denies more. What is given back to a stranger admits more: so
 //! whatever lowers a word exchanges it together with its tag, from exactly what was seen, in the tenure of the charge. The
@@ -7,12 +7,12 @@
 
 use super::buckets::{Address, Index};
 use super::find::Search;
-use super::insert::{is_seized_for, is_still_absent, settle};
-use super::layout::{Ground, Seat, Slot};
+use super::layout::{Seat, Slot};
+use super::seated::Found;
 use super::tag::{SeatNumber, Tag};
-use super::{Table, Verdict, WhenFull, hit};
-use crate::cell::back_off;
-use ratecell_core::algorithm::{Held, InFlight, Reserve};
+use super::{Table, Verdict};
+use crate::cell::{Cell as _, Charge, back_off};
+use ratecell_core::algorithm::{Held, InFlight, Reserve, Step};
 use ratecell_core::{Decision, Request};
 
 /// A charge that is held: where it stands, and what its algorithm remembers of it.
@@ -22,18 +22,20 @@ pub(crate) struct Holding {
     pub(crate) held: Held,
 }
 
-/// What a loop of exchanges does with the word that it found.
-enum Lowering {
-    To(u64),
-    /// Nothing can be given back.
-    Nothing,
-}
+/// The policy was changed: another handle is to go on with what a caller has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Superseded;
 
-/// A word, and what it is exchanged together with.
-enum Found<'t, const SLOTS: usize> {
-    Slot(&'t Slot, Tag, u64),
-    /// The cell that the newcomers of its home share.
-    Shared(Ground),
+/// The decision on a request, what takes its charge back at once, and what is held of it.
+type Reserved<'t> = (Decision, Verdict<Seat<'t>>, Option<Holding>);
+
+/// A request that was decided on a cell of its key.
+struct Attempt<'t> {
+    seat: Seat<'t>,
+    charge: Charge,
+    decision: Decision,
+    /// What had been given back before.
+    total: Option<u64>,
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -50,27 +52,76 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> (Verdict<Seat<'_>>, Option<Holding>) {
-        let address = self.buckets.address(h);
-        // Each total is read before the exchange that charges: what is given back afterwards is not in it.
-        let found = self.find(&address);
-        if let Search::Found(seat, _) = found {
-            let total = self.given.total(bucket_of(&address, seat.tag));
-            if let Some(charge) = hit(algorithm, seat, now, request) {
+    ) -> Reserved<'_> {
+        let address = self.address(h);
+        let found = match self.attempt(algorithm, &address, now, request) {
+            Ok(Attempt { seat, charge, decision, total }) => {
                 let verdict = Verdict::charged(seat, charge);
                 let holding = self.holding(algorithm, &address, &verdict, now, request, total);
-                return (verdict, holding);
+                return (decision, verdict, holding);
             }
-        }
+            Err(found) => found,
+        };
+        // Before the exchange that charges, as in an attempt.
         let totals = [address.home, address.alternate()].map(|bucket| self.given.total(bucket));
         let verdict = match found {
             Search::InVain(version) => self.insert(algorithm, h, version, now, request),
-            Search::Found(..) => self.decide_again(algorithm, h, now, request),
+            Search::Found(..) | Search::Lost => self.decide_again(algorithm, h, now, request),
         };
         let in_alternate = verdict.cell().is_some_and(|seat| seat.tag.is_alternate());
         let total = totals[usize::from(in_alternate)];
         let holding = self.holding(algorithm, &address, &verdict, now, request, total);
-        (verdict, holding)
+        (self.report(algorithm, &verdict, now, request), verdict, holding)
+    }
+
+    /// [`reserve`](Self::reserve) of a plain request for a known key, where nobody is in the way. Inlined, so that what is
+    /// held is written where the caller wants it.
+    #[inline(always)]
+    pub(crate) fn try_reserve<A: Reserve>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        cost: u32,
+    ) -> Option<(Decision, Option<Holding>)> {
+        let (address, request) = (self.address(h), Request::default().cost(cost));
+        let Ok(Attempt { seat, charge: Charge { before, after }, decision, total }) =
+            self.attempt(algorithm, &address, now, &request)
+        else {
+            return None;
+        };
+        if after == before {
+            return Some((decision, None));
+        }
+        let held = algorithm.held(before, after, now, cost, total.unwrap_or(0));
+        Some((decision, Some(Holding { seat: number_of(&address, seat)?, held })))
+    }
+
+    /// One attempt on a known key. Where it fails, the request is to be decided anew, on what the search has found.
+    #[inline(always)]
+    fn attempt<'t, A: Reserve>(
+        &self,
+        algorithm: &A,
+        address: &Address<'t, SLOTS>,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Result<Attempt<'t>, Search<'t>> {
+        let found = self.find(address);
+        let Search::Found(seat, before) = found else { return Err(found) };
+        // Before the exchange that charges: what is given back afterwards is not in it.
+        let total = self.given.total(bucket_of(address, seat.tag));
+        let Step { charged, decision } = algorithm.decide(before, now, request);
+        if let Some(after) = charged
+            && !seat.replace(before, after)
+        {
+            back_off(1);
+            return Err(found);
+        }
+        if !self.is_done(seat) {
+            return Err(found);
+        }
+        let charge = Charge { before, after: charged.unwrap_or(before) };
+        Ok(Attempt { seat, charge, decision, total })
     }
 
     /// What is held of the charge of that verdict.
@@ -83,14 +134,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: &Request<'_>,
         total: Option<u64>,
     ) -> Option<Holding> {
-        if verdict.full_until().is_some() {
+        if verdict.full_until().is_some() || verdict.is_superseded() {
             return None;
         }
-        // A decision is a function of the word: what it has charged is found again by it.
-        let after = algorithm.decide(verdict.word(), now, request).charged?;
-        let seat = match verdict.cell() {
-            Some(seat) => number_of(address, seat)?,
-            None => SeatNumber::SHARED,
+        let (seat, after) = match verdict.charge() {
+            Some((_, Charge { before, after })) if after == before => return None,
+            Some((seat, Charge { after, .. })) => (number_of(address, seat)?, after),
+            // A decision is a function of the word: what it has charged to the shared cell is found again by it.
+            None => (SeatNumber::SHARED, algorithm.decide(verdict.word(), now, request).charged?),
         };
         let given = total.unwrap_or(0);
         let held = algorithm.held(verdict.word(), after, now, request.units(), given);
@@ -99,8 +150,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Gives back as much as can be of `units`, a part of the `cost` that is held, at the instant of `clock`. The clock is
     /// read after the word, so it is no earlier than any instant in it. Returns what a peek sees of the word that it left, if
-    /// it lowered one of the key's own.
-    #[inline]
+    /// it lowered one of the key's own; an error if nothing was done. Lock-free: an attempt fails only because another
+    /// exchange succeeded.
+    #[inline(always)]
     pub(crate) fn settle<A: Reserve>(
         &self,
         algorithm: &A,
@@ -109,27 +161,32 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         units: u32,
         clock: impl Fn() -> u64,
-    ) -> Option<Decision> {
+    ) -> Result<Option<Decision>, Superseded> {
+        let address = self.address(h);
         // Added for attempts that failed: no word shows it.
         let mut in_vain = 0_u64;
-        let mut left = (0, 0);
-        let is_lowered = self.lower(h, holding.seat, |bucket, word| {
+        let mut failed = 0;
+        while let Some((bucket, found)) = self.held_word(&address, holding.seat)? {
             let total = self.given.total(bucket).map(|total| total.wrapping_sub(in_vain));
-            let now = clock();
+            let (word, now) = (found.word(), clock());
             let (lower, back) = algorithm.give_back(word, now, &holding.held, cost, units, total);
             if lower == word {
-                return Lowering::Nothing;
+                break;
             }
             self.given.add(bucket, back);
+            if found.replace(&address, lower) {
+                // A newcomer is judged by more than the shared word.
+                return Ok((!holding.seat.is_shared()).then(|| algorithm.report(lower, now, 0)));
+            }
             in_vain = in_vain.wrapping_add(back);
-            left = (lower, now);
-            Lowering::To(lower)
-        });
-        // A newcomer is judged by more than the shared word.
-        (is_lowered && !holding.seat.is_shared()).then(|| algorithm.report(left.0, left.1, 0))
+            failed += 1;
+            back_off(failed);
+        }
+        Ok(None)
     }
 
-    /// Takes back what still stands of a permit of `cost` units, and returns how many units that were.
+    /// Takes back what still stands of a permit of `cost` units, and returns how many units that were; an error if nothing
+    /// was done.
     pub(crate) fn release(
         &self,
         in_flight: &InFlight,
@@ -137,14 +194,21 @@ impl<const SLOTS: usize> Table<SLOTS> {
         holding: &Holding,
         cost: u32,
         clock: impl Fn() -> u64,
-    ) -> u32 {
-        let mut back = 0;
-        let is_lowered = self.lower(h, holding.seat, |_, word| {
-            let (lower, units) = in_flight.release(word, clock(), holding.held.made, cost);
-            back = units;
-            if units > 0 { Lowering::To(lower) } else { Lowering::Nothing }
-        });
-        if is_lowered { back } else { 0 }
+    ) -> Result<u32, Superseded> {
+        let address = self.address(h);
+        let mut failed = 0;
+        while let Some((_, found)) = self.held_word(&address, holding.seat)? {
+            let (lower, units) = in_flight.release(found.word(), clock(), holding.held.made, cost);
+            if units == 0 {
+                break;
+            }
+            if found.replace(&address, lower) {
+                return Ok(units);
+            }
+            failed += 1;
+            back_off(failed);
+        }
+        Ok(0)
     }
 
     /// Moves a permit of `cost` units to the window of `now`. Where nothing of it stands it is acquired again. The decision
@@ -157,9 +221,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         now: u64,
     ) -> (Decision, Option<Holding>) {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         let mut failed = 0;
-        while let Some(found) = self.permit(in_flight, &address, holding, cost, now) {
+        loop {
+            let found = match self.permit(in_flight, &address, holding, cost, now) {
+                Ok(Some(found)) => found,
+                Ok(None) => break,
+                Err(Superseded) => return (Decision::superseded(), None),
+            };
             let word = found.word();
             let renewed = in_flight.renew(word, now, Some(holding.held.made), cost);
             let moved = Holding { held: Held { made: renewed.window, ..holding.held }, ..*holding };
@@ -175,8 +244,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
             back_off(failed);
         }
         let request = Request::default().cost(cost);
-        let (verdict, holding) = self.reserve(in_flight, h, now, &request);
-        (self.report(in_flight, &verdict, now, &request), holding)
+        let (decision, _, holding) = self.reserve(in_flight, h, now, &request);
+        (decision, holding)
     }
 
     /// What [`renew`](Self::renew) would say; writes nothing.
@@ -188,8 +257,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
         now: u64,
     ) -> Decision {
-        let address = self.buckets.address(h);
-        if let Some(found) = self.permit(in_flight, &address, holding, cost, now) {
+        let address = self.address(h);
+        let permit = self.permit(in_flight, &address, holding, cost, now);
+        if permit.is_err() {
+            return Decision::superseded();
+        }
+        if let Ok(Some(found)) = permit {
             let decision = in_flight.renew(found.word(), now, Some(holding.held.made), cost).decision;
             if decision.is_allowed() || found.is_still_held(&address) {
                 return decision;
@@ -208,103 +281,30 @@ impl<const SLOTS: usize> Table<SLOTS> {
         permit: &Holding,
         cost: u32,
         now: u64,
-    ) -> Option<Found<'t, SLOTS>> {
-        let (_, found) = self.held_word(address, permit.seat)?;
-        let Found::Shared(_) = found else { return Some(found) };
-        let Search::InVain(version) = self.find(address) else { return None };
-        let ground = Ground { version, word: address.home.bucket().header.word() };
-        in_flight.stands(ground.word, now, permit.held.made, cost).then_some(Found::Shared(ground))
-    }
-
-    /// Lowers the word at that seat to what `lower` makes of it, or leaves it; says whether it was lowered. Lock-free: an
-    /// attempt fails only because another exchange succeeded.
-    fn lower(
-        &self,
-        h: u64,
-        seat: SeatNumber,
-        mut lower: impl FnMut(Index<'_, SLOTS>, u64) -> Lowering,
-    ) -> bool {
-        let address = self.buckets.address(h);
-        let mut failed = 0;
-        while let Some((bucket, found)) = self.held_word(&address, seat) {
-            match lower(bucket, found.word()) {
-                Lowering::Nothing => return false,
-                Lowering::To(word) if found.replace(&address, word) => return true,
-                Lowering::To(_) => {
-                    failed += 1;
-                    back_off(failed);
-                }
-            }
-        }
-        false
-    }
-
-    /// The word at that seat and its bucket, whatever number the caller's memory held; `None` if the charge's life is over:
-    /// the slot is another key's, or the key was forgotten.
-    fn held_word<'t>(
-        &self,
-        address: &Address<'t, SLOTS>,
-        seat: SeatNumber,
-    ) -> Option<(Index<'t, SLOTS>, Found<'t, SLOTS>)> {
-        if seat.is_shared() {
-            let ground = address.home.bucket().header.ground();
-            return (self.when_full == WhenFull::Share).then_some((address.home, Found::Shared(ground)));
-        }
-        let (distance, number) = seat.slot()?;
-        let bucket = address.home.at_distance(distance);
-        let slot = bucket.bucket().slots.get(number - 1)?;
-        let tag = slot.tag();
-        let is_held = is_seized_for(address, bucket, tag) && seat.is_of_tenure(tag);
-        is_held.then(|| (bucket, Found::Slot(slot, tag, slot.word())))
-    }
-}
-
-impl<const SLOTS: usize> Found<'_, SLOTS> {
-    fn word(&self) -> u64 {
-        match self {
-            Self::Slot(_, _, word) => *word,
-            Self::Shared(ground) => ground.word,
-        }
-    }
-
-    /// Whether the word may still be the key's.
-    fn is_still_held(&self, address: &Address<'_, SLOTS>) -> bool {
-        match *self {
-            Self::Slot(slot, tag, _) => slot.tag().is_tenure_of(tag),
-            Self::Shared(ground) => is_still_absent(address, ground.version),
-        }
-    }
-
-    /// [`replace`](Self::replace), by a word that holds no less: in the shared cell only while the key has none of its own.
-    fn move_on(&self, address: &Address<'_, SLOTS>, word: u64) -> bool {
-        let may_be = match self {
-            Self::Slot(..) => true,
-            Self::Shared(ground) => settle(address, ground.version),
-        };
-        may_be && self.replace(address, word)
-    }
-
-    /// Changes the word to `lower`, if neither it nor what stands beside it has changed.
-    fn replace(&self, address: &Address<'_, SLOTS>, lower: u64) -> bool {
-        match *self {
-            Self::Slot(slot, tag, word) => slot.replace((tag, word), (tag.next_void(), lower)),
-            // The next seq, as after a charge: whoever has seen another word begins anew.
-            Self::Shared(ground) => {
-                let lowered = Ground { version: ground.version.next(), word: lower };
-                address.home.bucket().header.replace(ground, lowered)
-            }
-        }
+    ) -> Result<Option<Found<'t, SLOTS>>, Superseded> {
+        let Some((_, found)) = self.held_word(address, permit.seat)? else { return Ok(None) };
+        let Found::Shared(_) = found else { return Ok(Some(found)) };
+        let Search::InVain(version) = self.find(address) else { return Ok(None) };
+        // A shared word that has just become another era's is a permit that stands no more, as far as anybody can tell: it
+        // is acquired where the key stands.
+        let Some(ground) = self.ground(address.home, version) else { return Ok(None) };
+        let stands = in_flight.stands(ground.word, now, permit.held.made, cost);
+        Ok(stands.then_some(Found::Shared(ground)))
     }
 }
 
 /// The bucket of the key whose tag this is.
+#[inline(always)]
 fn bucket_of<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>, tag: Tag) -> Index<'t, SLOTS> {
     if tag.is_alternate() { address.alternate() } else { address.home }
 }
 
 /// The number of a seat of the key.
+#[inline(always)]
 fn number_of<const SLOTS: usize>(address: &Address<'_, SLOTS>, seat: Seat<'_>) -> Option<SeatNumber> {
     let slots = &bucket_of(address, seat.tag).bucket().slots;
-    let number = slots.iter().position(|slot| core::ptr::eq(slot, seat.slot))? + 1;
+    let bytes = core::ptr::from_ref(seat.slot).addr().checked_sub(slots.as_ptr().addr())?;
+    let number = bytes / size_of::<Slot>() + 1;
+    debug_assert!(slots.get(number - 1).is_some_and(|slot| core::ptr::eq(slot, seat.slot)));
     Some(SeatNumber::new(address.home.distance_of(seat.tag), number, seat.tag))
 }

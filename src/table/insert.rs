@@ -8,7 +8,7 @@ use super::choose::Candidate;
 use super::find::Search;
 use super::layout::{Ground, Seat, Slot};
 use super::tag::{Tag, Version};
-use super::{MAX_ROUNDS, Table, Verdict, WhenFull, hit};
+use super::{MAX_ROUNDS, Table, Verdict, WhenFull};
 use crate::cell::{Charge, back_off};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Request, Zone};
@@ -26,7 +26,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         cost: u32,
     ) -> Decision {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         let request = || Request::default().cost(cost);
         match self.round(algorithm, &address, version, now, request) {
             None => self.decide_late(algorithm, h, now, cost),
@@ -50,7 +50,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Verdict<Seat<'t>> {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         match self.round(algorithm, &address, version, now, || *request) {
             Some(verdict) => verdict,
             None => self.decide_again(algorithm, h, now, request),
@@ -75,13 +75,17 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Verdict<Seat<'t>> {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         for _ in 1..MAX_ROUNDS {
+            if !self.era.is_in_force() {
+                return Verdict::superseded();
+            }
             let verdict = match self.find(&address) {
                 Search::Found(seat, _) => {
-                    hit(algorithm, seat, now, request).map(|charge| Verdict::charged(seat, charge))
+                    self.hit(algorithm, seat, now, request).map(|charge| Verdict::charged(seat, charge))
                 }
                 Search::InVain(version) => self.round(algorithm, &address, version, now, || *request),
+                Search::Lost => None,
             };
             if let Some(verdict) = verdict {
                 return verdict;
@@ -104,8 +108,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         request: impl Fn() -> Request<'r>,
     ) -> Option<Verdict<Seat<'t>>> {
         let header = &address.home.bucket().header;
-        // The word after the search: the caller that took the slot where the key is missing had raised it before.
-        let ground = Ground { version, word: header.word() };
+        let ground = self.ground(address.home, version)?;
         let floor = match self.when_full {
             WhenFull::Share if request().units() == 0 => {
                 return Some(Verdict::without_refund(algorithm.above(ground.word, 0, now)));
@@ -132,7 +135,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 WhenFull::Share => self.charge_shared(algorithm, address, ground, now, &request()),
                 // The key may have got a place since the search, and the last one.
                 _ if header.version() != version => None,
-                _ => Some(self.full(address, self.free_at(algorithm, address))),
+                _ => Some(self.full(address, self.free_at(algorithm, address)?)),
             };
         }
         let seat = self.seize(algorithm, address, ground, &candidate, after, now)?;
@@ -141,6 +144,25 @@ impl<const SLOTS: usize> Table<SLOTS> {
             before,
             Charge { before: self.unused(algorithm, ground, now, request().named_zone()), after },
         ))
+    }
+
+    /// What stands in a header by now, after a search that `version` came before; `None` if the policy was changed since the
+    /// caller read its clock, or if the shared cell's word had to be carried first.
+    ///
+    /// The word is loaded after the search: the caller that took the slot where the key is missing had raised it before.
+    /// The number in force is loaded after that: under a raised rate the key's word could be taken by another home's key
+    /// once it has drained, and this policy then give the key a second burst.
+    #[inline(always)]
+    pub(super) fn ground(&self, home: Index<'_, SLOTS>, version: Version) -> Option<Ground> {
+        let ground = Ground { version, word: home.bucket().header.word() };
+        if !self.era.is_in_force() {
+            return None;
+        }
+        let is_carried = self.shares() && version.generation() != self.era.in_tag();
+        if is_carried {
+            self.carry_shared(home, ground);
+        }
+        (!is_carried).then_some(ground)
     }
 
     /// The word of a cell of which nothing is used, and which hides its home's floor: so the word is no earlier than that.
@@ -165,8 +187,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         after: u64,
         now: u64,
     ) -> Option<Seat<'t>> {
-        let Candidate { place, word, weight } = *candidate;
-        if place.tag.is_of(place.identity) {
+        let Candidate { place, word, carried, weight } = *candidate;
+        if place.tag.is_of_key(place.identity) {
             return None;
         }
         let raised = self.raise_floor(algorithm, address, ground.word, candidate, now)?;
@@ -177,7 +199,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         let seat = Seat { slot: place.slot, tag: place.tag.seized_by(place.identity) };
         // Counted before, and taken back if it was not to be: so a caller that dies in between has counted too many.
-        let evicted = (weight > 0).then(|| (self.counters.at(address.home), algorithm.level(word, now)));
+        let evicted = (weight > 0).then(|| (self.counters.at(address.home), algorithm.level(carried, now)));
         if let Some((counters, units)) = evicted {
             counters.evicted(units);
         }
@@ -200,11 +222,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         candidate: &Candidate<'_>,
         now: u64,
     ) -> Option<u64> {
-        let Candidate { place, word, weight } = *candidate;
-        if word == 0 || place.tag.is_empty() {
+        let Candidate { place, carried, weight, .. } = *candidate;
+        if carried == 0 || place.tag.is_empty() {
             return Some(ground);
         }
-        let fresh_at = if weight > 0 { now } else { algorithm.fresh_at(word) };
+        let fresh_at = if weight > 0 { now } else { algorithm.fresh_at(carried) };
         if fresh_at > now {
             // Fresh by healing alone, which is no time to wait for.
             return Some(ground);
@@ -215,7 +237,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             return Some(self.raised(algorithm, ground, fresh_at, now));
         }
         let header = &home.bucket().header;
-        let theirs = header.ground();
+        let theirs = self.ground(home, header.version())?;
         let word = self.raised(algorithm, theirs.word, fresh_at, now);
         (word == theirs.word || header.replace(theirs, Ground { word, ..theirs })).then_some(ground)
     }
@@ -223,7 +245,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// A header's word with a floor of at least `instant`.
     #[inline(always)]
     fn raised<A: Algorithm>(&self, algorithm: &A, word: u64, instant: u64, now: u64) -> u64 {
-        if self.when_full == WhenFull::Share {
+        if self.shares() {
             return algorithm.carried(if algorithm.is_healed(word, now) { 0 } else { word }, instant);
         }
         // One that is not believed would hide this one.
@@ -278,9 +300,16 @@ pub(super) fn is_seized_for<const SLOTS: usize>(
 /// Voids a reservation that has not been made use of. Where it has been meanwhile, says by which tag.
 #[cold]
 #[inline(never)]
-fn void_unused(slot: &Slot, version: Version) -> Result<(), Tag> {
+pub(super) fn void_unused(slot: &Slot, version: Version) -> Result<(), Tag> {
     // Its reserver seizes the slot in some ten nanoseconds, if it runs.
     back_off(1);
-    let tag = slot.tag();
-    if tag.turn() == version.turn() { slot.void(tag) } else { Err(tag) }
+    let mut tag = slot.tag();
+    // A carry changes the tag, and leaves the reservation as good as it was.
+    while tag.turn() == version.turn() {
+        match slot.void(tag) {
+            Ok(()) => return Ok(()),
+            Err(found) => tag = found,
+        }
+    }
+    Err(tag)
 }

@@ -1,16 +1,19 @@
 //! What the tests see of a table that no caller does.
 
 use super::buckets::Index;
-use super::{Lookup, Table, WhenFull};
+use super::layout::Ground;
+use super::{Lookup, Table};
 use ratecell_core::Decision;
 use ratecell_core::algorithm::Algorithm;
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// How many slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         let of_home = self.entries().filter(|entry| entry.home.is(address.home));
-        of_home.filter(|entry| entry.tag.is_of(address.identity.in_role(entry.tag.is_alternate()))).count()
+        of_home
+            .filter(|entry| entry.tag.is_of_key(address.identity.in_role(entry.tag.is_alternate())))
+            .count()
     }
 
     /// Decides `cost` at `now` on the key of hash `h`, and charges it if it is allowed.
@@ -27,9 +30,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let own = self.entries().map(|entry| entry.word);
-        let of_home = |home: Index<'_, SLOTS>| home.bucket().header.word();
-        let shared = self.buckets.from(0).map(of_home).filter(|_| self.when_full == WhenFull::Share);
+        let own = self.entries().map(|entry| self.word_in_era(&entry));
+        let of_home = |home: Index<'_, SLOTS>| {
+            let Ground { version, word } = home.bucket().header.ground();
+            self.era.carried(version.generation(), word)
+        };
+        let shared = self.buckets.from(0).map(of_home).filter(|_| self.shares());
         own.chain(shared).map(|word| algorithm.level(word, now)).sum()
     }
 

@@ -79,9 +79,13 @@ impl Cell for Seat<'_> {
         self.slot.word()
     }
 
+    /// The tag is looked at between the load of the word and its exchange: what `before` was stepped by is the policy of
+    /// the tag's generation, and so the word was one of it. A carry leaves 0 as it is, so from there the tag is exchanged
+    /// with the word.
     #[inline(always)]
     fn replace(&self, before: u64, after: u64) -> bool {
-        self.slot.charge(self.tag, before, after)
+        self.is_held()
+            && if before == 0 { self.begin(after) } else { self.slot.charge(self.tag, before, after) }
     }
 
     /// Not if the slot has changed hands, nor if any units were given back since the tag was seen: the same number may
@@ -98,6 +102,14 @@ impl Cell for Seat<'_> {
 }
 
 impl Seat<'_> {
+    /// Changes the word from 0, together with the tag.
+    #[cold]
+    #[inline(never)]
+    fn begin(&self, after: u64) -> bool {
+        let tag = self.slot.tag();
+        tag.is_tenure_of(self.tag) && self.slot.replace((tag, 0), (tag, after))
+    }
+
     /// Whether the slot is still in the tenure of the tag. After a charge this says whose it is: had another key been
     /// seated before the charge, the charge would have acquired that seizure, and the tag be seen changed.
     #[inline(always)]
@@ -118,6 +130,11 @@ pub(super) struct Ground {
     /// The *floor*: the instant before which no newcomer is judged. Under [`WhenFull::Share`](super::WhenFull::Share)
     /// the word of the cell that newcomers share: the floor is when that is fresh.
     pub(super) word: u64,
+}
+
+impl Ground {
+    /// Of a home from which no key was ever inserted, and whose keys have lost no word.
+    pub(super) const UNUSED: Self = Self { version: Version::FIRST, word: 0 };
 }
 
 impl Header {

@@ -13,7 +13,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// A use that strays costs a stranger a unit, which only denies more; a grant that strays would admit more. So both
     /// ways change the tag and the word by one exchange, from exactly what was seen.
     pub(crate) fn lend(&self, answered: &Answered, h: u64, now: u64) -> bool {
-        let address = self.buckets.address(h);
+        let address = self.address(h);
         for _ in 0..MAX_ROUNDS {
             match self.find(&address) {
                 Search::Found(Seat { slot, tag }, word) => {
@@ -22,6 +22,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                         return true;
                     }
                 }
+                Search::Lost => {}
                 Search::InVain(version) => {
                     if let Some(verdict) = self.round(answered, &address, version, now, Request::default) {
                         return verdict.full_until().is_none();
@@ -35,7 +36,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// The word of the key of hash `h`, or 0.
     pub(crate) fn word_of(&self, h: u64) -> u64 {
-        match self.find(&self.buckets.address(h)) {
+        match self.find(&self.address(h)) {
             Search::Found(seat, word) if seat.is_held() => word,
             _ => 0,
         }

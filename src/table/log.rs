@@ -3,10 +3,11 @@
 //! A log is no word, so it cannot live in a cell. A shard has few keys, in places fixed at construction
 //! and walked within its lock: nothing here can want memory but a log that grows, which says so.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
+use super::era::Era;
 use super::{Holding, SeatNumber, Stats, WhenFull};
 use crate::error::BuildError;
 use crate::memory::MemoryError;
@@ -47,15 +48,18 @@ impl Default for Shard {
     }
 }
 
-/// A fixed number of shards.
-#[derive(Debug)]
+/// A fixed number of shards. Clones are the same table.
+#[derive(Clone, Debug)]
 pub(crate) struct LogTable {
-    shards: Box<[CachePadded<Mutex<Shard>>]>,
+    shards: Arc<[CachePadded<Mutex<Shard>>]>,
     when_full: WhenFull,
+    /// A log is decided within its shard's lock, where the policy is seen to be in force: whatever is decided by the next one
+    /// comes after it.
+    era: Era,
 }
 
 impl LogTable {
-    pub(crate) fn for_keys(max_keys: usize, when_full: WhenFull) -> Result<Self, BuildError> {
+    pub(crate) fn for_keys(max_keys: usize, when_full: WhenFull, era: Era) -> Result<Self, BuildError> {
         if max_keys == 0 {
             return Err(BuildError::ZeroKeys);
         }
@@ -66,7 +70,12 @@ impl LogTable {
             reason: error.to_string(),
         })?;
         shards.resize_with(count, CachePadded::default);
-        Ok(Self { shards: shards.into_boxed_slice(), when_full })
+        Ok(Self { shards: shards.into(), when_full, era })
+    }
+
+    /// The same table, for a handle that decides by another generation of the policy.
+    pub(crate) fn in_era(&self, era: Era) -> Self {
+        Self { era, ..self.clone() }
     }
 
     fn shard(&self, h: u64) -> Option<MutexGuard<'_, Shard>> {
@@ -87,6 +96,9 @@ impl LogTable {
         request: &Request<'_>,
     ) -> (Decision, Option<Entries>) {
         let Some(mut shard) = self.shard(h) else { return (Decision::default(), None) };
+        if !self.era.is_in_force() {
+            return (Decision::superseded(), None);
+        }
         let step = |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge);
         let (decision, count) = SlidingLog::decide(request, step);
         let newest = shard.find(h).and_then(|log| log.newest());
@@ -96,6 +108,7 @@ impl LogTable {
     /// What a charge of so many units would say; writes nothing.
     pub(crate) fn peek(&self, algorithm: &SlidingLog, h: u64, now: u64, cost: u32) -> Decision {
         match self.shard(h) {
+            Some(_) if !self.era.is_in_force() => Decision::superseded(),
             Some(mut shard) => shard.decide(algorithm, self.when_full, h, now, cost, false),
             None => Decision::default(),
         }
@@ -119,6 +132,9 @@ impl LogTable {
         request: &Request<'_>,
     ) -> (Decision, Option<Entries>, Option<Holding>) {
         let Some(mut shard) = self.shard(h) else { return (Decision::default(), None, None) };
+        if !self.era.is_in_force() {
+            return (Decision::superseded(), None, None);
+        }
         let step = |cost, charge| shard.decide(algorithm, self.when_full, h, now, cost, charge);
         let (decision, count) = SlidingLog::decide(request, step);
         if count == 0 {
@@ -174,7 +190,7 @@ impl LogTable {
         let own = size_of::<CachePadded<Mutex<Shard>>>() * self.shards.len();
         let mut sum = Stats { slots: self.shards.len() * MAX_KEYS_PER_SHARD, bytes: own, ..Stats::default() };
         let mut live = 0;
-        for shard in &self.shards {
+        for shard in &*self.shards {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             live += shard.logs.iter().filter(|log| algorithm.level(log, now) > 0).count();
             sum = sum.with(shard.stats);
@@ -292,5 +308,30 @@ impl Shard {
         self.stats.denied_full += 1;
         let free_at = self.logs.iter().map(|log| algorithm.fresh_at(log)).min().unwrap_or(now);
         allowed.without_room(free_at, now)
+    }
+}
+
+#[cfg(all(test, not(ratecell_model)))]
+mod tests {
+    use super::super::era::InForce;
+    use super::*;
+    use crate::memory::Memory;
+    use ratecell_core::Policy;
+    use ratecell_core::algorithm::Plan;
+
+    #[test]
+    fn a_handle_of_another_policy_decides_nothing() {
+        let policy: Policy = "sliding_log 2/1s".parse().expect("a policy");
+        let Plan::Log(log) = policy.layers()[0].plan() else { unreachable!("a log") };
+        let memory = Memory::private(8).expect("memory");
+        let in_force = InForce::in_memory(&memory, 0).expect("a word");
+        let table = LogTable::for_keys(1, WhenFull::Deny, Era::first(in_force.clone())).expect("memory");
+        let one = Request::default().cost(1);
+        assert!(table.charge(&log, 7, 0, &one).0.is_allowed());
+        assert!(in_force.advance(0));
+        assert!(table.charge(&log, 7, 0, &one).0.is_superseded());
+        assert!(table.reserve(&log, 7, 0, &one).0.is_superseded());
+        assert!(table.peek(&log, 7, 0, 1).is_superseded());
+        assert_eq!(table.stats(&log, 0).live, 1);
     }
 }

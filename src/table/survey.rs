@@ -39,7 +39,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64, extent: Extent) -> Stats {
         let buckets = self.buckets.count();
         let live = |from: usize, buckets: usize| {
-            self.entries_in(from, buckets).filter(|entry| !algorithm.is_fresh(entry.word, now)).count()
+            let entries = self.entries_in(from, buckets);
+            entries.filter(|entry| !algorithm.is_fresh(self.word_in_era(entry), now)).count()
         };
         let count = if extent == Extent::All || buckets <= SAMPLE {
             Count { live: live(0, buckets), error: 0 }

@@ -9,10 +9,30 @@ const TENURE_SHIFT: u32 = VOID_BITS;
 const TENURE: u64 = ((1 << TENURE_BITS) - 1) << TENURE_SHIFT;
 const TURN_BITS: u32 = VOID_BITS + TENURE_BITS;
 const TURN: u64 = (1 << TURN_BITS) - 1;
+const GENERATION_SHIFT: u32 = TURN_BITS;
+const GENERATION: u64 = ((1 << GENERATION_BITS) - 1) << GENERATION_SHIFT;
 const MEMBER: u64 = 1 << (TURN_BITS + GENERATION_BITS);
 const ROLE_SHIFT: u32 = TURN_BITS + GENERATION_BITS + 1;
 const ROLE: u64 = 1 << ROLE_SHIFT;
 const FP_SHIFT: u32 = ROLE_SHIFT + 1;
+
+/// Of a policy in force: how often it was changed before, modulo 4. Two bits of a word's tag say which one the word speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GenerationNumber(
+    /// Where it stands in a tag.
+    u64,
+);
+
+impl GenerationNumber {
+    pub(super) fn of(number: u64) -> Self {
+        Self((number << GENERATION_SHIFT) & GENERATION)
+    }
+
+    /// How many changes there were from this one to `later`: 0 to 3.
+    pub(super) fn changes_until(self, later: Self) -> usize {
+        ((later.0.wrapping_sub(self.0) & GENERATION) >> GENERATION_SHIFT) as usize
+    }
+}
 
 /// Which key a slot belongs to, and whose turn it is there.
 ///
@@ -21,7 +41,7 @@ const FP_SHIFT: u32 = ROLE_SHIFT + 1;
 /// | fp | 40 | of the key's hash |
 /// | role | 1 | 0 in the key's home bucket, 1 in its alternate |
 /// | member | 1 | 0: nobody's, empty |
-/// | generation | 2 | of the policy that the word speaks; compared with the rest, 0 so far |
+/// | generation | 2 | of the policy that the word speaks |
 /// | tenure | 13 | counts the keys that the slot has had, and how often one was forgotten |
 /// | void | 7 | counts, within a tenure, the reservations that were voided and whatever lowered the word |
 ///
@@ -83,19 +103,37 @@ impl Tag {
         self.0 & ROLE != 0
     }
 
+    /// The same with a word of that generation.
+    #[inline(always)]
+    pub(super) fn of_generation(self, GenerationNumber(bits): GenerationNumber) -> Self {
+        Self((self.0 & !GENERATION) | bits)
+    }
+
+    #[inline(always)]
+    pub(super) fn generation(self) -> GenerationNumber {
+        GenerationNumber(self.0 & GENERATION)
+    }
+
     /// Tenure and void.
     #[inline]
     pub(super) fn turn(self) -> u64 {
         self.0 & TURN
     }
 
-    /// Whether the slot is the key's of `identity`: one comparison, for the lookup.
+    /// Whether the slot is the key's of `identity`, with a word of the same generation: one comparison, for the lookup.
     #[inline]
     pub(super) fn is_of(self, identity: Self) -> bool {
         (self.0 ^ (identity.0 | MEMBER)) <= TURN
     }
 
-    /// Whether the slot has neither changed hands nor been forgotten between the two.
+    /// Whether the slot is the key's of `identity`, with a word of any generation.
+    #[inline]
+    pub(super) fn is_of_key(self, identity: Self) -> bool {
+        (self.0 ^ (identity.0 | MEMBER)) & !GENERATION <= TURN
+    }
+
+    /// Whether the slot has neither changed hands nor been forgotten, nor its word been carried to another generation,
+    /// between the two.
     #[inline]
     pub(super) fn is_tenure_of(self, other: Self) -> bool {
         (self.0 ^ other.0) & !VOID == 0
@@ -128,14 +166,16 @@ const PLACE_BITS: u32 = 3;
 const DISTANCE_BITS: u32 = 9;
 const SLOT_SHIFT: u32 = TURN_BITS;
 const SLOT_BITS: u32 = PLACE_BITS + DISTANCE_BITS;
-const SEQ_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS + GENERATION_BITS;
+const OF_SHARED_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS;
+const OF_SHARED: u64 = ((1 << GENERATION_BITS) - 1) << OF_SHARED_SHIFT;
+const SEQ_SHIFT: u32 = OF_SHARED_SHIFT + GENERATION_BITS;
 
 /// The order of all insertions of one home, and the name of the slot that the last one reserved.
 ///
 /// | field | bits | meaning |
 /// | --- | --- | --- |
 /// | seq | 30 | counts reservations, and charges of the shared cell |
-/// | generation | 2 | of the shared cell's word, 0 so far |
+/// | generation | 2 | of the policy that the shared cell's word speaks; 0 under any answer of a full table but `Share`, where the header has a floor in place of that word |
 /// | distance | 9 | of the slot's bucket from home |
 /// | place | 3 | of the slot in its bucket, counted from 1; 0: no slot is named |
 /// | turn | 20 | of the slot when it was reserved |
@@ -143,6 +183,9 @@ const SEQ_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS + GENERATION_BITS;
 pub(crate) struct Version(u64);
 
 impl Version {
+    /// Before any insertion.
+    pub(super) const FIRST: Self = Self(0);
+
     #[inline(always)]
     pub(super) fn of_bits(bits: u64) -> Self {
         Self(bits)
@@ -156,16 +199,31 @@ impl Version {
     /// The version after this one, which names a slot by its bucket's distance from home and its place there.
     pub(super) fn naming(self, distance: usize, place: usize, tag: Tag) -> Self {
         let slot = ((distance as u64) << PLACE_BITS) | place as u64;
-        Self(self.next_seq() | (slot << SLOT_SHIFT) | tag.turn())
+        Self(self.next_seq() | (self.0 & OF_SHARED) | (slot << SLOT_SHIFT) | tag.turn())
     }
 
     /// The version after this one, which names the same slot.
     pub(super) fn next(self) -> Self {
-        Self(self.next_seq() | (self.0 & ((1 << (SLOT_SHIFT + SLOT_BITS)) - 1)))
+        Self(self.next_seq() | (self.0 & ((1 << SEQ_SHIFT) - 1)))
+    }
+
+    /// The version after this one, which names no slot.
+    pub(super) fn naming_none(self) -> Self {
+        Self(self.next_seq() | (self.0 & OF_SHARED))
     }
 
     fn next_seq(self) -> u64 {
         ((self.0 >> SEQ_SHIFT).wrapping_add(1)) << SEQ_SHIFT
+    }
+
+    /// The same with a shared cell's word of that generation.
+    pub(super) fn of_generation(self, GenerationNumber(bits): GenerationNumber) -> Self {
+        Self((self.0 & !OF_SHARED) | (bits << (OF_SHARED_SHIFT - GENERATION_SHIFT)))
+    }
+
+    #[inline]
+    pub(super) fn generation(self) -> GenerationNumber {
+        GenerationNumber((self.0 & OF_SHARED) >> (OF_SHARED_SHIFT - GENERATION_SHIFT))
     }
 
     /// How far the named slot's bucket is from home, and its place there; `None` if no slot is named.
@@ -261,6 +319,16 @@ mod tests {
             prop_assert_eq!(tenure(forgotten), (tenure(seized) + 1) % (1 << TENURE_BITS));
             prop_assert_eq!(forgotten.turn() & VOID, 0);
 
+            for number in 0..4 {
+                let of = GenerationNumber::of(number);
+                let carried = seized.of_generation(of);
+                prop_assert_eq!((carried.generation(), carried.turn()), (of, seized.turn()));
+                prop_assert!(carried.is_of_key(identity) && carried.is_of(identity.of_generation(of)));
+                prop_assert_eq!(carried.is_of(identity), number == 0);
+                prop_assert!(carried.forgotten().generation() == of && carried.next_void().generation() == of);
+                prop_assert_eq!(carried.is_tenure_of(seized), number == 0);
+            }
+
             let voided = before.next_void();
             prop_assert!(voided.is_tenure_of(before) && voided.turn() != before.turn() && voided != Tag::EMPTY);
             prop_assert_eq!(voided.is_empty(), before.is_empty());
@@ -276,6 +344,16 @@ mod tests {
             let next = version.next();
             prop_assert_eq!((next.slot(), next.turn()), (version.slot(), version.turn()));
             prop_assert!(next != version && next != Version(garbage));
+            let none = version.naming_none();
+            prop_assert!(none.slot().is_none() && none != version);
+            for number in 0..4 {
+                let of = GenerationNumber::of(number);
+                let carried = version.of_generation(of);
+                prop_assert_eq!((carried.slot(), carried.turn()), (version.slot(), version.turn()));
+                for later in [carried, carried.next(), carried.naming_none(), carried.naming(1, 1, tag)] {
+                    prop_assert_eq!(later.generation(), of);
+                }
+            }
         }
     }
 

@@ -172,6 +172,10 @@ impl<T> Array<T> {
         &self.0[number % self.0.len()]
     }
 
+    pub(crate) fn first(&self) -> &T {
+        &self.0[0]
+    }
+
     pub(crate) fn all(&self) -> &[T] {
         &self.0
     }

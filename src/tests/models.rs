@@ -6,6 +6,7 @@
 mod board;
 mod calendar;
 mod cells;
+mod change;
 mod clocks;
 mod death;
 mod forget;
@@ -15,6 +16,7 @@ mod insert;
 mod law;
 mod layers;
 mod lend;
+mod live;
 mod share;
 mod world;
 mod wraps;

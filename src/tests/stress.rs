@@ -7,9 +7,6 @@
 use std::collections::HashMap;
 use std::sync::Barrier;
 
-use proptest::prelude::RngCore;
-use proptest::test_runner::{RngAlgorithm, TestRng};
-
 use super::kernels::{FIFTY_EACH, kernel};
 use crate::limiter::Limiter;
 use crate::table::{Extent, Stats, Table, WhenFull};
@@ -18,7 +15,10 @@ use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Request, with_kernel};
 
 mod bounds;
+mod random;
 mod rounds;
+
+use random::random;
 
 const THREADS: [usize; 3] = [2, 8, 16];
 const CAPACITY: u64 = 50;
@@ -31,10 +31,6 @@ struct Admission {
     key: u64,
     now: u64,
     words: Option<(u64, u64)>,
-}
-
-fn random(seed: usize) -> TestRng {
-    TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8 + 1; 32])
 }
 
 /// Runs `requests` for each thread at once, and returns what was allowed.
@@ -120,8 +116,8 @@ fn one_key<A: Algorithm + Sync>(policy: &str, algorithm: &A, threads: usize) {
 /// Four keys for each slot, each asked for more than it has.
 fn too_many_keys(table: &Table, thread: usize) -> Vec<(u64, u64)> {
     let keys = 4 * table.slots() as u64;
-    let mut random = random(thread);
-    (0..100_000).map(|_| (spread_key(random.next_u64() % keys), NOW)).collect()
+    let mut random = random(thread as u64);
+    (0..100_000).map(|_| (spread_key(random() % keys), NOW)).collect()
 }
 
 fn spread_key(key: u64) -> u64 {
@@ -179,10 +175,10 @@ fn reclaiming_under_many_clocks_never_exceeds() {
                 let table = Table::alone(17, when_full);
                 let keys = 4 * table.slots() as u64;
                 let requests = |thread| {
-                    let mut random = random(thread);
+                    let mut random = random(thread as u64);
                     let request = |at: u64| {
-                        let jitter = random.next_u64() % 2_000_000;
-                        (spread_key(random.next_u64() % keys), NOW + at * 20_000 + jitter)
+                        let jitter = random() % 2_000_000;
+                        (spread_key(random() % keys), NOW + at * 20_000 + jitter)
                     };
                     (0..50_000).map(request).collect()
                 };

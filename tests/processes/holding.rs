@@ -5,18 +5,16 @@
 //! whoever is killed in between leaves a count that is too small.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use ratecell::{Limiter, LimiterBuilder, Policy, Request, Reservation, WhenFull};
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::counters::Words;
+use super::disturb::Disturbed;
+use super::random::random;
 use super::round::scratch;
-use super::worker::{PROCESSES, key, launch, random};
+use super::worker::{key, launch};
 
 /// The name of a process's task.
 pub(crate) const TASK: &str = "holding";
@@ -108,10 +106,8 @@ pub(crate) fn run(path: &Path, case: u64, seed: u64) {
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) rounds: u64,
-    pub(crate) kills: u64,
-    pub(crate) stops: u64,
+    pub(crate) disturbed: Disturbed,
     pub(crate) evicted: u64,
-    pub(crate) hangs: u64,
     pub(crate) violations: Vec<String>,
 }
 
@@ -126,38 +122,11 @@ pub(crate) fn round(seen: &mut Seen) {
     let limiter = case.builder().open(&path).expect("a region");
     let counts = counts(&path);
     let mut started = 0;
-    let mut start = |path: &PathBuf| {
+    let start = || {
         started += 1;
         launch(&format!("{TASK} {} {} {}", case.0, number * 1_000 + started, path.display()))
     };
-    let mut workers: Vec<Child> = (0..PROCESSES).map(|_| start(&path)).collect();
-    for _ in 0..3 {
-        sleep(Duration::from_micros(4_000 + random() % 20_000));
-        let victim = random() as usize % PROCESSES;
-        let id = Pid::from_child(&workers[victim]);
-        if random().is_multiple_of(2) {
-            kill_process(id, Signal::STOP).expect("stopped");
-            sleep(Duration::from_micros(random() % 4_000));
-            kill_process(id, Signal::CONT).expect("goes on");
-            seen.stops += 1;
-        } else {
-            workers[victim].kill().expect("killed");
-            workers[victim].wait().expect("its end");
-            workers[victim] = start(&path);
-            seen.kills += 1;
-        }
-    }
-    counts[0].store(1, Ordering::Release);
-    let until = Instant::now() + Duration::from_secs(60);
-    for mut worker in workers {
-        while worker.try_wait().expect("its end").is_none() {
-            if Instant::now() > until {
-                seen.hangs += 1;
-                worker.kill().expect("killed");
-            }
-            sleep(Duration::from_millis(1));
-        }
-    }
+    seen.disturbed.run(start, &counts[0], &mut random);
     judge(case, &limiter, &counts, seen);
     files.iter().for_each(|file| fs::remove_file(file).expect("removed"));
 }

@@ -11,9 +11,10 @@ use ratecell::{Limiter, Stats, WhenFull};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::bounds::{CAPACITY, PERIOD};
+use super::random::random;
 use super::round::scratch;
 use super::traffic::{Case, KEYS, Record, STEPS, TASK};
-use super::worker::{PROCESSES, key, launch, random, spawn};
+use super::worker::{PROCESSES, key, launch, spawn};
 
 /// A process that has not ended so long after it was to end hangs.
 const DEADLINE: Duration = Duration::from_secs(30);

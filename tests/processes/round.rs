@@ -10,7 +10,8 @@ use ratecell::{Limiter, WhenFull};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::counters::Counters;
-use super::worker::{PROCESSES, Work, ask, key, random, start};
+use super::random::random;
+use super::worker::{PROCESSES, Work, ask, key, start};
 
 const DAY: u64 = 86_400_000_000_000;
 

@@ -8,7 +8,8 @@ use ratecell::{Limiter, LimiterBuilder, Policy, WhenFull};
 
 use super::bounds::{Admitted, Bound, CAPACITY, KINDS, Round, SKEW, rounds};
 use super::counters::Words;
-use super::worker::{PROCESSES, key, random};
+use super::random::random;
+use super::worker::{PROCESSES, key};
 
 /// The name of a process's task.
 pub(crate) const TASK: &str = "traffic";

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use ratecell::{Limiter, LimiterBuilder, Policy};
 
 use super::counters::Counters;
-use super::{holding, traffic};
+use super::random::random;
+use super::{changing, holding, traffic};
 
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
@@ -78,17 +79,6 @@ pub(crate) fn key(number: usize) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Numbers that differ from seed to seed (Marsaglia, Xorshift RNGs).
-pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    }
-}
-
 /// Starts a process on the region at `path`; it is asking when this returns.
 pub(crate) fn start(path: &Path, work: Work, process: usize, seed: u64) -> Child {
     spawn(&format!("{} {process} {seed} {}", work.name, path.display()))
@@ -148,6 +138,9 @@ pub(crate) fn run() {
     }
     if name == holding::TASK {
         return holding::run(&path, first, seed);
+    }
+    if name == changing::TASK {
+        return changing::run(&path, first, seed);
     }
     let work = Work::ALL.into_iter().find(|work| work.name == name).expect("a work");
     let (limiter, counters) = (work.builder().open(&path).expect("the region"), work.counters(&path));

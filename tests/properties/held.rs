@@ -3,8 +3,11 @@
 
 #[path = "../../src/tests/stress/bounds.rs"]
 mod bounds;
+#[path = "../../src/tests/stress/random.rs"]
+mod random;
 
 use bounds::{Admitted, Bound, CAPACITY, KINDS, SKEW, rounds};
+use random::random;
 use ratecell::{Limiter, Policy, Request, Reservation, WhenFull};
 
 const ANSWERS: [WhenFull; 4] = [WhenFull::Evict, WhenFull::Share, WhenFull::Deny, WhenFull::Allow];
@@ -19,17 +22,6 @@ struct Held {
     key: usize,
     place: usize,
     reservation: Reservation,
-}
-
-/// Numbers that differ from seed to seed (Marsaglia, Xorshift RNGs).
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    }
 }
 
 /// What a course came to.

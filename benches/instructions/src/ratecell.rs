@@ -191,28 +191,47 @@ pub(crate) fn has_leases() -> bool {
     std::env::var_os(LEASED_FILE).is_some()
 }
 
-/// The file of leases, and the time by its clock.
-pub(crate) fn leased_file() -> (String, u64) {
-    let file = std::env::var(LEASED_FILE).expect("RATECELL_LEASED_FILE names a file of leases");
-    let now = Limiter::following().open(&file).expect("a file of leases").now_ns();
-    (file, now)
+/// The file of leases.
+pub(crate) fn leased_file() -> String {
+    std::env::var(LEASED_FILE).expect("RATECELL_LEASED_FILE names a file of leases")
 }
 
-fn by_lease() -> (Limiter, u64) {
-    let (file, now) = leased_file();
-    (Limiter::following().open(file).expect("a file of leases"), now)
+fn by_lease() -> Limiter {
+    Limiter::following().open(leased_file()).expect("a file of leases")
 }
 
+/// By the limiter's own clock, which ends its leases: it believes no other.
 fn leased(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
-    let (limiter, now) = by_lease();
-    each(&requests.known, |key| limiter.decide(by(hasher.hash_one(key), now)).is_allowed())
+    let limiter = by_lease();
+    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key))).is_allowed())
 }
 
 fn whole_leased(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
-    let (limiter, now) = by_lease();
-    each(&requests.known, |key| black_box(limiter.decide(by(hasher.hash_one(key), now))).is_allowed())
+    let limiter = by_lease();
+    each(&requests.known, |key| black_box(limiter.decide(Request::hashed(hasher.hash_one(key)))).is_allowed())
+}
+
+/// Without leases, by the limiter's clock.
+fn by_own_clock(hasher: &CallerHasher) -> Limiter {
+    let limiter = limiter(Answer::Allowed, KEYS);
+    for key in (0..KEYS).map(key) {
+        let _ = limiter.decide(Request::hashed(hasher.hash_one(key)));
+    }
+    limiter
+}
+
+fn own_clock(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_own_clock(&hasher);
+    each(&requests.known, |key| limiter.decide(Request::hashed(hasher.hash_one(key))).is_allowed())
+}
+
+fn whole_own_clock(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_own_clock(&hasher);
+    each(&requests.known, |key| black_box(limiter.decide(Request::hashed(hasher.hash_one(key)))).is_allowed())
 }
 
 fn direct(answer: Answer, requests: &Requests) -> usize {
@@ -240,6 +259,12 @@ pub(crate) fn cases() -> Vec<Case> {
             name: "ratecell, caller's hash, unknown key, cost above the burst",
             answer: denied,
             run: refused,
+        },
+        Case { name: "ratecell, caller's hash, the limiter's clock", answer: allowed, run: own_clock },
+        Case {
+            name: "ratecell, caller's hash, the limiter's clock, all of the decision kept",
+            answer: allowed,
+            run: whole_own_clock,
         },
         Case { name: "ratecell, caller's hash, reserved", answer: allowed, run: reserved },
         Case {

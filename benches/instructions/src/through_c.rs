@@ -88,17 +88,18 @@ impl Naming for Bytes {
     }
 }
 
-impl<const PLACE: bool> Naming for Hashed<PLACE> {
+impl<const PLACE: bool> Hashed<PLACE> {
+    /// Whether a unit of the key is allowed; without a time, by the limiter's clock.
     #[inline(always)]
-    fn check(&self, limiter: *const c_void, key: &Key, now: u64) -> bool {
+    fn decide(&self, limiter: *const c_void, key: &Key, now: Option<u64>) -> bool {
         let request = Request {
             key: null(),
             key_len: 0,
             hash: self.0.hash_one(key),
-            now_ns: now,
+            now_ns: now.unwrap_or(0),
             max_delay_ns: 0,
             cost: 1,
-            flags: AT | HASHED,
+            flags: if now.is_some() { AT | HASHED } else { HASHED },
             zone: null(),
             reservation: null_mut(),
         };
@@ -108,6 +109,13 @@ impl<const PLACE: bool> Naming for Hashed<PLACE> {
         let status = unsafe { ratecell_limiter_decide(limiter, &request, place) };
         black_box(&decision);
         status == 0
+    }
+}
+
+impl<const PLACE: bool> Naming for Hashed<PLACE> {
+    #[inline(always)]
+    fn check(&self, limiter: *const c_void, key: &Key, now: u64) -> bool {
+        self.decide(limiter, key, Some(now))
     }
 }
 
@@ -135,21 +143,30 @@ impl<N: Naming> Limiter<N> {
     }
 }
 
-/// Of keys whose leases are there.
-fn leased<N: Naming>(_: Answer, requests: &Requests) -> usize {
-    let (file, now) = crate::ratecell::leased_file();
-    let file = CString::new(file).expect("no NUL");
+/// Of keys whose leases are there, by the limiter's own clock.
+fn leased<const PLACE: bool>(_: Answer, requests: &Requests) -> usize {
+    let file = CString::new(crate::ratecell::leased_file()).expect("no NUL");
     let mut limiter = null_mut();
     // SAFETY: a path, no policy, no config and a place for the limiter.
     let status = unsafe { ratecell_limiter_open(file.as_ptr(), null(), null(), &mut limiter) };
     assert_eq!(status, 0, "a limiter of {file:?}");
-    let limiter = Limiter { limiter, naming: N::default() };
-    each(&requests.known, |key| limiter.check(key, now))
+    let naming = Hashed::<PLACE>::default();
+    each(&requests.known, |key| naming.decide(limiter, key, None))
 }
 
 fn known<N: Naming>(answer: Answer, requests: &Requests) -> usize {
     let limiter = Limiter::<N>::charged(answer, KEYS, 0..KEYS);
     each(&requests.known, |key| limiter.check(key, NOW))
+}
+
+/// By the limiter's own clock.
+fn own_clock(_: Answer, requests: &Requests) -> usize {
+    let limiter = Limiter::<Whole>::charged(Answer::Allowed, KEYS, 0..0);
+    let decide = |key: &Key| limiter.naming.decide(limiter.limiter, key, None);
+    for key in (0..KEYS).map(key) {
+        let _ = decide(&key);
+    }
+    each(&requests.known, decide)
 }
 
 /// The second count's, less the first's, fill the table from half to three quarters.
@@ -171,7 +188,8 @@ pub(crate) fn cases() -> Vec<Case> {
         both("ratecell in C, own hash", known::<Bytes>),
     ];
     let allowed = |name, run| Case { name, answer: Some(Answer::Allowed), run };
-    let new_keys = [
+    let others = [
+        allowed("ratecell in C, caller's hash, the limiter's clock", own_clock),
         allowed("ratecell in C, caller's hash, new key", insertion::<Whole>),
         allowed("ratecell in C, caller's hash, the answer alone, new key", insertion::<Answered>),
         allowed("ratecell in C, own hash, new key", insertion::<Bytes>),
@@ -180,9 +198,9 @@ pub(crate) fn cases() -> Vec<Case> {
         allowed("ratecell in C, own hash, new key that evicts", eviction::<Bytes>),
     ];
     let leased = [
-        allowed("ratecell in C, caller's hash, leased", leased::<Whole>),
-        allowed("ratecell in C, caller's hash, the answer alone, leased", leased::<Answered>),
+        allowed("ratecell in C, caller's hash, leased", leased::<true>),
+        allowed("ratecell in C, caller's hash, the answer alone, leased", leased::<false>),
     ];
     let leased = leased.into_iter().filter(|_| crate::ratecell::has_leases());
-    pairs.into_iter().flatten().chain(new_keys).chain(leased).collect()
+    pairs.into_iter().flatten().chain(others).chain(leased).collect()
 }

@@ -79,6 +79,35 @@ static int32_t make(json_object *object, uint64_t max_keys, ratecell_limiter **l
     return ratecell_limiter_new(policy, &config, limiter);
 }
 
+/* The status of an error as the vectors call it. */
+static inline int32_t status_of(const char *error) {
+    static const struct {
+        const char *error;
+        int32_t status;
+    } errors[] = {
+        { "zero_limit", RATECELL_EPOLICY_ZERO_LIMIT },
+        { "zero_period", RATECELL_EPOLICY_ZERO_PERIOD },
+        { "zero_capacity", RATECELL_EPOLICY_ZERO_CAPACITY },
+        { "bad_type", RATECELL_EPOLICY_MISSING_PARAMETER },
+        { "bad_offset", RATECELL_EPOLICY_BAD_OFFSET },
+        { "range", RATECELL_EPOLICY_RANGE },
+        { "precision", RATECELL_EPOLICY_PRECISION },
+        { "unknown_algorithm", RATECELL_EPOLICY_UNKNOWN_ALGORITHM },
+        { "bad_layers", RATECELL_EPOLICY_BAD_LAYERS },
+        { "bad_zone", RATECELL_EPOLICY_BAD_ZONE },
+        { "syntax", RATECELL_EPOLICY_SYNTAX },
+        { "different_table", RATECELL_ECHANGE },
+        { "clock_range", RATECELL_ECHANGE },
+    };
+    for (size_t i = 0; i < CHECK_COUNT(errors); i++) {
+        if (strcmp(errors[i].error, error) == 0) {
+            return errors[i].status;
+        }
+    }
+    die("no such error");
+    return 0;
+}
+
 /* How a policy resolved, as far as decisions tell, in a zone or in none: its capacity, and the last instant it can tell. */
 static int resolved_so(const ratecell_limiter *limiter, const ratecell_zone *zone, json_object *resolved) {
     ratecell_request request = { .key = "resolved", .key_len = 8, .flags = RATECELL_AT, .zone = zone };

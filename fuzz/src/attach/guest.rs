@@ -122,7 +122,7 @@ impl<'m> Guest<'m> {
     /// What a peek says, in C and in Rust, and nothing is written.
     fn peek(&self, key: u8, now: u64) -> ratecell_decision {
         let before = self.memory.bytes().to_vec();
-        let decision = told(self.twin.policy(), 0, Some(now), |place| {
+        let decision = told(&self.twin.policy(), 0, Some(now), |place| {
             // SAFETY: a limiter, a key of one byte, room for a decision.
             unsafe { ratecell_limiter_check_at(self.get(), ptr::from_ref(&key).cast(), 1, 0, now, place) }
         });
@@ -138,7 +138,7 @@ impl<'m> Guest<'m> {
         match call {
             Call::Check { key, cost, when } => {
                 let (cost, now) = (cost.cost(), self.time(*when));
-                let decision = told(policy, cost, Some(now), |place| {
+                let decision = told(&policy, cost, Some(now), |place| {
                     // SAFETY: as of a peek.
                     unsafe {
                         ratecell_limiter_check_at(limiter, ptr::from_ref(key).cast(), 1, cost, now, place)
@@ -154,7 +154,7 @@ impl<'m> Guest<'m> {
                 let mut request = request(ptr::null(), 0, cost, now);
                 request.hash = *hash;
                 request.flags |= RATECELL_HASHED;
-                told(policy, cost, Some(now), |place| {
+                told(&policy, cost, Some(now), |place| {
                     // SAFETY: a limiter, a request without a key, room for a decision.
                     unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
@@ -167,7 +167,7 @@ impl<'m> Guest<'m> {
                 // Its answer is of no cost.
                 let mut request = request(ptr::from_ref(key).cast(), 1, cost, now);
                 request.flags |= RATECELL_CHARGE;
-                told(policy, 0, Some(now), |place| {
+                told(&policy, 0, Some(now), |place| {
                     // SAFETY: as of a peek.
                     unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
@@ -228,7 +228,7 @@ impl<'m> Guest<'m> {
         };
         assert_eq!(status, 0, "a batch of {}", given.len());
         for (index, request) in given.iter().enumerate() {
-            laws::assert_lawful(self.twin.policy(), request.cost, now, &place.value(index));
+            laws::assert_lawful(&self.twin.policy(), request.cost, now, &place.value(index));
         }
     }
 
@@ -251,7 +251,7 @@ impl<'m> Guest<'m> {
             gravest = gravest.max(decision.outcome);
             // One that only another refuses says what it has: at no cost.
             let asked = if decision.outcome == 0 && status != 0 { 0 } else { claim.request.cost };
-            laws::assert_lawful(self.twin.policy(), asked, claim.request.now_ns, &decision);
+            laws::assert_lawful(&self.twin.policy(), asked, claim.request.now_ns, &decision);
         }
         assert_eq!(status, gravest, "{claims:?}: expected the gravest outcome");
     }

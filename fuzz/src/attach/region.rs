@@ -27,10 +27,14 @@ const POLICY: u64 = 2;
 const TABLE: u64 = 3;
 /// The words of a layer's packing, of which the last is the checksum over the others.
 const PACKING: usize = 8;
-/// Of the policy: where its first record is, where in it the checksum, and its words.
+/// Of the policy: where its first record is, and its words.
 const RECORD: usize = 16;
-const RECORD_CHECKSUM: usize = 3;
 const RECORD_WORDS: usize = 256;
+/// Of a record: when it began to hold, the length of its text, a checksum over all else but the instant, and the text.
+const RECORD_INSTANT: usize = 1;
+const RECORD_LENGTH: usize = 2;
+const RECORD_CHECKSUM: usize = 3;
+const RECORD_TEXT: usize = 8;
 
 #[derive(Arbitrary, Debug)]
 pub(super) enum Change {
@@ -124,8 +128,8 @@ impl Section {
             Self::Text { text, length } => {
                 let (text, Some(record)) = (text.to_c(), record(words)) else { return };
                 let length = length.map_or(text.as_bytes().len() as u64, u64::from);
-                record[2].store(length, Ordering::Relaxed);
-                for (word, bytes) in record[4..].iter().zip(text.as_bytes().chunks(8)) {
+                record[RECORD_LENGTH].store(length, Ordering::Relaxed);
+                for (word, bytes) in record[RECORD_TEXT..].iter().zip(text.as_bytes().chunks(8)) {
                     let mut padded = [0; 8];
                     padded[..bytes.len()].copy_from_slice(bytes);
                     word.store(u64::from_ne_bytes(padded), Ordering::Relaxed);
@@ -195,8 +199,9 @@ pub(super) fn seal(memory: &Memory) {
         }
     }
     if let Some(record) = record(&words) {
-        let (before, after) = (&record[..RECORD_CHECKSUM], &record[RECORD_CHECKSUM + 1..]);
-        record[RECORD_CHECKSUM].store(checksum(before.iter().chain(after)), Ordering::Relaxed);
+        let others = [RECORD_INSTANT, RECORD_CHECKSUM];
+        let sealed = (0..).zip(record).filter(|(at, _)| !others.contains(at)).map(|(_, word)| word);
+        record[RECORD_CHECKSUM].store(checksum(sealed), Ordering::Relaxed);
     }
     words[DIRECTORY_CHECKSUM].store(checksum(&words[DIRECTORY]), Ordering::Relaxed);
     let (before, after) = (&words[SEALED.start..CHECKSUM], &words[CHECKSUM + 1..SEALED.end]);

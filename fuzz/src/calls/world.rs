@@ -103,7 +103,7 @@ impl World {
             By::Hash => self.twin.decide(Request::hashed(check.key.0.into()).cost(cost).at(self.now)),
             By::Peek => self.twin.check_at(check.key.bytes(), 0, self.now),
         });
-        laws::assert_lawful(policy, cost, self.now, &twin);
+        laws::assert_lawful(&policy, cost, self.now, &twin);
         let (status, decision) = self.call(check, cost, Fault::None);
         assert_eq!(
             status, twin.outcome,
@@ -270,7 +270,7 @@ impl World {
 
     pub(super) fn clocked(&mut self, call: Clocked) {
         let (limiter, policy) = self.clocked.get_or_insert_with(|| {
-            let policy = self.twin.policy().clone();
+            let policy = Policy::clone(&self.twin.policy());
             let text = std::ffi::CString::new(policy.to_string()).expect("no NUL is printed");
             let config = ratecell_config { max_keys: 1, ..ratecell_config::default() };
             (CLimiter::new(&text, Some(&config)).expect("a limiter of a policy"), policy)

@@ -54,7 +54,8 @@ pub struct ratecell_rules_shadow {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_rules_request {
-    /// Its attributes, each name at most once; of several the first counts.
+    /// Its attributes, in any order. A name that is there several times is a header's, one for each of its lines, which are
+    /// joined by ", "; of any other name the first counts.
     pub attributes: *const ratecell_attribute,
     /// How many there are.
     pub n_attributes: usize,
@@ -128,8 +129,22 @@ impl Attributes for Given<'_> {
             Attribute::Header(header) => name.strip_prefix(b"header:") == Some(header.as_bytes()),
             Attribute::Own(own) => name == own.as_bytes(),
         };
-        let mut pairs = self.0.iter().filter_map(|attribute| attribute.read().ok());
-        pairs.find(|(name, _)| is_it(name)).map(|(_, value)| Cow::Borrowed(value))
+        let pairs = self.0.iter().filter_map(|attribute| attribute.read().ok());
+        let mut values = pairs.filter(|(name, _)| is_it(name)).map(|(_, value)| value);
+        let first = values.next()?;
+        let mut lines = match attribute {
+            Attribute::Header(_) => values.peekable(),
+            _ => return Some(Cow::Borrowed(first)),
+        };
+        if lines.peek().is_none() {
+            return Some(Cow::Borrowed(first));
+        }
+        let mut joined = first.to_vec();
+        for line in lines {
+            joined.extend_from_slice(b", ");
+            joined.extend_from_slice(line);
+        }
+        Some(Cow::Owned(joined))
     }
 }
 

@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 fn world(policy: &str) -> (Limiter, Line) {
     let policy: Policy = policy.parse().expect("a policy");
     let limiter = Limiter::builder(policy).max_keys(100).build().expect("a limiter");
-    let line = Line::new(Parameters::of(limiter.policy()));
+    let line = Line::new(Parameters::of(&limiter.policy()));
     (limiter, line)
 }
 
@@ -68,13 +68,41 @@ fn a_first_that_others_beat_does_not_spin() {
     assert!((90..=102).contains(&line.asks()), "{} asks while 100,000 units came", line.asks());
 }
 
+#[test]
+fn those_who_wait_follow_a_changed_policy() {
+    let (limiter, mut line) = world("1/s burst=4");
+    let change = |line: &mut Line, policy: &str| {
+        limiter.change_at(policy.parse().expect("a policy"), 0).expect("a policy that may follow");
+        line.follow(&limiter);
+        let mut woken: Vec<_> = std::iter::from_fn(|| line.woken()).collect();
+        woken.sort_unstable();
+        woken
+    };
+    line.follow(&limiter);
+    assert!(limiter.check_at("k", 4, 0).is_allowed() && limiter.check_at("other", 4, 0).is_allowed());
+    let one = line.arrive(0, b"k", 1, None);
+    let three = line.arrive(0, b"other", 3, None);
+    assert_eq!(until(line.turn(&limiter, 0, one)), Some(1000 * MS));
+    assert_eq!(until(line.turn(&limiter, 0, three)), Some(3000 * MS));
+    assert_eq!(change(&mut line, "10/s burst=2"), [one, three]);
+    // 4 units are used still, 2 above the burst.
+    assert_eq!(until(line.turn(&limiter, 0, one)), Some(300 * MS));
+    assert_eq!(end(line.turn(&limiter, 0, three)).outcome, WaitOutcome::Never);
+    assert_eq!(change(&mut line, "10/s burst=2"), []);
+    assert_eq!(change(&mut line, "10/s burst=20"), [one]);
+    assert_eq!(end(line.turn(&limiter, 0, one)).outcome, WaitOutcome::Go);
+    // More than any policy before could allow.
+    let most = line.arrive(0, b"new", 20, None);
+    assert_eq!(end(line.turn(&limiter, 0, most)).outcome, WaitOutcome::Go);
+}
+
 /// Whoever waits for a store sleeps in line, not in a turn: here the agent never answers, and a request waits for an hour.
 #[test]
 fn a_missing_lease_is_asked_for_without_waiting() {
     let (mut limiter, mut line) = world("10/s burst=10");
-    let kernels = crate::limiter::regions::kernels(limiter.policy(), true).expect("kernels");
-    let table = |kernel| LayerTable::Words(kernel, Table::private(16, WhenFull::Evict).expect("a table"));
-    limiter.layers = kernels.into_iter().map(table).collect();
+    let kernels = crate::limiter::regions::kernels(&limiter.policy(), true).expect("kernels");
+    let table = |kernel| LayerTable::Words(kernel, Table::alone(16, WhenFull::Evict));
+    limiter.regimes.first.layers = kernels.into_iter().map(table).collect();
     let board = Board::private().expect("a board");
     board.beat(limiter.now_ns());
     board.set_state(State::Here);

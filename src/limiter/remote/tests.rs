@@ -2,25 +2,30 @@
 
 use super::*;
 use crate::clock::Clock;
+use crate::limiter::generations::{Generations, Own};
+use crate::limiter::regime::{Regime, Regimes};
 use crate::limiter::regions::kernels;
 use crate::limiter::states::States;
 use crate::limiter::{Claim, Limiter};
 use crate::table::{Table, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Answered, Kernel, Lease};
-use ratecell_core::{Key, Policy};
+use ratecell_core::{Generation, Key, Policy};
+use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3_600 * SECOND;
 
 fn limiter(policy: &str, on_miss: OnMiss, on_failure: OnFailure) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
-    let table = || Table::private(buckets_for(100).expect("a size"), WhenFull::Evict).expect("a table");
+    let table = || Table::alone(buckets_for(100).expect("a size"), WhenFull::Evict);
     let layers = kernels(&policy, true).expect("words").into_iter();
     let layers = layers.map(|kernel| States::Words(kernel, table())).collect();
+    let generations = Generations::Own(Own::new(Generation::first(policy.clone())).expect("memory"));
+    let first = Regime { number: 0, policy: Arc::new(policy), layers, lineage: Arc::new([]) };
     let secret = Secret::random().expect("random bytes");
     let limiter = Limiter {
         remote: Some(Box::new(Remote::new(Board::private().expect("a board"), on_miss, on_failure))),
-        ..Limiter::of_layers(policy, layers, Clock::new(), secret)
+        ..Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret)
     };
     lives(&limiter);
     limiter
@@ -39,7 +44,7 @@ fn lives(limiter: &Limiter) {
 /// The agent writes a word to all layers.
 fn answer(limiter: &Limiter, key: &str, word: u64) {
     let h = limiter.hash(&Request::new(key));
-    for layer in limiter.layers.iter() {
+    for layer in limiter.regimes.first.layers.iter() {
         let States::Words(Kernel::Lease(lease), table) = layer else { panic!("no lease") };
         assert!(table.lend(&Answered::new(*lease, word), h, limiter.now_ns()));
     }

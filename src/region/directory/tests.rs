@@ -50,15 +50,15 @@ fn every_policy_has_room_for_its_text() {
 }
 
 /// Of so many layers that count nothing that is given back.
-fn plan(layers: usize, board: bool) -> Plan {
-    Plan { counts_given: vec![false; layers], board }
+fn sections(layers: usize, board: bool) -> Sections {
+    Sections { counts_given: vec![false; layers], board }
 }
 
 /// Layer 1 of two counts what is given back: section 6, of 100 buckets.
 #[test]
 fn whatever_is_wrong_with_totals_is_said() {
-    let plan = Plan { counts_given: vec![false, true], board: false };
-    let made = Directory::new(&plan, 100).expect("a directory");
+    let sections = Sections { counts_given: vec![false, true], board: false };
+    let made = Directory::new(&sections, 100).expect("a directory");
     let at = made.tables[1].given_at.expect("totals") as u64;
     assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [6 | 1 << 32, 1, at, 800]);
     assert_eq!((made.tables[0].given_at, made.bytes as u64), (None, at + 896));
@@ -80,7 +80,7 @@ fn whatever_is_wrong_with_totals_is_said() {
 /// A board at the end, as section 6 of two layers of 100 buckets.
 #[test]
 fn whatever_is_wrong_with_a_board_is_said() {
-    let made = Directory::new(&plan(2, true), 100).expect("a directory");
+    let made = Directory::new(&sections(2, true), 100).expect("a directory");
     let at = made.board_at.expect("a board") as u64;
     assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [5, 1, at, Board::BYTES as u64]);
     let changed = |changes: &[(usize, u64)]| {
@@ -113,7 +113,7 @@ fn whatever_is_wrong_with_a_board_is_said() {
 
 /// Two layers of 100 buckets: sections 0 packings, 1 policy, 2 and 4 tables, 3 and 5 their counters.
 fn directory() -> Directory {
-    Directory::new(&plan(2, false), 100).expect("a directory")
+    Directory::new(&sections(2, false), 100).expect("a directory")
 }
 
 fn layout(form: u64, held: &str) -> String {
@@ -126,14 +126,14 @@ fn a_directory_is_read_as_it_was_written() {
     for layers in 1..=MAX_LAYERS {
         for buckets in [1, 2, 7, 4_096, 1 << 40] {
             for board in [false, true] {
-                let made = Directory::new(&plan(layers, board), buckets).expect("a directory");
+                let made = Directory::new(&sections(layers, board), buckets).expect("a directory");
                 assert_eq!(Directory::of_words(&made.words(), made.bytes), Ok(made.clone()));
                 assert_eq!((made.layers(), made.buckets()), (layers, buckets));
                 assert_eq!(made.board_at.is_some(), board);
             }
         }
     }
-    assert_eq!(Directory::new(&plan(8, false), usize::MAX / 128), None);
+    assert_eq!(Directory::new(&sections(8, false), usize::MAX / 128), None);
 }
 
 /// An entry's number, the number of a word in it, and what stands there.
@@ -308,7 +308,7 @@ fn whatever_is_wrong_with_a_section_is_said() {
 
 #[test]
 fn more_layers_than_a_policy_has_are_refused() {
-    let many = Directory::new(&plan(9, false), 1).expect("a directory");
+    let many = Directory::new(&sections(9, false), 1).expect("a directory");
     let error = Directory::of_words(&many.words(), many.bytes).expect_err("nine layers").to_string();
     assert!(error.contains("section 0 (packings): 9 layers; expected 1 to 8"), "{error}");
 }
@@ -348,7 +348,7 @@ fn sections_of_other_kinds_are_passed_over() {
 /// No words lead outside the region, or one section into another.
 #[test]
 fn whatever_the_words_are_the_sections_are_apart() {
-    let made = Directory::new(&plan(2, true), 100).expect("a directory");
+    let made = Directory::new(&sections(2, true), 100).expect("a directory");
     let values = [0, 1, 2, 5, 63, 64, 127, 128, 256, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
     for at in 0..8 * ENTRY_WORDS {
         let own = made.words()[at];

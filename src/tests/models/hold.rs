@@ -104,7 +104,7 @@ impl Rates {
     }
 
     fn reserve(&self, now: u64, cost: u32) -> Option<Reserved> {
-        let (_, holding) = self.table.reserve(&self.gcra, A, now, &Request::default().cost(cost));
+        let (_, _, holding) = self.table.reserve(&self.gcra, A, now, &Request::default().cost(cost));
         holding.map(|holding| Reserved { holding, cost, number: self.admit(now, cost) })
     }
 
@@ -112,7 +112,7 @@ impl Rates {
         let Reserved { holding, cost, number } = reserved;
         // Before it is so: an interval that looks meanwhile is that of fewer units.
         self.admitted.lock().expect("no panic")[number].units = 0;
-        self.table.settle(&self.gcra, A, &holding, cost, cost, || self.now());
+        self.table.settle(&self.gcra, A, &holding, cost, cost, || self.now()).expect("one policy");
     }
 
     /// Asks to exhaustion at the latest instant, and looks at every interval.
@@ -304,7 +304,7 @@ impl<const SLOTS: usize> Permits<SLOTS> {
     }
 
     fn acquire(&self, key: u64, now: u64) -> Option<Holding> {
-        let (_, holding) = self.table.reserve(&self.in_flight, key, now, &Request::default());
+        let (_, _, holding) = self.table.reserve(&self.in_flight, key, now, &Request::default());
         if key == A && holding.is_some() {
             *self.out.lock().expect("no panic") += 1;
         }
@@ -333,7 +333,7 @@ fn released_beside_a_forget() {
             world,
             vec![
                 actor(move |world: &Permits<1>| {
-                    world.table.release(&world.in_flight, A, &permit, 1, || 0);
+                    world.table.release(&world.in_flight, A, &permit, 1, || 0).expect("one policy");
                 }),
                 actor(move |world: &Permits<1>| {
                     world.table.forget(A);
@@ -358,7 +358,7 @@ fn released_beside_evictions() {
             world,
             vec![
                 actor(move |world: &Permits<1>| {
-                    world.table.release(&world.in_flight, A, &permit, 1, || 0);
+                    world.table.release(&world.in_flight, A, &permit, 1, || 0).expect("one policy");
                 }),
                 actor(move |world: &Permits<1>| {
                     world.acquire(B, 0);
@@ -411,7 +411,7 @@ fn renewed_in_the_shared_cell() {
                     *world.out.lock().expect("no panic") += u32::from(renewed.is_allowed());
                 }),
                 actor(move |world: &Permits<1>| {
-                    world.table.release(&world.in_flight, B, &other, 1, || 70);
+                    world.table.release(&world.in_flight, B, &other, 1, || 70).expect("one policy");
                     world.acquire(A, 70);
                 }),
             ],

@@ -53,8 +53,7 @@ impl Layer for OneSlot {
         now: u64,
         request: &Request<'_>,
     ) -> (Decision, Self::Receipt<'_>, Option<Holding>) {
-        let (verdict, holding) = self.table.reserve(&self.gcra(), h, now, request);
-        (self.table.report(&self.gcra(), &verdict, now, request), verdict, holding)
+        self.table.reserve(&self.gcra(), h, now, request)
     }
 }
 

@@ -5,10 +5,9 @@
 
 use std::sync::Barrier;
 
-use proptest::prelude::RngCore;
-
 use super::bounds::{Admitted, Bound, CAPACITY, KINDS, Round, SKEW, rounds};
-use super::{random, spread_key};
+use super::random::random;
+use super::spread_key;
 use crate::table::{Extent, Lookup, Stats, Table, WhenFull};
 use crate::tests::kernels::kernel;
 use ratecell_core::algorithm::Algorithm;
@@ -30,12 +29,12 @@ fn admitted<A: Algorithm + Sync>(
 ) -> Vec<Vec<u64>> {
     let meeting = Barrier::new(threads);
     let thread = |thread: usize| {
-        let mut random = random(thread + 1);
+        let mut random = random(thread as u64 + 1);
         let mut units = vec![vec![0; rounds.len()]; KEYS as usize];
         for (number, round) in rounds.iter().enumerate() {
             meeting.wait();
-            for _ in 0..1 + random.next_u64() % REQUESTS {
-                let drawn = random.next_u64();
+            for _ in 0..1 + random() % REQUESTS {
+                let drawn = random();
                 let key = round.key(drawn);
                 // All of it, every other time.
                 let cost = (1 + (drawn >> 16) as u32 % (2 * most)).min(most);
@@ -69,8 +68,7 @@ fn assert_bounds(when_full: WhenFull, most: u32, beyond: impl Fn(Stats) -> Optio
         for threads in [2, 8] {
             for skew in [0, SKEW] {
                 with_kernel!(kernel(policy), algorithm => {
-                    let mut random = random(0);
-                    let rounds = rounds(ROUNDS, KEYS, skew, || random.next_u64());
+                    let rounds = rounds(ROUNDS, KEYS, skew, random(0));
                     let table = Table::alone(BUCKETS, when_full);
                     let admitted = admitted(&table, &algorithm, threads, &rounds, most);
                     let excess: u64 = admitted.iter().map(|units| excess(bound, &rounds, units)).sum();

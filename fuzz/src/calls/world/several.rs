@@ -95,7 +95,7 @@ impl World {
         if manner.within.is_none() {
             // The answer of a charge is of no cost.
             let asked = if manner.charge { 0 } else { cost };
-            laws::assert_lawful(self.twin.policy(), asked, self.now, &twin);
+            laws::assert_lawful(&self.twin.policy(), asked, self.now, &twin);
         }
         assert!(manner.next || twin.next_ns == 0, "{twin:?}: expected nothing of what is next");
         if check.told {
@@ -237,7 +237,7 @@ impl World {
                 let asked =
                     if manner.charge || twin.outcome == 0 && status != 0 { 0 } else { claim.request.cost };
                 if manner.within.is_none() {
-                    laws::assert_lawful(twins[index].limiter.policy(), asked, claim.request.now_ns, &twin);
+                    laws::assert_lawful(&twins[index].limiter.policy(), asked, claim.request.now_ns, &twin);
                 }
                 if told {
                     let decision: ratecell_decision = place.value(index);

@@ -1,0 +1,55 @@
+//! Another policy over live keys.
+
+use core::ffi::c_char;
+
+use super::flags::RATECELL_AT;
+use super::ratecell_status::RATECELL_EINVAL;
+use super::why::{explained, guarded};
+use super::{pointer, policy, ratecell_limiter};
+
+/// Limit by another policy from now on, here and in every other limiter of the same keys, in all processes, while others decide.
+///
+/// What each key has used stays used, in units: a raised limit lets those go on who were exhausted, a lowered one forgives
+/// nothing, and changing forth and back gives nobody a unit more. Rate, burst, capacity, limit and, of a calendar, the zone
+/// may change; the number of layers, their algorithms and the lengths of windows may not. gcra, leaky_meter, leaky_queue and a
+/// continuous token_bucket may follow each other. A policy that decides as the one in force does changes nothing.
+///
+/// A limiter that attached with another policy, or was made by ratecell_limiter_with_policy, keeps its own burst, capacity or
+/// limit where that was another than the region's, and takes the rate of the new policy.
+///
+/// flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Every third change
+/// reads and writes the whole table. Processes that share a file change its policy one after the other; of processes that
+/// share memory without a file, one may call this.
+///
+/// Returns 0, and writes an empty text to why.
+/// Errors: RATECELL_ECHANGE (the policy cannot follow the one in force), RATECELL_EPOLICY_..., RATECELL_ESTORE (the limiter
+/// shares its units with other machines), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
+/// why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
+/// NULL: why may be, if why_len is 0.
+/// Threads: any; one change comes after the other. Not from a signal handler.
+/// Since: 0.1
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_limiter_change(
+    limiter: *const ratecell_limiter,
+    policy: *const c_char,
+    flags: u32,
+    now_ns: u64,
+    why: *mut c_char,
+    why_len: usize,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        unsafe {
+            let change = || {
+                let limiter = &pointer::input(limiter)?.limiter;
+                if flags & !RATECELL_AT != 0 {
+                    return Err(RATECELL_EINVAL.into());
+                }
+                let now_ns = (flags & RATECELL_AT != 0).then_some(now_ns);
+                Ok(limiter.change_by(&policy::read(policy)?, now_ns)?)
+            };
+            explained(why, why_len, change, |()| None)
+        }
+    })
+}

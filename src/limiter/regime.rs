@@ -1,0 +1,183 @@
+//! Regimes: what a limiter decides by in each generation of its policy.
+
+use core::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arc_swap::{ArcSwapOption, Guard};
+
+use super::generations::Generations;
+use super::states::Layers;
+use super::tables::LayerTable;
+use crate::error::{BuildError, RegionError};
+use crate::table::Table;
+use crate::table::era::{Era, InForce, Lineage};
+use crate::table::log::LogTable;
+use ratecell_core::algorithm::{Kernel, Plan};
+use ratecell_core::{Decision, Policy, Request};
+
+/// How often a regime is made that is not in force any more when it is there.
+const ATTEMPTS: usize = 1_000;
+
+/// A policy in force, with what decides by it.
+#[derive(Debug)]
+pub(super) struct Regime {
+    pub(super) number: u64,
+    pub(super) policy: Arc<Policy>,
+    pub(super) layers: Layers<Table, LogTable>,
+    /// The generations of the table's policy up to this one, the last.
+    pub(super) lineage: Lineage,
+}
+
+impl Regime {
+    /// The regime of the last generation of `lineage`, over the same tables.
+    fn followed_by(&self, lineage: &Lineage, in_force: &InForce) -> Option<Self> {
+        let (held, next) = (self.lineage.last()?, lineage.last()?);
+        let policy = self.policy.beside(held.policy(), next.policy());
+        let plans = policy.layers().iter().map(|layer| layer.plan());
+        let layers = self.layers.iter().zip(plans).enumerate().map(|(number, (layer, plan))| {
+            let era = Era::last_of(in_force.clone(), lineage, number);
+            match (layer, plan) {
+                (LayerTable::Words(_, table), Plan::Word(kernel)) => {
+                    Some(LayerTable::Words(kernel, table.in_era(era)))
+                }
+                (LayerTable::Logs(_, table), Plan::Log(log)) => {
+                    Some(LayerTable::Logs(log, table.in_era(era)))
+                }
+                // No policy follows one of other words.
+                _ => None,
+            }
+        });
+        let layers = layers.collect::<Option<Vec<_>>>()?.into_iter().collect();
+        Some(Self { number: next.number(), policy: Arc::new(policy), layers, lineage: Arc::clone(lineage) })
+    }
+
+    /// Decides a request; superseded, if the policy is changed meanwhile.
+    pub(super) fn decide(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
+        if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = &self.layers
+            && request.is_plain()
+        {
+            let (cost, known) = (request.units(), table.try_hit(gcra, h, now, request.units()));
+            return known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup));
+        }
+        self.layers.decide_apart(h, now, request)
+    }
+
+    /// Whether what was charged so many generations ago can be given back in the layer of that number.
+    pub(super) fn can_give_back(&self, layer: usize, generations_ago: u16) -> bool {
+        let then = self.lineage.iter().rev().nth(usize::from(generations_ago));
+        match (then, self.lineage.last()) {
+            (Some(then), Some(now)) => then.is_held_in(now, layer),
+            (None, Some(now)) => now.has_fixed_times(layer),
+            (_, None) => false,
+        }
+    }
+
+    /// Carries all words to this generation; says no if it is not in force any more.
+    pub(super) fn sweep(&self, skips_unused: bool) -> bool {
+        self.layers.iter().all(|layer| match layer {
+            LayerTable::Words(_, table) => table.sweep(skips_unused),
+            LayerTable::Logs(..) => true,
+        })
+    }
+}
+
+/// The regimes of a limiter: the one that it was made with, and the newest that it has needed since.
+#[derive(Debug)]
+pub(super) struct Regimes {
+    pub(super) first: Regime,
+    later: ArcSwapOption<Regime>,
+    in_force: InForce,
+    pub(super) generations: Generations,
+}
+
+/// The regime that a limiter decides by.
+#[derive(Debug)]
+pub(super) enum Reigning<'l> {
+    First(&'l Regime),
+    /// The first one stands for one that is not there, which is none that was loaded.
+    Later(Guard<Option<Arc<Regime>>>, &'l Regime),
+}
+
+impl Deref for Reigning<'_> {
+    type Target = Regime;
+
+    #[inline]
+    fn deref(&self) -> &Regime {
+        match self {
+            Self::First(first) => first,
+            Self::Later(later, first) => later.as_deref().unwrap_or(first),
+        }
+    }
+}
+
+impl Regimes {
+    pub(super) fn new(first: Regime, generations: Generations) -> Self {
+        let in_force = generations.in_force().clone();
+        Self { first, later: ArcSwapOption::const_empty(), in_force, generations }
+    }
+
+    /// Whether the first regime is the one in force.
+    #[inline(always)]
+    pub(super) fn is_first_in_force(&self) -> bool {
+        self.in_force.number() == self.first.number
+    }
+
+    /// The regime in force. A caller that decides by it has read its clock before, so that nothing is decided by an older
+    /// policy at an instant after the change.
+    ///
+    /// # Errors
+    /// The region's record of its policy cannot be read.
+    #[inline]
+    pub(super) fn reigning(&self) -> Result<Reigning<'_>, BuildError> {
+        if self.is_first_in_force() { Ok(Reigning::First(&self.first)) } else { self.later() }
+    }
+
+    /// The regime of that number; `None` if another is in force.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    #[cfg(feature = "rules")]
+    #[inline]
+    pub(super) fn numbered(&self, number: u64) -> Result<Option<Reigning<'_>>, BuildError> {
+        if self.in_force.number() != number {
+            return Ok(None);
+        }
+        if self.first.number == number {
+            return Ok(Some(Reigning::First(&self.first)));
+        }
+        let later = self.later.load();
+        if later.as_deref().is_some_and(|later| later.number == number) {
+            return Ok(Some(Reigning::Later(later, &self.first)));
+        }
+        let made = self.later();
+        if self.in_force.number() != number {
+            return Ok(None);
+        }
+        Ok(Some(made?).filter(|regime| regime.number == number))
+    }
+
+    /// The regime in force, made if it is not there yet: that parses and allocates. A panic there, which would be a bug, is
+    /// an error: callers of a check are promised none.
+    #[cold]
+    #[inline(never)]
+    fn later(&self) -> Result<Reigning<'_>, BuildError> {
+        let made = catch_unwind(AssertUnwindSafe(|| self.made()));
+        made.unwrap_or(Err(RegionError::Corrupt.into()))
+    }
+
+    fn made(&self) -> Result<Reigning<'_>, BuildError> {
+        for _ in 0..ATTEMPTS {
+            let later = self.later.load();
+            if later.as_deref().is_some_and(|later| later.number == self.in_force.number()) {
+                return Ok(Reigning::Later(later, &self.first));
+            }
+            let lineage = self.generations.lineage()?;
+            // From the first one: what is a limiter's own does not depend on which generations it has seen.
+            let next = self.first.followed_by(&lineage, &self.in_force).ok_or(RegionError::Corrupt)?;
+            self.later.store(Some(Arc::new(next)));
+        }
+        // The number is none that a change has put in force.
+        Err(RegionError::Corrupt.into())
+    }
+}

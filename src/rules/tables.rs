@@ -1,0 +1,85 @@
+//! How the tables of rules are made.
+
+use std::sync::Arc;
+
+use ratecell_core::algorithm::{Algorithm, Kernel, LayoutChoice, Plan, WordLayout};
+use ratecell_core::{Policy, with_kernel};
+
+use crate::clock::Clock;
+use crate::error::BuildError;
+use crate::limiter::{Family, Limiter};
+use crate::memory::Memory;
+use crate::table::WhenFull;
+
+/// How tables are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    pub(super) max_keys: usize,
+    pub(super) when_full: WhenFull,
+    /// Whether processes that are forked off later share them.
+    pub(super) forked: bool,
+}
+
+/// Why a rule cannot count requests in flight.
+const PERMITS: &str =
+    "a decision by rules gives no permit that could be released: expected a policy without in_flight";
+
+/// Why a rule cannot have a log where processes share the tables.
+const LOGS: &str = "a sliding_log keeps its entries in one process, and the tables are shared by those that are forked off: \
+     expected a policy without sliding_log, such as sliding_window";
+
+impl Tables {
+    /// Why a policy cannot be a rule's, if it cannot.
+    pub(super) fn refuse(self, policy: &Policy) -> Option<&'static str> {
+        policy.layers().iter().find_map(|layer| match layer.plan() {
+            Plan::Word(Kernel::InFlight(_)) => Some(PERMITS),
+            Plan::Log(_) if self.forked => Some(LOGS),
+            _ => None,
+        })
+    }
+
+    /// New limiters of policies that count in the same cells, one for each, whose first generation has that number. Shared
+    /// cells have room for greater limits.
+    pub(super) fn limiters(
+        self,
+        policies: &[Policy],
+        is_shared: bool,
+        family: &Family,
+        clock: Clock,
+        number: u64,
+    ) -> Result<Box<[Arc<Limiter>]>, BuildError> {
+        let memory = if self.forked { Memory::shared } else { Memory::sparse };
+        let [first, others @ ..] = policies else { return Err(BuildError::NoPolicy) };
+        let first = if is_shared {
+            let widest = widest(policies)?;
+            first.repacked(|layer| {
+                widest.get(layer).copied().flatten().map_or(LayoutChoice::TIGHT, LayoutChoice::As)
+            })?
+        } else {
+            first.clone()
+        };
+        let builder = Limiter::builder(first).max_keys(self.max_keys).when_full(self.when_full);
+        let mut limiters = vec![Arc::new(family.build(builder, number, clock, memory)?)];
+        for policy in others {
+            limiters.push(Arc::new(limiters[0].at_first_with(policy.clone())?));
+        }
+        Ok(limiters.into())
+    }
+}
+
+/// For each layer of policies that share their cells, the layout with room for the greatest count.
+fn widest(policies: &[Policy]) -> Result<Vec<Option<WordLayout>>, BuildError> {
+    let mut widest: Vec<Option<WordLayout>> = Vec::new();
+    for policy in policies {
+        let policy = policy.repacked(|_| LayoutChoice::WIDE)?;
+        widest.resize(widest.len().max(policy.layers().len()), None);
+        for (wide, layer) in widest.iter_mut().zip(policy.layers()) {
+            let Plan::Word(kernel) = layer.plan() else { continue };
+            let layout = with_kernel!(&kernel, algorithm => algorithm.packing());
+            if wide.is_none_or(|wide| wide.count_bits < layout.count_bits) {
+                *wide = Some(layout);
+            }
+        }
+    }
+    Ok(widest)
+}
