@@ -81,14 +81,19 @@ func ClientWidth(v4, v6 int) ClientOption {
 }
 
 // Clients knows the clients of requests: one key for each, the same text in every language and program that limits
-// by ratecell. [NewClients] makes one. Any number of goroutines may use it at once.
+// by ratecell. [NewClients] makes one; a copy of it is as good. Any number of goroutines may use it at once.
 //
 // A key is an IPv4 address ("203.0.113.7"), a network of IPv6 ("2001:db8:1:2::/64"), "unix" for all peers on Unix
 // sockets, or "unknown" for all whose address cannot be read. There is always a key, of at most 43 characters, and it
 // is never text that a client has written.
 type Clients struct {
-	native *C.ratecell_clients
-	field  string // in its canonical form; "" where nothing is trusted
+	native *nativeClients // nil: none, and no client is known
+	field  string         // in its canonical form; "" where nothing is trusted
+}
+
+// nativeClients is the clients of the C library. They are freed as a zone is: see nativeZone.
+type nativeClients struct {
+	clients *C.ratecell_clients
 }
 
 // NewClients makes Clients. Without options the peer of the connection is the client. The error is an [*Error] with
@@ -117,7 +122,7 @@ func (c *clientConfig) clients() (*Clients, error) {
 	if c.hops != nil {
 		raw.hops = given(*c.hops)
 	}
-	clients := &Clients{}
+	clients := &Clients{native: new(nativeClients)}
 	if c.field != nil {
 		if err := text("field's name", *c.field); err != nil {
 			return nil, err
@@ -143,14 +148,14 @@ func (c *clientConfig) clients() (*Clients, error) {
 	raw.why = (*C.char)(C.calloc(1, C.size_t(len(why))))
 	raw.why_len = C.size_t(len(why))
 	defer C.free(unsafe.Pointer(raw.why))
-	if status := C.ratecell_clients_new(raw, &clients.native); status < 0 {
+	if status := C.ratecell_clients_new(raw, &clients.native.clients); status < 0 {
 		err := statusError(status)
 		if why := C.GoString(raw.why); why != "" {
 			err.Text = c.worded(why)
 		}
 		return nil, err
 	}
-	runtime.SetFinalizer(clients, func(c *Clients) { C.ratecell_clients_free(c.native) })
+	runtime.SetFinalizer(clients.native, func(n *nativeClients) { C.ratecell_clients_free(n.clients) })
 	return clients, nil
 }
 
@@ -179,15 +184,19 @@ func (c *clientConfig) worded(why string) string {
 // Key returns the key of the client of a request that a peer has sent with this header. The peer is as
 // [http.Request.RemoteAddr] has it: an address, with a port or without, or of a Unix socket "", "@" or its path.
 func (c *Clients) Key(peer string, header http.Header) string {
+	n := c.native
+	if n == nil {
+		return unknownClient
+	}
 	var key [C.RATECELL_CLIENT_KEY_SIZE]byte
 	value := ""
 	if c.field != "" {
 		value = joined(header[c.field])
 	}
-	length := C.go_client_key(C.go_clients(uintptr(unsafe.Pointer(c.native))), bytesOf(peer), C.size_t(len(peer)),
+	length := C.go_client_key(C.go_clients(uintptr(unsafe.Pointer(n.clients))), bytesOf(peer), C.size_t(len(peer)),
 		bytesOf(c.field), C.size_t(len(c.field)), bytesOf(value), C.size_t(len(value)),
 		(*C.char)(hidden(unsafe.Pointer(&key))))
-	runtime.KeepAlive(c)
+	runtime.KeepAlive(n)
 	if length < 0 {
 		return unknownClient
 	}

@@ -1,9 +1,7 @@
 package ratecell
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -175,24 +173,15 @@ func TestClientKeyVectors(t *testing.T) {
 }
 
 func (r *replay) clientKeys(path, kind string) {
-	file, err := os.Open(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer file.Close()
 	var section *Clients
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
-		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
-		line := lines.Bytes()
+	r.lines(path, func(number int, line []byte) {
 		if line[0] == '[' {
 			if kind == "client_keys" {
 				r.client(section, line)
 			} else {
 				r.address(line)
 			}
-			continue
+			return
 		}
 		var said clientLine
 		if err := json.Unmarshal(line, &said); err != nil {
@@ -204,6 +193,7 @@ func (r *replay) clientKeys(path, kind string) {
 				r.t.Fatalf("%s: not a file of vectors of %s", r.at, kind)
 			}
 		case said.Section != "":
+			var err error
 			if section, err = said.clients(); err != nil {
 				r.t.Fatalf("%s: %v", r.at, err)
 			}
@@ -211,15 +201,12 @@ func (r *replay) clientKeys(path, kind string) {
 			_, err := said.clients()
 			if said.Error == nil {
 				r.stated(err == nil, line, err)
-				continue
+				return
 			}
 			refused, is := err.(*Error)
 			r.stated(is && strings.HasPrefix(refused.Text, *said.Error+": "), line, err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	})
 }
 
 // client is a row: a peer, its lines, the key.

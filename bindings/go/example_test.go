@@ -226,6 +226,21 @@ func ExampleLimiter_WithPolicy() {
 	// false true
 }
 
+func ExampleLimiter_Change() {
+	limiter, _ := ratecell.New("fixed_window 10/1h")
+	defer limiter.Close()
+	limiter.AllowN("user:42", 8)
+	if err := limiter.Change("fixed_window 15/1h"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(limiter.Peek("user:42").Remaining, "of", limiter.Policy())
+	fmt.Println(limiter.Change("fixed_window 15/1d"))
+	// Output:
+	// 7 of fixed_window 15/h
+	// ratecell: `fixed_window 15/d` cannot follow `fixed_window 15/h`: expected as many layers, each of the same algorithm and, of windows, the same window
+}
+
 func ExampleRules() {
 	const file = `
 ratecell_rules = 1
@@ -281,6 +296,22 @@ func ExampleMiddleware() {
 	// Output:
 	// 200 "address";q=1;w=3600
 	// 429 "address";q=1;w=3600
+}
+
+func ExampleRulesMiddleware() {
+	rules, _ := ratecell.NewRules("ratecell_rules = 1\n[[rule]]\nname = 'login'\nmatch.path = '/login'\nkey = ['client']\nlimit = '1/h'\n")
+	defer rules.Close()
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	request := ratecell.ByRequest(ratecell.ByClient())
+	handler := ratecell.RulesMiddleware(rules, request)(hello)
+	for i := 0; i < 2; i++ {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/login", nil))
+		fmt.Println(w.Code, w.Header().Get("RateLimit-Policy"))
+	}
+	// Output:
+	// 200 "login";q=1;w=3600
+	// 429 "login";q=1;w=3600
 }
 
 func ExampleByClient() {

@@ -1,7 +1,6 @@
 package ratecell
 
 import (
-	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -73,38 +72,27 @@ type fieldsReplay struct {
 }
 
 func (r *fieldsReplay) file(path string) {
-	file, err := os.Open(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
-		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
-		var line fieldsLine
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+	r.lines(path, func(number int, line []byte) {
+		var said fieldsLine
+		if err := json.Unmarshal(line, &said); err != nil {
 			r.t.Fatalf("%s: %v", r.at, err)
 		}
 		switch {
 		case number == 1:
-			if line.Vectors != 3 {
+			if said.Vectors != 3 {
 				r.t.Fatalf("%s: not a file of vectors of version 3", r.at)
 			}
-		case line.Section != "":
-			r.section(&line)
-		case line.Policy != nil:
-			r.construct(&line, lines.Bytes())
+		case said.Section != "":
+			r.section(&said)
+		case said.Policy != nil:
+			r.construct(&said, line)
 		default:
-			if line.Decision != nil {
-				line.Decisions = []decisionRow{*line.Decision}
+			if said.Decision != nil {
+				said.Decisions = []decisionRow{*said.Decision}
 			}
-			r.response(&line, lines.Bytes())
+			r.response(&said, line)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	})
 }
 
 func (r *fieldsReplay) section(line *fieldsLine) {

@@ -33,7 +33,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 // Limiter limits keys by a policy. [New], [Open] and [Limiter.WithPolicy] make one; the zero Limiter is a
@@ -41,7 +40,7 @@ import (
 type Limiter struct {
 	native atomic.Pointer[native] // nil: closed
 	table  *table
-	policy string
+	policy atomic.Pointer[string] // of a closed one
 }
 
 // New makes a limiter whose keys are this process's alone, with all its memory.
@@ -108,9 +107,8 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	return newLimiter(limiter, file), nil
 }
 
-// WithPolicy makes another limiter on the same keys, with another rate, burst, capacity or limit: a tier, or a
-// new setting of a server that goes on. The algorithm and the windows stay. The two are closed each on its
-// own, in any order.
+// WithPolicy makes another limiter on the same keys, with another rate, burst, capacity or limit: a tier. The algorithm
+// and the windows stay. The two are closed each on its own, in any order. [Limiter.Change] changes the policy of both.
 func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 	if err := text("policy", policy); err != nil {
 		return nil, err
@@ -120,7 +118,7 @@ func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 		return nil, ErrClosed
 	}
 	var other *C.ratecell_limiter
-	why := sentence(policy, l.policy)
+	why := sentence(policy, n.policy())
 	status := C.go_with_policy(n.limiter, bytesOf(policy+"\x00"), bytesOf(stringOf(why)), C.size_t(len(why)), &other)
 	runtime.KeepAlive(n)
 	if status < 0 {
@@ -132,17 +130,20 @@ func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 func newLimiter(limiter *C.ratecell_limiter, table *table) *Limiter {
 	table.limiters.Add(1)
 	l := &Limiter{table: table}
-	buffer := make([]byte, C.ratecell_limiter_policy(limiter, nil, 0)+1)
-	C.ratecell_limiter_policy(limiter, (*C.char)(unsafe.Pointer(&buffer[0])), C.size_t(len(buffer)))
-	l.policy = string(buffer[:len(buffer)-1])
 	l.native.Store(newNative(limiter))
 	return l
 }
 
-// Policy is the policy's text, with one space between its words, the shortest periods and its options in one
-// order. A closed limiter has it, too.
+// Policy is the text of the policy in force, with one space between its words, the shortest periods and its options in one
+// order: the limiter's own, or what a [Limiter.Change] made of it. A closed limiter has its last, too.
 func (l *Limiter) Policy() string {
-	return l.policy
+	if n := l.native.Load(); n != nil {
+		return n.policy()
+	}
+	if last := l.policy.Load(); last != nil {
+		return *last
+	}
+	return ""
 }
 
 // Now is the limiter's own time, in nanoseconds since its epoch, by CLOCK_MONOTONIC: what [Limiter.CheckAt] and
@@ -174,6 +175,10 @@ func (l *Limiter) Epoch() time.Time {
 // more. A limiter that is never closed gives its memory back when a collection finds that nothing refers to it. The
 // runtime makes a collection every two minutes at least.
 func (l *Limiter) Close() error {
+	if n := l.native.Load(); n != nil {
+		last := n.policy()
+		l.policy.Store(&last)
+	}
 	if n := l.native.Swap(nil); n != nil {
 		n.closeLine()
 		l.table.leave()

@@ -6,6 +6,7 @@ package ratecell
 import "C"
 
 import (
+	"bytes"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type line struct {
 	last     uint64             // id
 	asks     uint64             // how often the limiter was asked
 	actions  []waitAction       // of the event that is taken in; used again by the next
+	policy   []byte             // the text of the policy by which the machine waits; nil before the first event
+	text     []byte             // of the policy in force, as long as it is compared
 	timer    *time.Timer        // nil if no event is due by time; it refers to the line's limiter
 	timerNs  uint64             // when it is due
 }
@@ -39,6 +42,7 @@ type waiter struct {
 
 // arrive has somebody wait, until byNs at the longest. The line's mutex is held, here and below.
 func (n *native) arrive(nowNs uint64, key string, cost uint32, byNs uint64) *waiter {
+	n.follow(nowNs)
 	l := &n.line
 	l.last++
 	w := &waiter{key: key, cost: cost, id: l.last}
@@ -55,6 +59,18 @@ func (n *native) arrive(nowNs uint64, key string, cost uint32, byNs uint64) *wai
 		w.done = make(chan struct{})
 	}
 	return w
+}
+
+// follow has those who wait ask by the policy in force, if it was changed: by this limiter or by another one of the same
+// keys, in any process. It comes before each event, so that nobody is refused by a capacity of before.
+func (n *native) follow(nowNs uint64) {
+	l := &n.line
+	l.text = n.policyIn(l.text)
+	if l.policy != nil && bytes.Equal(l.text, l.policy) {
+		return
+	}
+	l.policy = append(l.policy[:0], l.text...)
+	_ = n.handIn(waitEvent{kind: waitPolicy, nowNs: nowNs, policy: n.changedParameters()})
 }
 
 // handIn takes an event in and performs what follows from it, in its order.
@@ -129,6 +145,7 @@ func (n *native) wake() {
 // happened takes in an event of now, and arms the timer.
 func (n *native) happened(event waitEvent) {
 	event.nowNs = n.now()
+	n.follow(event.nowNs)
 	_ = n.handIn(event) // nothing follows from what the machine refuses
 	n.arm(event.nowNs)
 }
@@ -142,7 +159,16 @@ func (n *native) changed(key string) {
 	}
 }
 
-// closeLine ends all who wait, and whoever comes later.
+// policyChanged has those who wait ask by the policy in force, whose capacity and pace may be others.
+func (n *native) policyChanged() {
+	n.line.mutex.Lock()
+	defer n.line.mutex.Unlock()
+	nowNs := n.now()
+	n.follow(nowNs)
+	n.arm(nowNs)
+}
+
+// closeLine ends all who wait, and all who come later.
 func (n *native) closeLine() {
 	n.line.mutex.Lock()
 	defer n.line.mutex.Unlock()

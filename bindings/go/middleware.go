@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// MiddlewareOption is one setting of [Middleware].
+// MiddlewareOption is one setting of [Middleware] or [RulesMiddleware].
 type MiddlewareOption func(*middleware)
 
 // PolicyName sets the name by which clients know the policy, as [Answer] has it. Without it each layer is named by its
@@ -62,6 +62,8 @@ type middleware struct {
 	styles  Style
 	cost    func(*http.Request) uint32
 	refused func(http.ResponseWriter, *http.Request, Decision)
+
+	rulesRefused func(http.ResponseWriter, *http.Request, RulesDecision) // nil: not of RulesMiddleware
 }
 
 // Middleware limits the requests that a handler gets: those that the limiter allows go on, with the fields
@@ -93,11 +95,9 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 		styles:  StyleDraft11,
 	}
 	m.refused = m.refuse
-	for i, option := range options {
-		if option == nil {
-			panic(fmt.Sprintf("ratecell: Middleware: option %d of %d is nil", i+1, len(options)))
-		}
-		option(m)
+	m.apply("Middleware", options)
+	if m.rulesRefused != nil {
+		panic("ratecell: Middleware: OnRulesRefused: expected OnRefused; the other is of RulesMiddleware")
 	}
 	peek := limiter.Peek("")
 	if peek.NoZone() {

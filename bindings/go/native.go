@@ -133,6 +133,28 @@ func (n *native) now() uint64 {
 	return uint64(now)
 }
 
+// policy is the text of the policy in force.
+func (n *native) policy() string {
+	return string(n.policyIn(nil))
+}
+
+// policyIn writes the text of the policy in force over a buffer, or over a longer one if it has no room. A text that has
+// become longer meanwhile is asked for again.
+func (n *native) policyIn(buffer []byte) []byte {
+	defer runtime.KeepAlive(n)
+	buffer = buffer[:cap(buffer)]
+	if len(buffer) == 0 {
+		buffer = make([]byte, 128)
+	}
+	for {
+		length := C.ratecell_limiter_policy(n.limiter, (*C.char)(unsafe.Pointer(&buffer[0])), C.size_t(len(buffer)))
+		if length >= 0 {
+			return buffer[:length]
+		}
+		buffer = make([]byte, C.ratecell_limiter_policy(n.limiter, nil, 0)+1)
+	}
+}
+
 func (n *native) epoch() uint64 {
 	var epoch C.uint64_t
 	C.ratecell_limiter_epoch(n.limiter, &epoch)

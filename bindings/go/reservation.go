@@ -167,12 +167,12 @@ func (r *Reservation) SettleAt(actual uint32, nowNs uint64) Decision {
 //
 // Only the first call releases; later ones return what a peek sees. Release one of several copies.
 func (r *Reservation) Release() Decision {
-	return r.release(0, 0)
+	return r.permit(C.GO_RELEASE, 0, 0)
 }
 
 // ReleaseAt is Release at nowNs, as [Limiter.CheckAt].
 func (r *Reservation) ReleaseAt(nowNs uint64) Decision {
-	return r.release(C.RATECELL_AT, nowNs)
+	return r.permit(C.GO_RELEASE, C.RATECELL_AT, nowNs)
 }
 
 // Renew renews the permit of the layers in_flight, so that it lives on for at least another hold. What was forgotten or has
@@ -180,12 +180,12 @@ func (r *Reservation) ReleaseAt(nowNs uint64) Decision {
 // refused. The decision is what a peek sees afterwards, or a refusal: then the permit is what it was. One that was released
 // is not renewed.
 func (r *Reservation) Renew() Decision {
-	return r.renew(0, 0)
+	return r.permit(C.GO_RENEW, 0, 0)
 }
 
 // RenewAt is Renew at nowNs, as [Limiter.CheckAt].
 func (r *Reservation) RenewAt(nowNs uint64) Decision {
-	return r.renew(C.RATECELL_AT, nowNs)
+	return r.permit(C.GO_RENEW, C.RATECELL_AT, nowNs)
 }
 
 func (r *Reservation) settle(actual, flags uint32, nowNs uint64) Decision {
@@ -205,7 +205,8 @@ func (r *Reservation) settle(actual, flags uint32, nowNs uint64) Decision {
 	return d
 }
 
-func (r *Reservation) release(flags uint32, nowNs uint64) Decision {
+// permit releases or renews the permit, unless it was released.
+func (r *Reservation) permit(act C.go_act, flags uint32, nowNs uint64) Decision {
 	if r == nil {
 		return undecided()
 	}
@@ -214,24 +215,11 @@ func (r *Reservation) release(flags uint32, nowNs uint64) Decision {
 	if r.released {
 		return r.peek(flags, nowNs)
 	}
-	d, ok := r.call(C.GO_RELEASE, 0, flags, nowNs)
-	r.released = ok
+	d, ok := r.call(act, 0, flags, nowNs)
+	r.released = ok && act == C.GO_RELEASE
 	if d.GivenBack > 0 {
 		r.changed()
 	}
-	return d
-}
-
-func (r *Reservation) renew(flags uint32, nowNs uint64) Decision {
-	if r == nil {
-		return undecided()
-	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.released {
-		return r.peek(flags, nowNs)
-	}
-	d, _ := r.call(C.GO_RENEW, 0, flags, nowNs)
 	return d
 }
 

@@ -29,8 +29,8 @@ type nativeRules struct {
 	rules *C.ratecell_rules
 }
 
-// NewRules makes limits by the text of a file of rules, in TOML, with the memory of all its tables: one for each distinct
-// policy in it, each with room for [MaxKeys]. They are this process's alone. Of the options, [MaxKeys], [WhenFull] and
+// NewRules makes limits by the text of a file of rules, in TOML, with the memory of all its tables: one for each rule in
+// it and each tier, each with room for [MaxKeys]. They are this process's alone. Of the options, [MaxKeys], [WhenFull] and
 // [Epoch] have a use here; others are refused.
 //
 // The error of a file with a fault is an [*Error] of [StatusRules], and names the line, the rule, the field, what was wrong
@@ -56,7 +56,10 @@ func NewRules(text string, options ...Option) (*Rules, error) {
 }
 
 // Change limits by the text of another file from now on, while other goroutines decide. Each request is decided by the old
-// file or by the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+// file or by the new one. A rule goes on with what it has counted if its name and its key stay: where the numbers of its
+// limit change, what each key has used stays used, in units. With another algorithm, another window or another number of
+// layers it begins anew. The change is at the time of the clock: for requests that are given other times by DecideAt, make
+// other Rules where a limit is to change.
 //
 // The error is one of [NewRules], or [ErrClosed]; then the rules in force stay.
 func (r *Rules) Change(text string) error {

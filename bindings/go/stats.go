@@ -101,6 +101,34 @@ func (l *Limiter) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
 	size := C.size_t(unsafe.Sizeof(stats))
 	status := C.ratecell_limiter_stats(n.limiter, flags, C.uint64_t(nowNs), &stats, size)
 	runtime.KeepAlive(n)
+	return statsOf(status, &stats)
+}
+
+// Stats tells what all tables of the rules hold now, and what has happened to them: the sum of the events and of the bytes,
+// and the most slots and live keys of any. Above 163,840 keys in a table Live is estimated, within LiveError. The counts of
+// a table go when a [Rules.Change] takes it away. The error is [ErrClosed].
+func (r *Rules) Stats() (Stats, error) {
+	return r.stats(0, 0)
+}
+
+// StatsAt is Stats at nowNs.
+func (r *Rules) StatsAt(nowNs uint64) (Stats, error) {
+	return r.stats(C.RATECELL_AT, nowNs)
+}
+
+func (r *Rules) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
+	n := r.native.Load()
+	if n == nil {
+		return Stats{}, ErrClosed
+	}
+	var stats C.ratecell_stats
+	size := C.size_t(unsafe.Sizeof(stats))
+	status := C.ratecell_rules_stats(n.rules, flags, C.uint64_t(nowNs), &stats, size)
+	runtime.KeepAlive(n)
+	return statsOf(status, &stats)
+}
+
+func statsOf(status C.int32_t, stats *C.ratecell_stats) (Stats, error) {
 	if status < 0 {
 		return Stats{}, statusError(status)
 	}

@@ -69,6 +69,8 @@ const (
 	StatusInvalid Status = C.RATECELL_EINVAL
 	// StatusConfig: a setting has a value that cannot be, or that only a file of leases has. Of NewClients as well.
 	StatusConfig Status = C.RATECELL_ECONFIG
+	// StatusChange: the policy cannot follow the one in force, of [Limiter.Change].
+	StatusChange Status = C.RATECELL_ECHANGE
 	// StatusReserve: the limiter reserves nothing: its units are those of many machines.
 	StatusReserve Status = C.RATECELL_ERESERVE
 	// StatusRules: a file of rules has a fault.

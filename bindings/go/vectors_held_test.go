@@ -1,21 +1,27 @@
 package ratecell
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// heldReplay is a section of the vectors of reservations and permits. What was given back is counted for neighbouring
-// keys together, and in the vectors for each apart: so each key has a limiter of its own.
+// heldReplay is a section of the vectors of reservations, permits and changes. What was given back is counted for
+// neighbouring keys together, and in the vectors for each apart: so each key has a limiter of its own, and a change is made to
+// all of them. The key "resolved" has seen every change, and nothing more.
 type heldReplay struct {
 	replay
 	said     *vectorLine
+	changes  []changeVector // that were made
 	limiters map[string]*Limiter
 	held     map[uint64]heldVector
+}
+
+type changeVector struct {
+	policy string
+	nowNs  uint64
 }
 
 // heldVector is a reservation as bytes: the rows may release and renew one more than once, as copies of it can be.
@@ -24,16 +30,17 @@ type heldVector struct {
 	bytes   []byte
 }
 
-// The published reservations and permits, which vectors/held describes: every row through this binding.
+// The published reservations, permits and changes, which vectors/held describes: every row through this binding.
 func TestHeldVectors(t *testing.T) {
 	const dir = "../../vectors/held"
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("%s is not here: it is in ratecell's own repository", dir)
 	}
-	for _, name := range []string{"reserve.jsonl", "concurrency.jsonl"} {
+	for _, name := range []string{"reserve.jsonl", "concurrency.jsonl", "change.jsonl", "change_refused.jsonl"} {
 		r := &heldReplay{replay: replay{t: t}}
 		r.file(filepath.Join(dir, name))
 		t.Logf("%s: %d passed, %d failed", name, r.passed, r.failed)
+		t.Logf("%s: %d of policies that text cannot say", name, r.unsaid)
 		if r.failed > 0 || r.passed == 0 {
 			t.Fail()
 		}
@@ -41,19 +48,10 @@ func TestHeldVectors(t *testing.T) {
 }
 
 func (r *heldReplay) file(path string) {
-	file, err := os.Open(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
-		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
-		line := lines.Bytes()
+	r.lines(path, func(number int, line []byte) {
 		if line[0] == '[' {
 			r.row(line)
-			continue
+			return
 		}
 		var said vectorLine
 		if err := json.Unmarshal(line, &said); err != nil {
@@ -63,15 +61,12 @@ func (r *heldReplay) file(path string) {
 		if number > 1 {
 			r.begin(&said)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	})
 	r.end()
 }
 
 func (r *heldReplay) begin(said *vectorLine) {
-	r.said, r.limiters, r.held = said, make(map[string]*Limiter), make(map[uint64]heldVector)
+	r.said, r.changes, r.limiters, r.held = said, nil, make(map[string]*Limiter), make(map[uint64]heldVector)
 	if !resolvedSo(r.limiter("resolved"), said) {
 		r.t.Errorf("%s: the policy does not resolve as stated", r.at)
 	}
@@ -91,8 +86,64 @@ func (r *heldReplay) limiter(key string) *Limiter {
 	if err != nil {
 		r.t.Fatalf("%s: %v", r.at, err)
 	}
+	for _, change := range r.changes {
+		if err := limiter.ChangeAt(change.policy, change.nowNs); err != nil {
+			r.t.Fatalf("%s: a change that was made is refused of the same policy: %v", r.at, err)
+		}
+	}
 	r.limiters[key] = limiter
 	return limiter
+}
+
+// change makes the change of a row in every limiter.
+func (r *heldReplay) change(row []json.RawMessage, line []byte) {
+	var nowNs uint64
+	var policy struct {
+		Algorithm string
+		Layers    []json.RawMessage
+	}
+	var wanted vectorLine
+	r.columns(row, 1, &nowNs, &policy, &wanted)
+	if policy.Algorithm == "multi" && len(policy.Layers) < 2 {
+		r.unsaid++
+		return
+	}
+	text := policyText(r.t, row[2])
+	holds, got := true, error(nil)
+	for _, limiter := range r.limiters {
+		got = limiter.ChangeAt(text, nowNs)
+		holds = holds && statusOf(got) == changeStatuses[wanted.Error]
+	}
+	if got == nil {
+		r.changes = append(r.changes, changeVector{text, nowNs})
+		holds = holds && wanted.Resolved != nil && resolvedSo(r.limiters["resolved"], &wanted)
+	}
+	r.stated(holds, line, got)
+}
+
+// changeStatuses are the statuses of a change, by the errors of the vectors.
+var changeStatuses = map[string]Status{
+	"":                  0,
+	"different_table":   StatusChange,
+	"clock_range":       StatusChange,
+	"range":             StatusPolicyRange,
+	"precision":         StatusPolicyPrecision,
+	"zero_limit":        StatusPolicyZeroLimit,
+	"zero_period":       StatusPolicyZeroPeriod,
+	"bad_zone":          StatusPolicyBadZone,
+	"unknown_algorithm": StatusPolicyUnknownAlgorithm,
+}
+
+// statusOf is the status of an error of ratecell's; 0 of nil.
+func statusOf(err error) Status {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return refused.Status
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
 }
 
 // columns reads the columns from `at` on into values.
@@ -155,6 +206,8 @@ func (r *heldReplay) row(line []byte) {
 		r.columns(row, 1, &nowNs, &key, &cost)
 		d := r.limiter(key).Decide(NewRequest(key).Cost(cost).At(nowNs).Charge())
 		r.stated(r.is(row, 4, true, d), line, d)
+	case "change":
+		r.change(row, line)
 	case "forget":
 		r.columns(row, 1, &nowNs, &key)
 		r.limiter(key).Forget(key)

@@ -93,22 +93,31 @@ func (r *replay) stated(holds bool, line []byte, got any) {
 	}
 }
 
-func (r *replay) file(path string) {
+// lines reads a file of vectors, whose lines count from 1.
+func (r *replay) lines(path string, each func(number int, line []byte)) {
 	file, err := os.Open(path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer file.Close()
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for number := 1; scanner.Scan(); number++ {
+		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
+		each(number, scanner.Bytes())
+	}
+	if err := scanner.Err(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *replay) file(path string) {
 	var limiter *Limiter
 	isGrammar := false
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
-		r.at = fmt.Sprintf("%s:%d", filepath.Base(path), number)
-		line := lines.Bytes()
+	r.lines(path, func(number int, line []byte) {
 		if line[0] == '[' {
 			r.request(limiter, line)
-			continue
+			return
 		}
 		var said vectorLine
 		if err := json.Unmarshal(line, &said); err != nil {
@@ -125,8 +134,8 @@ func (r *replay) file(path string) {
 		case said.Section != "":
 			r.end(limiter)
 			r.zones = map[string]*Zone{}
-			limiter, err = New(policyText(r.t, said.Policy), said.options()...)
-			if err != nil {
+			var err error
+			if limiter, err = New(policyText(r.t, said.Policy), said.options()...); err != nil {
 				r.t.Fatalf("%s: %v", r.at, err)
 			}
 			if said.Resolved != nil && !resolvedSo(limiter, &said) {
@@ -135,10 +144,7 @@ func (r *replay) file(path string) {
 		default:
 			r.construct(&said, line)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	})
 	r.end(limiter)
 }
 

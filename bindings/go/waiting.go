@@ -127,6 +127,13 @@ func newMachine(limiter *C.ratecell_limiter) machine {
 	return machine{C.go_waiting_new(C.go_limiter(uintptr(unsafe.Pointer(limiter))), C.go_waiting_defaults()), noInstant}
 }
 
+// changedParameters are those of the policy in force, for a waitPolicy.
+func (n *native) changedParameters() *C.ratecell_waiting_parameters {
+	parameters := C.go_waiting_defaults()
+	parameters.limiter = n.limiter
+	return &parameters
+}
+
 // waitParameters is how a machine for no limiter waits; a capacity of 0 is not known, nor is a pace without a
 // denominator.
 type waitParameters struct {

@@ -26,10 +26,17 @@ import (
 // policy's windows begin in the zone, so that a decision computes none. [Limiter.Zone] makes one; the zero Zone is no zone.
 //
 // Any number of goroutines may use it, for every limiter of the same period, at, week, day, epoch and horizon. It outlives
-// the limiter that made it, and gives its memory back when nothing refers to it any more.
+// the limiter that made it. A copy of it is the same zone. It gives its memory back when nothing refers to it or to a copy
+// any more.
 type Zone struct {
-	native C.go_zone // 0: none
+	native *nativeZone // nil: none
 	name   string
+}
+
+// nativeZone is a zone of the C library. It is freed when nothing refers to it any more, so that each copy of a Zone holds
+// it.
+type nativeZone struct {
+	zone C.go_zone
 }
 
 // errZone is of a request whose zone is not one of its limiter.
@@ -48,16 +55,17 @@ func (l *Limiter) Zone(name string) (*Zone, error) {
 	if n == nil {
 		return nil, ErrClosed
 	}
-	zone := &Zone{name: name}
-	status := C.go_zone_new(n.handle(), bytesOf(name+"\x00"), &zone.native)
+	var made C.go_zone
+	status := C.go_zone_new(n.handle(), bytesOf(name+"\x00"), &made)
 	runtime.KeepAlive(n)
 	if status < 0 {
 		err := statusError(status)
-		err.Text = fmt.Sprintf("%q is no zone for requests to %q: expected the name of a time zone, and a policy with tz=caller", name, l.policy)
+		err.Text = fmt.Sprintf("%q is no zone for requests to %q: expected the name of a time zone, and a policy with tz=caller", name, l.Policy())
 		return nil, err
 	}
-	runtime.SetFinalizer(zone, func(zone *Zone) { C.go_zone_free(zone.native) })
-	return zone, nil
+	native := &nativeZone{zone: made}
+	runtime.SetFinalizer(native, func(n *nativeZone) { C.go_zone_free(n.zone) })
+	return &Zone{native: native, name: name}, nil
 }
 
 // String is the name that the zone was made with.
@@ -67,8 +75,8 @@ func (z *Zone) String() string {
 
 // handle is 0 of no zone.
 func (z *Zone) handle() C.go_zone {
-	if z == nil {
+	if z == nil || z.native == nil {
 		return 0
 	}
-	return z.native
+	return z.native.zone
 }

@@ -1,0 +1,150 @@
+//go:build cgo
+
+package ratecell
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// AttributesFunc tells what rules know of a request.
+type AttributesFunc func(*http.Request) Attributes
+
+// ByRequest tells of a request its method, its path as it was sent, its host, its client by this key function, and its
+// header: a field of several lines is one value, joined by ", ". An empty key is a client that is absent. Where conditions
+// name single addresses of IPv6, the key function has ClientWidth(32, 128). What the program knows besides is added to what it
+// returns:
+//
+//	request := ratecell.ByRequest(ratecell.ByClient())
+//	attributes := func(r *http.Request) ratecell.Attributes {
+//		a := request(r)
+//		if user := userOf(r); user != "" {
+//			a["user"] = user
+//		}
+//		return a
+//	}
+//
+// The header is what the client writes. ByRequest panics if the key function is nil.
+func ByRequest(client KeyFunc) AttributesFunc {
+	if client == nil {
+		panic("ratecell: ByRequest: the key function is nil")
+	}
+	return func(r *http.Request) Attributes {
+		a := make(Attributes, len(r.Header)+5)
+		for name, lines := range r.Header {
+			a["header:"+strings.ToLower(name)] = strings.Join(lines, ", ")
+		}
+		a["method"], a["path"] = r.Method, sentPath(r)
+		// net/http keeps it beside the header.
+		if r.Host != "" {
+			a["host"], a["header:host"] = r.Host, r.Host
+		}
+		if key := client(r); key != "" {
+			a["client"] = key
+		}
+		return a
+	}
+}
+
+// sentPath is the path of a request's target, still encoded. Of an absolute target it is what follows the authority; a
+// handler that took a prefix away has changed URL, and not RequestURI.
+func sentPath(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") || r.RequestURI == "*" {
+		return r.RequestURI
+	}
+	if _, rest, isAbsolute := strings.Cut(r.RequestURI, "://"); isAbsolute {
+		at := strings.IndexAny(rest, "/?#")
+		switch {
+		case at < 0:
+			return "/"
+		case rest[at] == '/':
+			return rest[at:]
+		default:
+			return "/" + rest[at:]
+		}
+	}
+	return r.URL.EscapedPath()
+}
+
+// OnRulesRefused sets what answers a request that rules refuse, as [OnRefused] does for a limiter. Without it the answer is
+//
+//   - 429 Too Many Requests where the Outcome is Denied,
+//   - 400 Bad Request where it is UnclearPath,
+//   - 403 Forbidden where it is Never, as of a rule with "blocked": the same request will not be allowed later, and clients
+//     repeat what was answered 429,
+//   - 503 Service Unavailable where the decision is not about the client: ClockRange, Closed.
+//
+// OnRulesRefused panics if the function is nil.
+func OnRulesRefused(refused func(http.ResponseWriter, *http.Request, RulesDecision)) MiddlewareOption {
+	if refused == nil {
+		panic("ratecell: OnRulesRefused(nil): expected a function that answers a refused request")
+	}
+	return func(m *middleware) { m.rulesRefused = refused }
+}
+
+// RulesMiddleware limits the requests that a handler gets by rules, as [Middleware] does by a limiter: the fields of
+// responses name the rules that limit the request, and there are none where no rule does.
+//
+//	http.Handle("/", ratecell.RulesMiddleware(rules, ratecell.ByRequest(ratecell.ByClient()))(handler))
+//
+// It has the options [Styles] and [OnRulesRefused]. A request is held for its Delay, and dropped if its client goes
+// meanwhile. It panics, as http.Handle does, if the rules, the function or an option is nil, or an option has no use here;
+// what it returns panics if the handler is nil.
+func RulesMiddleware(rules *Rules, attributes AttributesFunc, options ...MiddlewareOption) func(http.Handler) http.Handler {
+	if rules == nil {
+		panic("ratecell: RulesMiddleware: the rules are nil")
+	}
+	if attributes == nil {
+		panic("ratecell: RulesMiddleware: the function of attributes is nil")
+	}
+	m := &middleware{styles: StyleDraft11, rulesRefused: refuseByRules}
+	m.apply("RulesMiddleware", options)
+	if m.name != "" || m.unit != "" || m.cost != nil || m.refused != nil {
+		panic("ratecell: RulesMiddleware: PolicyName, PolicyUnit, CostFunc, OnRefused: expected Styles and OnRulesRefused alone, for names and costs are the file's")
+	}
+	if err := m.styles.check(); err != nil {
+		panic(err)
+	}
+	return func(next http.Handler) http.Handler {
+		if next == nil {
+			panic("ratecell: RulesMiddleware: the handler is nil")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			d := rules.Decide(attributes(r))
+			// The fields are help for the client: rules closed since have none, and their decision stands.
+			_ = rules.AddFields(w.Header(), m.styles, time.Now(), d)
+			if !d.Allowed {
+				m.rulesRefused(w, r, d)
+				return
+			}
+			if d.Delay > 0 && !hold(r, d.Delay) {
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func (m *middleware) apply(name string, options []MiddlewareOption) {
+	for i, option := range options {
+		if option == nil {
+			panic(fmt.Sprintf("ratecell: %s: option %d of %d is nil", name, i+1, len(options)))
+		}
+		option(m)
+	}
+}
+
+func refuseByRules(w http.ResponseWriter, _ *http.Request, d RulesDecision) {
+	status := http.StatusServiceUnavailable
+	switch d.Outcome {
+	case Denied:
+		status = http.StatusTooManyRequests
+	case UnclearPath:
+		status = http.StatusBadRequest
+	case Never:
+		status = http.StatusForbidden
+	}
+	http.Error(w, http.StatusText(status), status)
+}
