@@ -5,7 +5,7 @@ use std::path::Path;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use ratecell::rules::RuleLabel;
-use ratecell::{BuildError, RegionError};
+use ratecell::{BuildError, ChangeError, RegionError};
 
 pyo3::create_exception!(
     ratecell,
@@ -46,9 +46,18 @@ pub(crate) fn of_rules(py: Python<'_>, path: Option<&Path>, error: &ratecell::ru
 }
 
 pub(crate) fn of_policy(py: Python<'_>, error: &ratecell::PolicyError) -> PyErr {
-    let exception = PolicyError::new_err(error.to_string());
+    refused(py, error.to_string(), error.kind().code(), error.column())
+}
+
+/// A policy that cannot follow the one in force is no fault of its text.
+fn of_change(py: Python<'_>, error: &ChangeError) -> PyErr {
+    refused(py, error.to_string(), error.code(), None)
+}
+
+fn refused(py: Python<'_>, text: String, code: &str, column: Option<usize>) -> PyErr {
+    let exception = PolicyError::new_err(text);
     let value = exception.value(py);
-    let described = value.setattr("code", error.kind().code()).and(value.setattr("column", error.column()));
+    let described = value.setattr("code", code).and(value.setattr("column", column));
     described.err().unwrap_or(exception)
 }
 
@@ -56,6 +65,13 @@ pub(crate) fn of_build(py: Python<'_>, error: &BuildError) -> PyErr {
     let text = error.to_string();
     match error {
         BuildError::Policy(error) => of_policy(py, error),
+        BuildError::Change(error) => of_change(py, error),
+        BuildError::InRule { error, .. } => match &**error {
+            BuildError::Policy(error) => refused(py, text, error.kind().code(), None),
+            BuildError::Change(error) => refused(py, text, error.code(), None),
+            BuildError::Memory(_) => PyMemoryError::new_err(text),
+            _ => PyValueError::new_err(text),
+        },
         BuildError::Memory(_) => PyMemoryError::new_err(text),
         BuildError::NoRandomness { .. } | BuildError::Processor => PyOSError::new_err(text),
         BuildError::File { path, error: RegionError::Io { errno, reason, .. }, .. } => {

@@ -1,10 +1,12 @@
 //! `fields`: the HTTP fields that tell a client its limits.
 
 use core::num::NonZero;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use ratecell::Policy;
 use ratecell::fields::{Answer, Fields, LayerNumbers, Style, Styles, Unit};
 
 use crate::arguments::{NowUnix, text, wrong_type};
@@ -133,23 +135,20 @@ pub(crate) fn fields(
     now_unix_ns: NowUnix,
 ) -> PyResult<Vec<(&'static str, String)>> {
     let styles = chosen(&styles)?;
-    let layers = answers.iter().map(|(source, ..)| numbers(source)).collect::<Vec<_>>();
-    let answers = answers.iter().zip(&layers).map(|((source, decision, label), layers)| {
+    let origins = answers.iter().map(|(source, ..)| Origin::of(source)).collect::<Vec<_>>();
+    let answers = answers.iter().zip(&origins).map(|((_, decision, label), origin)| {
         let decision = decision.get().value();
         let label = label.as_ref().map_or_else(|| Ok(Default::default()), |label| label.get().borrowed())?;
-        let known = match source {
-            Source::Limiter(limiter) => limiter.get().policy_of().layers().len(),
-            Source::Layers(layers) => layers.len(),
-        };
-        if decision.layer() >= known {
+        if decision.layer() >= origin.layers() {
             return Err(PyValueError::new_err(format!(
-                "the decision names layer {} of {known}: expected a decision of the same limiter",
-                decision.layer()
+                "the decision names layer {} of {}: expected a decision of the same limiter",
+                decision.layer(),
+                origin.layers()
             )));
         }
-        Ok(match source {
-            Source::Limiter(limiter) => Answer::of(limiter.get().policy_of(), label, decision),
-            Source::Layers(_) => Answer::new(&**layers, label, decision),
+        Ok(match origin {
+            Origin::Policy(policy) => Answer::of(policy, label, decision),
+            Origin::Layers(layers) => Answer::new(&**layers, label, decision),
         })
     });
     let answers = answers.collect::<PyResult<Vec<_>>>()?;
@@ -157,18 +156,30 @@ pub(crate) fn fields(
     Ok(fields.iter().map(|(name, value)| (name, value.to_string())).collect())
 }
 
-fn numbers<'a>(source: &'a Source<'_>) -> Vec<LayerNumbers<'a>> {
-    let layers: &[LayerParts] = match source {
-        Source::Limiter(_) => &[],
-        Source::Layers(layers) => layers,
-    };
-    let numbers = layers.iter().map(|(text, limit, period_ns, capacity)| LayerNumbers {
-        text,
-        limit: *limit,
-        period_ns: *period_ns,
-        capacity: *capacity,
-    });
-    numbers.collect()
+/// The policy of an answer, as it is now.
+enum Origin<'a> {
+    Policy(Arc<Policy>),
+    Layers(Vec<LayerNumbers<'a>>),
+}
+
+impl<'a> Origin<'a> {
+    fn of(source: &'a Source<'_>) -> Self {
+        match source {
+            Source::Limiter(limiter) => Self::Policy(limiter.get().policy_of()),
+            Source::Layers(layers) => Self::Layers(layers.iter().map(numbers).collect()),
+        }
+    }
+
+    fn layers(&self) -> usize {
+        match self {
+            Self::Policy(policy) => policy.layers().len(),
+            Self::Layers(layers) => layers.len(),
+        }
+    }
+}
+
+fn numbers((text, limit, period_ns, capacity): &LayerParts) -> LayerNumbers<'_> {
+    LayerNumbers { text, limit: *limit, period_ns: *period_ns, capacity: *capacity }
 }
 
 /// The styles of these names.

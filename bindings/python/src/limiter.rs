@@ -1,5 +1,6 @@
 //! `Limiter`: the calls that decide.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use pyo3::prelude::*;
@@ -104,7 +105,7 @@ impl Limiter {
     }
 
     /// The limiter's policy.
-    pub(crate) fn policy_of(&self) -> &Policy {
+    pub(crate) fn policy_of(&self) -> Arc<Policy> {
         self.core.policy()
     }
 }
@@ -295,6 +296,35 @@ impl Limiter {
         let held = core.forget(key);
         self.waits.changed(py, core, key.0, core.now_ns());
         Ok(held)
+    }
+
+    /// Limits by another policy from now on, here and in every other limiter of the same keys, in all processes, while
+    /// others decide. What each key has used stays used, in units: a raised limit lets those go on who were exhausted, a
+    /// lowered one forgives nothing, and changing forth and back gives nobody a unit more. A policy that decides as the one
+    /// in force does changes nothing. `at_ns` is the time of the change, as for `check`.
+    ///
+    /// Rate, burst, capacity, limit and, of a calendar, the zone may change; the number of layers, their algorithms and the
+    /// lengths of windows may not. gcra, leaky_meter, leaky_queue and a continuous token_bucket may follow each other. A
+    /// limiter of `with_policy`, or that opened the file with another policy, keeps its own burst, capacity or limit where
+    /// that was another than the one in force, and takes the rate of the new policy.
+    ///
+    /// Every third change reads and writes the whole table, in tens of milliseconds for ten million keys; other threads run
+    /// meanwhile.
+    ///
+    /// Raises PolicyError, and changes nothing, for a policy that is refused or cannot follow: its `code` is then
+    /// "different_table", "range", "precision" or "clock_range". Raises ValueError for a limiter that shares its units with
+    /// other machines, and OSError for a file that cannot be locked.
+    #[pyo3(signature = (policy, *, at_ns=None))]
+    fn change(&self, py: Python<'_>, policy: PolicyText<'_>, at_ns: Option<At>) -> PyResult<()> {
+        let policy = parse(py, policy.0)?;
+        let core = self.here(py)?;
+        let changed = py.detach(|| match at_ns {
+            Some(At(at_ns)) => core.change_at(policy, at_ns),
+            None => core.change(policy),
+        });
+        changed.map_err(|error| errors::of_build(py, &error))?;
+        self.waits.policy_changed(py, core);
+        Ok(())
     }
 
     /// What the limiter holds and what has happened to it. Above 163,840 keys `live` is estimated, within

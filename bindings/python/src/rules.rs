@@ -15,8 +15,8 @@ use crate::stats::Stats;
 
 /// Limits by a file of rules, which says which limits apply to which requests.
 ///
-/// The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each distinct policy in it has room
-/// for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. The limits are this
+/// The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and each of its
+/// tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. The limits are this
 /// process's alone. Threads may share it.
 ///
 /// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError, as `open` does,
@@ -94,20 +94,27 @@ impl Rules {
     }
 
     /// Limits by another file from now on, given as to `Rules`, while other threads decide. Each request is decided by
-    /// the old file or by the new one. A rule goes on with what it has counted if its name, its key and its policy stay.
+    /// the old file or by the new one. A rule goes on with what it has counted if its name and its key stay: where the
+    /// numbers of its limit change, what each key has used stays used, in units. With another algorithm, another window or
+    /// another number of layers it begins anew. `at_ns` is the time of the change, as for `decide`.
     ///
-    /// Raises what `Rules` raises; then the rules in force stay.
-    #[pyo3(signature = (text=None, *, path=None))]
+    /// Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the rules in force stay.
+    #[pyo3(signature = (text=None, *, path=None, at_ns=None))]
     fn change(
         &self,
         py: Python<'_>,
         text: Option<&Bound<'_, PyAny>>,
         path: Option<Location>,
+        at_ns: Option<At>,
     ) -> PyResult<()> {
         let rules = parsed(py, text, path)?;
         let limiter = self.here(py)?;
         // Attached, so that no thread of Python's forks while the lock within is held: the child could not change its own.
-        limiter.change(rules).map_err(|error| errors::of_build(py, &error))
+        let changed = match at_ns {
+            None => limiter.change(rules),
+            Some(At(at_ns)) => limiter.change_at(rules, at_ns),
+        };
+        changed.map_err(|error| errors::of_build(py, &error))
     }
 
     /// What all tables hold and what has happened to them: the sum of the events and of the bytes, and the most slots

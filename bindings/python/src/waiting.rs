@@ -45,10 +45,11 @@ impl Waits {
         let mut guard = self.lock();
         let left = guard.take_if(|awaited| awaited.process != Fork::here());
         let awaited = guard.get_or_insert_with(|| Awaited {
-            line: Line::new(Parameters::of(limiter.policy())),
+            line: Line::new(Parameters::of(&limiter.policy())),
             wakers: HashMap::new(),
             process: Fork::here(),
         });
+        awaited.line.follow(limiter);
         let done = act(awaited);
         let mut woken = Vec::new();
         while let Some(id) = awaited.line.woken() {
@@ -61,6 +62,13 @@ impl Waits {
             }
         }
         (done, left)
+    }
+
+    /// The policy was changed: those who wait ask by the one in force.
+    pub(crate) fn policy_changed(&self, py: Python<'_>, limiter: &ratecell::Limiter) {
+        if self.lock().is_some() {
+            self.with(py, limiter, |_| ());
+        }
     }
 
     /// Units of a key came back.

@@ -1,4 +1,4 @@
-"""The published calls that hold something of a key: reservations, and permits of requests in flight."""
+"""The published reservations, permits of requests in flight, and changes of a policy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from ratecell import Decision, Limiter, Outcome, RateLimitExceeded, Reservation
+from ratecell import Decision, Limiter, Outcome, PolicyError, RateLimitExceeded, Reservation
 
 OUTCOMES = [Outcome.DENIED, Outcome.ALLOWED, Outcome.NEVER, Outcome.CLOCK_RANGE]
 
@@ -15,20 +15,33 @@ class Held:
     """The keys of a section, and what is held of them.
 
     What comes back is counted for neighbouring keys together, and the vectors have it for each apart: so each
-    key has a limiter. A row names a reservation by its number, as often as it likes, and an object is settled
-    once: so its bytes are kept.
+    key has a limiter, and a change is made to all of them. A row names a reservation by its number, as often
+    as it likes, and an object is settled once: so its bytes are kept.
     """
 
     def __init__(self, make: Callable[[], Limiter]) -> None:
-        make()
         self.make = make
+        self.changed = make()
+        """Of no key: it has seen every change."""
+        self.changes: list[tuple[str, int]] = []
         self.limiters: dict[str, Limiter] = {}
         self.reservations: dict[int, tuple[Limiter, bytes]] = {}
 
     def limiter(self, key: str) -> Limiter:
         if key not in self.limiters:
-            self.limiters[key] = self.make()
+            self.limiters[key] = limiter = self.make()
+            for policy, now in self.changes:
+                limiter.change(policy, at_ns=now)
         return self.limiters[key]
+
+    def change(self, policy: str, now: int) -> str | None:
+        """The code of the error; None where all limiters have the policy now."""
+        codes = {refused(limiter, policy, now) for limiter in (self.changed, *self.limiters.values())}
+        assert len(codes) == 1, f"limiters of one policy differ: {codes}"
+        code = codes.pop()
+        if code is None:
+            self.changes.append((policy, now))
+        return code
 
     def row(self, row: list[Any]) -> str:
         """Empty where what the row states holds, else what was got."""
@@ -59,7 +72,9 @@ class Held:
                 decision = reservation.renew()
                 self.reservations[number] = limiter, bytes(reservation)
             else:
-                raise ValueError(f"the call is {call!r}: expected one of reserve.md or concurrency.md")
+                raise ValueError(
+                    f"the call is {call!r}: expected one of reserve.md, concurrency.md or change.md"
+                )
         code, remaining, retry, reset, *delay = stated
         got = (
             decision.outcome,
@@ -82,3 +97,11 @@ class Held:
             with contextlib.suppress(RateLimitExceeded):
                 raise AssertionError(f"a refused reservation has bytes: {bytes(reservation)!r}")
         return reservation.decision
+
+
+def refused(limiter: Limiter, policy: str, now: int) -> str | None:
+    try:
+        limiter.change(policy, at_ns=now)
+    except PolicyError as error:
+        return error.code
+    return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
+import pathlib
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -41,6 +43,23 @@ def until(what: str, done: Callable[[], object]) -> None:
     while not done():
         assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
         time.sleep(0.001)
+
+
+@contextlib.contextmanager
+def stopped_agent() -> Iterator[None]:
+    """The agent stands still: the signal is on its way when `kill` returns."""
+    os.kill(AGENT, signal.SIGSTOP)
+    try:
+        until("the agent stops", lambda: all(state == "T" for state in states(AGENT)))
+        yield
+    finally:
+        os.kill(AGENT, signal.SIGCONT)
+
+
+def states(process: int) -> list[str]:
+    """Of each thread: what follows its name, which may hold anything."""
+    threads = pathlib.Path(f"/proc/{process}/task").iterdir()
+    return [(thread / "stat").read_text().rsplit(")", 1)[1].split()[0] for thread in threads]
 
 
 @needs_agent
@@ -122,12 +141,9 @@ def test_other_threads_run_while_a_miss_waits() -> None:
     before = limiter.stats().waits
     decisions = []
     thread = threading.Thread(target=lambda: decisions.append(limiter.check(key)))
-    os.kill(AGENT, signal.SIGSTOP)
-    try:
+    with stopped_agent():
         thread.start()
         until("the miss waits", lambda: limiter.stats().waits > before)
-    finally:
-        os.kill(AGENT, signal.SIGCONT)
     thread.join()
     assert decisions[0].allowed, decisions
 
@@ -138,13 +154,10 @@ def test_other_tasks_run_while_one_waits() -> None:
     limiter = opened(wait_ns=LONG_NS)
 
     async def both() -> bool:
-        os.kill(AGENT, signal.SIGSTOP)
-        try:
+        with stopped_agent():
             waits = asyncio.ensure_future(limiter.acquire(new_key(), timeout=PATIENCE))
             await asyncio.sleep(0.01)
             assert not waits.done()
-        finally:
-            os.kill(AGENT, signal.SIGCONT)
         return bool(await waits)
 
     assert asyncio.run(both())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
 import ratecell
+from test_http import get, hello
 
 
 def test_the_readme() -> None:
@@ -19,11 +21,29 @@ def test_the_programs_of_the_readme(tmp_path: Path) -> None:
     """Those that print nothing, on files of the test's own."""
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     programs = [p for p in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ">>>" not in p]
-    assert len(programs) == 1
-    for program in programs:
-        shown: dict[str, object] = {"app": print}
-        exec(program.replace("/dev/shm", str(tmp_path)), shown)
+    (tmp_path / "limits.toml").write_text(FILE)
+    placed = [
+        p.replace("/dev/shm", str(tmp_path)).replace('path="l', f'path="{tmp_path}/l') for p in programs
+    ]
+    by_limit, by_rules = placed
+    for program, statuses in (by_limit, [200, 200]), (by_rules, [200, 429]):
+        shown: dict[str, Any] = {"app": hello}
+        exec(program, shown)
         assert isinstance(shown["app"], ratecell.RateLimitMiddleware)
+        answers = get(shown["app"], "/", "/", **{"X-Forwarded-For": "203.0.113.7"})
+        assert [answer.status_code for answer in answers] == statuses
+
+
+FILE = """
+ratecell_rules = 1
+attributes = ["tier"]
+
+[[rule]]
+name = "address"
+match.client = "203.0.113.7"
+key = ["client"]
+limit = "fixed_window 1/365d"
+"""
 
 
 def test_the_projects_readme(tmp_path: Path) -> None:

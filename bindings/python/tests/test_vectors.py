@@ -40,7 +40,14 @@ def test_every_row_of_fields(file: str, rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "rows"), [("reserve", 30_008), ("concurrency", 10_283), ("concurrency_construct", 22)]
+    ("file", "rows"),
+    [
+        ("reserve", 30_008),
+        ("concurrency", 10_283),
+        ("concurrency_construct", 22),
+        ("change", 14_014),
+        ("change_refused", 136),
+    ],
 )
 def test_every_row_of_what_is_held(file: str, rows: int) -> None:
     done = vectors.Replay()
@@ -50,7 +57,12 @@ def test_every_row_of_what_is_held(file: str, rows: int) -> None:
 
 @pytest.mark.parametrize(
     ("file", "row", "column"),
-    [("reserve", '["settle",1,', 5), ("concurrency", '["release",1,', -1), ("concurrency", '["renew",', 5)],
+    [
+        ("reserve", '["settle",1,', 5),
+        ("concurrency", '["release",1,', -1),
+        ("concurrency", '["renew",', 5),
+        ("change", "[50001108185275,", 4),
+    ],
 )
 def test_a_changed_figure_of_what_is_held_fails(tmp_path: Path, file: str, row: str, column: int) -> None:
     lines = (FOLDER / "held" / f"{file}.jsonl").read_text().splitlines()

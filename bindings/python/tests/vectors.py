@@ -3,7 +3,7 @@
     python vectors.py DIR      the last line is "N passed, M failed"
 
 Those of waiting, in the folder edges, are given to the machine by itself. Of the folder held, the calls of
-reservations and permits are replayed.
+reservations and permits are replayed, and the changes of a policy.
 
 A policy in JSON becomes text by its fields' names. The text has no words for two policies of construct.jsonl:
 no layers, and a layer that is layers. Both are no text at all, and so a syntax error here where the vectors
@@ -46,7 +46,7 @@ PERIODS = ("period_ns", "interval_ns", "window_ns")
 FIELDS = ("drafts", "fields", "fields_several", "fields_construct")
 """The files of `edges` that are replayed."""
 
-HELD = ("reserve", "concurrency", "concurrency_construct")
+HELD = ("reserve", "concurrency", "concurrency_construct", "change", "change_refused")
 """The files of `held` that are replayed."""
 
 
@@ -76,7 +76,7 @@ class Replay:
             judge = grammar if kind == "grammar" else self.trace
         elif kind == "rules_decide":
             judge = self.ruled
-        elif kind in ("reserve", "concurrency"):
+        elif kind in HELD and kind != "concurrency_construct":
             judge = self.holding
         is_old = judge == self.line and kind not in HELD
         versions = (1, 2) if is_old else (2, 3) if kind == "reserve" else (3,)
@@ -174,7 +174,15 @@ class Replay:
             self.held = Held(lambda: Limiter(text, max_keys=1, epoch_s=epoch_s))
             return None
         assert self.held is not None, "a row belongs to a section"
-        return self.held.row(value)
+        if value[0] != "change":
+            return self.held.row(value)
+        _, now, policy, stated = value
+        if len(policy.get("layers", policy)) < 2 and policy["algorithm"] == "multi":
+            return None  # no text says one layer of several, or none
+        error = self.held.change(policy_text(policy), now)
+        if error != stated.get("error"):
+            return repr(error)
+        return resolved(self.held.changed, stated["resolved"]) if error is None else ""
 
     def end_section(self) -> None:
         for limits in (self.limiter, self.rules):

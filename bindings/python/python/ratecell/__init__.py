@@ -30,12 +30,14 @@ from ratecell._native import (
 from ratecell._outcome import Outcome
 from ratecell._reservation import Reservation
 from ratecell.asgi import RateLimitMiddleware
+from ratecell.attributes import ByRequest
 from ratecell.keys import Clients, Header, client_key
 
 Sequence.register(Decisions)
 
 __all__ = [
     "Answer",
+    "ByRequest",
     "Claim",
     "Clients",
     "Decision",

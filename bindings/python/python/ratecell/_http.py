@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
@@ -13,7 +14,7 @@ from ratecell._decorator import refuse_permits
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
-from ratecell._native import Decision, Label
+from ratecell._native import Decision, Label, RulesDecision
 from ratecell._outcome import Outcome
 from ratecell.keys import KeyFunction, client_key
 
@@ -63,18 +64,69 @@ CLOCK_RANGE = (503, "The rate limiter cannot decide")
 """Status and text for a time past the range of the policy."""
 
 
-class HttpLimiter:
+class Decider(ABC):
+    """Decides the requests before an application."""
+
+    def __init__(self, styles: Style | Iterable[Style], status: int) -> None:
+        self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
+        self.status = status
+        # Styles that cannot be are refused here, not at the first request.
+        fields((), self.styles)
+
+    @abstractmethod
+    def claimed(self, request: Any) -> Any:
+        """What a request is decided by; None if it is not limited."""
+
+    @abstractmethod
+    def answer(self, claimed: Any, wait: bool = True) -> Answered:
+        """The answer to what was claimed; by default it may wait for the store of many machines."""
+
+    def decide(self, request: Any) -> Answered | None:
+        """The answer to a request; None if it is not limited."""
+        claimed = self.claimed(request)
+        return None if claimed is None else self.answer(claimed)
+
+
+class Answered(ABC):
+    """The answer to one request."""
+
+    def __init__(self, by: Decider, decision: Decision | Joint | RulesDecision) -> None:
+        self.by = by
+        self.decision = decision
+        self.now_unix_ns = time.time_ns()
+
+    @abstractmethod
+    def fields(self) -> Fields:
+        """The fields that tell a client the decision."""
+
+    @abstractmethod
+    def no_denial(self) -> tuple[int, str] | None:
+        """Status and text of a refusal that is no denial, which would be allowed later."""
+
+    def refusal(self) -> tuple[int, Fields, bytes]:
+        """Status, fields and body of the response to a request that is not allowed."""
+        own = self.fields()
+        if (other := self.no_denial()) is not None:
+            status, text = other
+        else:
+            after = next((value for name, value in own if name == "Retry-After"), None)
+            status, text = self.by.status, "Too many requests" + (f": retry after {after} s" if after else "")
+        body = f"{text}\n".encode()
+        own += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
+        return status, own, body
+
+
+class HttpLimiter(Decider):
     """Decides requests by one limit or several, which are charged all or none."""
 
     def __init__(self, limits: Limits, styles: Style | Iterable[Style], status: int) -> None:
+        super().__init__(styles, status)
         several = [limits] if isinstance(limits, Limiter | Limit) else list(limits)
         self.limits = [limit if isinstance(limit, Limit) else Limit(limit) for limit in several]
         for limit in self.limits:
             refuse_permits(limit.limiter, "a middleware")
         self.is_joint = not isinstance(limits, Limiter | Limit)
-        self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
-        self.status = status
-        # Limits and styles that cannot be are refused here, not at the first request: these are peeks.
+        # Limits that cannot be are refused here, not at the first request: these are peeks.
         peeks = decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
         for limit, peek in zip(self.limits, peeks.decisions, strict=True):
             if peek.without_zone:
@@ -82,19 +134,13 @@ class HttpLimiter:
                     f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: "
                     "expected another policy"
                 )
-        fields((), self.styles)
 
-    def decide(self, request: Any) -> Answered | None:
-        """The answer to a request; None if it is not limited."""
-        claimed = self.claimed(request)
-        return self.answer(claimed) if claimed else None
-
-    def claimed(self, request: Any) -> list[tuple[Limit, Claim]]:
+    def claimed(self, request: Any) -> list[tuple[Limit, Claim]] | None:
         """What a request claims of the limits that hold for it."""
-        return [(limit, claim) for limit in self.limits if (claim := limit.claim(request))]
+        return [(limit, claim) for limit in self.limits if (claim := limit.claim(request))] or None
 
     def answer(self, claimed: list[tuple[Limit, Claim]], wait: bool = True) -> Answered:
-        """The answer to these claims, at least one; by default it may wait for the store of many machines."""
+        """The answer to these claims, at least one."""
         decision: Decision | Joint
         if self.is_joint:
             decision = decide_all(replace(claim, wait=wait) for _, claim in claimed)
@@ -107,35 +153,23 @@ class HttpLimiter:
             Answer(limit.limiter, each, limit.label)
             for (limit, _), each in zip(claimed, decisions, strict=True)
         ]
-        return Answered(self, decision, answers, time.time_ns())
+        return AnsweredByLimits(self, decision, answers)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer to one request."""
+class AnsweredByLimits(Answered):
+    """The answer of limits."""
 
-    by: HttpLimiter
-    decision: Decision | Joint
-    answers: list[Answer]
-    now_unix_ns: int
+    def __init__(self, by: HttpLimiter, decision: Decision | Joint, answers: list[Answer]) -> None:
+        super().__init__(by, decision)
+        self._answers = answers
 
     def fields(self) -> Fields:
-        """The fields that tell a client the decision."""
-        return fields(self.answers, self.by.styles, now_unix_ns=self.now_unix_ns)
+        """The fields of all limits that hold for the request."""
+        return fields(self._answers, self.by.styles, now_unix_ns=self.now_unix_ns)
 
-    def refusal(self) -> tuple[int, Fields, bytes]:
-        """Status, fields and body of the response to a request that is not allowed."""
-        own = self.fields()
-        if self.decision.outcome is Outcome.NEVER:
-            status, text = NEVER
-        elif self.decision.outcome is Outcome.CLOCK_RANGE:
-            status, text = CLOCK_RANGE
-        else:
-            after = next((value for name, value in own if name == "Retry-After"), None)
-            status, text = self.by.status, "Too many requests" + (f": retry after {after} s" if after else "")
-        body = f"{text}\n".encode()
-        own += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
-        return status, own, body
+    def no_denial(self) -> tuple[int, str] | None:
+        """What is said of a cost or a time past the range of the policy."""
+        return {Outcome.NEVER: NEVER, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self.decision.outcome)
 
 
 def merged(present: Iterable[_Field], own: list[_Field]) -> list[_Field]:

@@ -59,10 +59,10 @@ class Limiter(_native.Limiter):
         super().__init__()
 
     def with_policy(self, policy: str) -> Limiter:
-        """Another limiter on the same keys, in the same memory, with another policy: a tier, or a new rate.
+        """Another limiter on the same keys, in the same memory, with another policy, such as a tier.
 
         The policy must have the same algorithms and windows; rate and capacity may differ. Raises ValueError
-        where it does not.
+        where it does not. `change` changes the policy of both.
         """
         return _native.Limiter.__new__(type(self), policy, _beside=self)
 

@@ -404,6 +404,27 @@ class Limiter:
         """
     def forget(self, key: str | bytes) -> bool:
         """Makes `key` as if never seen; says whether there was anything to forget."""
+    def change(self, policy: str, *, at_ns: int | None = None) -> None:
+        """Limits by another policy from now on, here and in every other limiter of the same keys, in all
+        processes, while others decide. What each key has used stays used, in units: a raised limit
+        lets those go on who were exhausted, a lowered one forgives nothing, and changing forth and
+        back gives nobody a unit more. A policy that decides as the one in force does changes nothing.
+        `at_ns` is the time of the change, as for `check`.
+
+        Rate, burst, capacity, limit and, of a calendar, the zone may change; the number of layers,
+        their algorithms and the lengths of windows may not. gcra, leaky_meter, leaky_queue and a
+        continuous token_bucket may follow each other. A limiter of `with_policy`, or that opened the
+        file with another policy, keeps its own burst, capacity or limit where that was another than
+        the one in force, and takes the rate of the new policy.
+
+        Every third change reads and writes the whole table, in tens of milliseconds for ten million
+        keys; other threads run meanwhile.
+
+        Raises PolicyError, and changes nothing, for a policy that is refused or cannot follow: its
+        `code` is then "different_table", "range", "precision" or "clock_range". Raises ValueError for
+        a limiter that shares its units with other machines, and OSError for a file that cannot be
+        locked.
+        """
     def stats(self, *, at_ns: int | None = None, exact: bool = False) -> Stats:
         """What the limiter holds and what has happened to it. Above 163,840 keys `live` is estimated,
         within `live_error`; if `exact`, it is counted: tens of milliseconds for ten million keys, in
@@ -474,9 +495,9 @@ class Label:
 class Rules:
     """Limits by a file of rules, which says which limits apply to which requests.
 
-    The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each distinct policy
-    in it has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of
-    `Limiter`. The limits are this process's alone. Threads may share it.
+    The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and
+    each of its tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are
+    those of `Limiter`. The limits are this process's alone. Threads may share it.
 
     Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError,
     as `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
@@ -503,12 +524,21 @@ class Rules:
         Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError
         for a str that has no UTF-8; nothing is charged then.
         """
-    def change(self, text: str | bytes | None = None, *, path: str | PathLike[str] | None = None) -> None:
+    def change(
+        self,
+        text: str | bytes | None = None,
+        *,
+        path: str | PathLike[str] | None = None,
+        at_ns: int | None = None,
+    ) -> None:
         """Limits by another file from now on, given as to `Rules`, while other threads decide. Each request
-        is decided by the old file or by the new one. A rule goes on with what it has counted if its name,
-        its key and its policy stay.
+        is decided by the old file or by the new one. A rule goes on with what it has counted if its name
+        and its key stay: where the numbers of its limit change, what each key has used stays used, in
+        units. With another algorithm, another window or another number of layers it begins anew. `at_ns`
+        is the time of the change, as for `decide`.
 
-        Raises what `Rules` raises; then the rules in force stay.
+        Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the
+        rules in force stay.
         """
     def stats(self, *, at_ns: int | None = None) -> Stats:
         """What all tables hold and what has happened to them: the sum of the events and of the bytes, and

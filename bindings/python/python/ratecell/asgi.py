@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from ratecell._fields import Style
-from ratecell._http import DECISION, Answered, HttpLimiter, Limits, merged
+from ratecell._http import DECISION, Answered, Limits, merged
+from ratecell._http_rules import decider
+from ratecell._native import Rules
 from ratecell._outcome import Outcome
+from ratecell.attributes import AttributesFunction
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -20,13 +23,17 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 class RateLimitMiddleware:
     """Refuses requests that are not allowed, and adds the fields of its limits to every response.
 
-    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none. `styles` are the
-    names of the fields' styles. A denial is answered with `status`, a cost above the capacity with 413, and a
-    time past the range of the policy with 503.
+    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none; or it is `Rules`.
+    `styles` are the names of the fields' styles. A denial is answered with `status`, a cost above the
+    capacity with 413, and a time past the range of the policy with 503.
+
+    Rules limit a request by its `attributes`, a function of it; without one they are those of `ByRequest()`.
+    A request for which it returns None is not limited. A path that the file refuses is answered with 400,
+    and a request that the rules never allow, as one with "blocked", with 403.
 
     `denied`, an ASGI application, answers refusals in place of the plain text. It finds the decision, as the
     application does, in `scope["ratecell.decision"]`, and the fields are added to its response, too. Where
-    several limits are given it is a `Joint`, otherwise a `Decision`.
+    several limits are given it is a `Joint`, of rules a `RulesDecision`, otherwise a `Decision`.
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
     application sees it.
@@ -38,14 +45,15 @@ class RateLimitMiddleware:
     def __init__(
         self,
         app: App,
-        limits: Limits,
+        limits: Limits | Rules,
         *,
+        attributes: AttributesFunction | None = None,
         styles: Style | Iterable[Style] = "draft11",
         status: int = 429,
         denied: App | None = None,
     ) -> None:
         self._app = app
-        self._limiter = HttpLimiter(limits, styles, status)
+        self._limiter = decider(limits, attributes, styles, status)
         self._denied = denied
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +77,7 @@ class RateLimitMiddleware:
 
     async def _decide(self, scope: Scope) -> Answered | None:
         claimed = self._limiter.claimed(scope)
-        if not claimed:
+        if claimed is None:
             return None
         answered = self._limiter.answer(claimed, wait=False)
         if answered.decision.outcome is Outcome.ASKED:
@@ -78,11 +86,15 @@ class RateLimitMiddleware:
         return answered
 
 
+# The messages that carry the fields of a response.
+_STARTS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
+
+
 def _with_fields(answered: Answered, send: Send) -> Send:
     """`send`, with the fields added to the start of the response."""
 
     async def send_with_fields(message: Message) -> None:
-        if message["type"] in ("http.response.start", "websocket.accept"):
+        if message["type"] in _STARTS:
             headers = merged(message.get("headers", ()), _encoded(answered.fields()))
             message = {**message, "headers": headers}
         await send(message)

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ratecell._fields import Style
-from ratecell._http import DECISION, HttpLimiter, Limits, merged, phrase
+from ratecell._http import DECISION, Limits, merged, phrase
+from ratecell._http_rules import decider
+from ratecell._native import Rules
+from ratecell.attributes import AttributesFunction
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -16,13 +19,17 @@ if TYPE_CHECKING:
 class RateLimitMiddleware:
     """Refuses requests that are not allowed, and adds the fields of its limits to every response.
 
-    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none. `styles` are the
-    names of the fields' styles. A denial is answered with `status`, a cost above the capacity with 413, and a
-    time past the range of the policy with 503.
+    `limits` is a `Limiter`, a `Limit`, or several of them, which are charged all or none; or it is `Rules`.
+    `styles` are the names of the fields' styles. A denial is answered with `status`, a cost above the
+    capacity with 413, and a time past the range of the policy with 503.
 
-    `denied`, an WSGI application, answers refusals in place of the plain text. It finds the decision, as the
+    Rules limit a request by its `attributes`, a function of it; without one they are those of `ByRequest()`.
+    A request for which it returns None is not limited. A path that the file refuses is answered with 400,
+    and a request that the rules never allow, as one with "blocked", with 403.
+
+    `denied`, a WSGI application, answers refusals in place of the plain text. It finds the decision, as the
     application does, in `environ["ratecell.decision"]`, and the fields are added to its response, too. Where
-    several limits are given it is a `Joint`, otherwise a `Decision`.
+    several limits are given it is a `Joint`, of rules a `RulesDecision`, otherwise a `Decision`.
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
     application sees it; its thread sleeps.
@@ -31,8 +38,9 @@ class RateLimitMiddleware:
     def __init__(
         self,
         app: WSGIApplication,
-        limits: Limits,
+        limits: Limits | Rules,
         *,
+        attributes: AttributesFunction | None = None,
         styles: Style | Iterable[Style] = "draft11",
         status: int = 429,
         denied: WSGIApplication | None = None,
@@ -40,7 +48,7 @@ class RateLimitMiddleware:
         # A status without a phrase is refused here, not at the first denial.
         phrase(status)
         self._app = app
-        self._limiter = HttpLimiter(limits, styles, status)
+        self._limiter = decider(limits, attributes, styles, status)
         self._denied = denied
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

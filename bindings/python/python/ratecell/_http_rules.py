@@ -1,0 +1,78 @@
+"""Rules before an application, for the ASGI and the WSGI middleware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ratecell._fields import Style
+from ratecell._http import CLOCK_RANGE, Answered, Decider, Fields, HttpLimiter, Limits
+from ratecell._native import Rules, RulesDecision
+from ratecell._outcome import Outcome
+from ratecell.attributes import Attributes, AttributesFunction, ByRequest
+
+NEVER = (403, "The rules never allow it")
+"""Status and text for a request that the rules never allow. Not 429: clients repeat what was answered 429."""
+
+UNCLEAR_PATH = (400, "The path can be read in several ways")
+"""Status and text for a path that the file refuses."""
+
+
+def decider(
+    limits: Limits | Rules,
+    attributes: AttributesFunction | None,
+    styles: Style | Iterable[Style],
+    status: int,
+) -> Decider:
+    """What decides by these limits or rules."""
+    if isinstance(limits, Rules):
+        return HttpRules(limits, attributes, styles, status)
+    if attributes is not None:
+        raise TypeError(
+            f"attributes are given with limits of type {type(limits).__name__}: expected Rules, or none"
+        )
+    return HttpLimiter(limits, styles, status)
+
+
+class HttpRules(Decider):
+    """Decides requests by rules."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        attributes: AttributesFunction | None,
+        styles: Style | Iterable[Style],
+        status: int,
+    ) -> None:
+        super().__init__(styles, status)
+        if attributes is not None and not callable(attributes):
+            wrong = type(attributes).__name__
+            raise TypeError(f"attributes is of type {wrong}: expected a function of the request")
+        self.rules = rules
+        self.attributes = ByRequest() if attributes is None else attributes
+
+    def claimed(self, request: Any) -> Attributes | None:
+        """The attributes of a request."""
+        return self.attributes(request)
+
+    def answer(self, claimed: Attributes, wait: bool = True) -> Answered:
+        """The answer to a request with these attributes; no rule waits for a store."""
+        return AnsweredByRules(self, self.rules.decide(claimed))
+
+
+class AnsweredByRules(Answered):
+    """The answer of rules."""
+
+    def __init__(self, by: HttpRules, decision: RulesDecision) -> None:
+        super().__init__(by, decision)
+        self._rules_decision = decision
+
+    def fields(self) -> Fields:
+        """The fields of the rules that limit the request."""
+        return self._rules_decision.fields(self.by.styles, now_unix_ns=self.now_unix_ns)
+
+    def no_denial(self) -> tuple[int, str] | None:
+        """What is said of a request that is not allowed later either."""
+        if self._rules_decision.is_unclear_path:
+            return UNCLEAR_PATH
+        return {Outcome.NEVER: NEVER, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self._rules_decision.outcome)
