@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests"))
 
 from harness import Nginx  # noqa: E402, the path comes first
 
-FIELDS = ("RateLimit", "RateLimit-Policy", "Retry-After", "X-Delay")
+FIELDS = ("RateLimit", "RateLimit-Policy", "Retry-After", "X-Delay", "X-Rule")
 
 
 def show(nginx, title, requests):
@@ -32,9 +32,13 @@ def main():
         http = file.read().replace("127.0.0.1:8081", "127.0.0.1:$PORT2").replace("127.0.0.1:8080", "127.0.0.1:$PORT")
     nginx = Nginx(http, workers=2, ports=2)
     try:
+        with open(os.path.join(HERE, "limits.toml"), encoding="ascii") as file:
+            nginx.write("limits.toml", file.read())
         nginx.start()
         show(nginx, "Ten a second and twenty at once, within a day's quota", [("/api/", {"X-API-Key": "a"}, 23)])
         show(nginx, "Tiers by the plan", [("/tier/", {"X-API-Key": key}, 6) for key in ("gold-1", "silver-1", "free")])
+        show(nginx, "A file of rules", [("/rules/", {"X-API-Key": key}, 6) for key in ("gold-1", "silver-1", "free")]
+             + [("/rules//%73earch", {"X-API-Key": "gold-2"}, 3)])
         show(nginx, "Wrong passwords count, right ones do not",
              [("/login?password=sesame", {}, 4), ("/login?password=1234", {}, 4), ("/login?password=sesame", {}, 1)])
         show(nginx, "Requests that cost", [("/report?points=60", {}, 1), ("/report?points=60", {}, 1),

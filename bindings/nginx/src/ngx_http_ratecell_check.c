@@ -56,9 +56,10 @@ ngx_http_ratecell_decide_plain(ngx_http_ratecell_ctx_t *ctx)
 ngx_int_t
 ngx_http_ratecell_handler(ngx_http_request_t *r)
 {
-    ngx_int_t                  n;
-    ngx_http_ratecell_ctx_t   *ctx;
-    ngx_http_ratecell_conf_t  *rlcf;
+    ngx_int_t                   n;
+    ngx_http_ratecell_ctx_t    *ctx;
+    ngx_http_ratecell_conf_t   *rlcf;
+    ngx_http_ratecell_ruled_t  *ruled;
 
     rlcf = ngx_http_get_module_loc_conf(r, ngx_http_ratecell_module);
 
@@ -79,6 +80,14 @@ ngx_http_ratecell_handler(ngx_http_request_t *r)
         ctx->asker = NULL;
 
         return ngx_http_ratecell_answer(r, ctx);
+    }
+
+    /* the error page of a request that rules have refused */
+
+    ruled = ngx_http_ratecell_get_ruled(r);
+
+    if (ruled && ngx_http_ratecell_refused(ruled)) {
+        return NGX_DECLINED;
     }
 
     ctx = ngx_palloc(r->pool, sizeof(ngx_http_ratecell_ctx_t)
@@ -130,7 +139,8 @@ ngx_http_ratecell_answer(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
 
     if (rc == RATECELL_ASKED) {
 
-        n = ngx_http_ratecell_delay(r, ctx, NGX_HTTP_RATECELL_ASK_AGAIN);
+        n = ngx_http_ratecell_delay(r, &ctx->timer,
+                                    NGX_HTTP_RATECELL_ASK_AGAIN);
 
         if (n == NGX_AGAIN) {
             ctx->asker = r;
@@ -152,7 +162,8 @@ ngx_http_ratecell_answer(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx)
 
     delay = ngx_http_ratecell_pass(r, ctx);
 
-    return delay ? ngx_http_ratecell_delay(r, ctx, delay) : NGX_DECLINED;
+    return delay ? ngx_http_ratecell_delay(r, &ctx->timer, delay)
+                 : NGX_DECLINED;
 }
 
 

@@ -189,7 +189,10 @@ ngx_http_ratecell_make_clients(ngx_pool_t *pool,
     ratecell_clients_config *config)
 {
     ngx_pool_cleanup_t           *cln;
+    ratecell_clients_config       whole;
     ngx_http_ratecell_clients_t  *clients;
+
+    static const ratecell_clients_config  empty = RATECELL_CLIENTS_CONFIG_INIT;
 
     cln = ngx_pool_cleanup_add(pool, sizeof(ngx_http_ratecell_clients_t));
     if (cln == NULL) {
@@ -204,13 +207,17 @@ ngx_http_ratecell_make_clients(ngx_pool_t *pool,
         clients->field.len = ngx_strlen(config->field);
     }
 
+    cln->handler = ngx_http_ratecell_free_clients;
+
     if (ratecell_clients_new(config, &clients->clients) < 0) {
         return NULL;
     }
 
-    cln->handler = ngx_http_ratecell_free_clients;
+    whole = config ? *config : empty;
+    whole.v4_width = 32;
+    whole.v6_width = 128;
 
-    return clients;
+    return ratecell_clients_new(&whole, &clients->whole) < 0 ? NULL : clients;
 }
 
 
@@ -220,12 +227,35 @@ ngx_http_ratecell_free_clients(void *data)
     ngx_http_ratecell_clients_t  *clients = data;
 
     ratecell_clients_free(clients->clients);
+    ratecell_clients_free(clients->whole);
 }
 
 
 ngx_int_t
 ngx_http_ratecell_client_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t  key;
+
+    if (ngx_http_ratecell_client_key(r, 0, &key) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+    v->len = key.len;
+    v->data = key.data;
+
+    return NGX_OK;
+}
+
+
+/* Of the widths that are configured, or of the whole address. */
+
+ngx_int_t
+ngx_http_ratecell_client_key(ngx_http_request_t *r, ngx_uint_t whole,
+    ngx_str_t *text)
 {
     size_t                            n;
     int32_t                           len;
@@ -261,8 +291,9 @@ ngx_http_ratecell_client_variable(ngx_http_request_t *r,
 
     peer = &r->connection->addr_text;
 
-    len = ratecell_client_key(clients->clients, peer->data, peer->len, lines, n,
-                              (char *) key, RATECELL_CLIENT_KEY_SIZE);
+    len = ratecell_client_key(whole ? clients->whole : clients->clients,
+                              peer->data, peer->len, lines, n, (char *) key,
+                              RATECELL_CLIENT_KEY_SIZE);
     if (len < 0) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
                       "ratecell_client_key() failed: %s",
@@ -270,11 +301,8 @@ ngx_http_ratecell_client_variable(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = 0;
-    v->len = len;
-    v->data = key;
+    text->len = len;
+    text->data = key;
 
     return NGX_OK;
 }

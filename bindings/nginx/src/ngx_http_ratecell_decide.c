@@ -17,7 +17,6 @@ static ngx_inline void ngx_http_ratecell_request(
     ratecell_request *request);
 static int32_t ngx_http_ratecell_decide_one(ngx_http_ratecell_claim_t *claim,
     uint32_t cost);
-static uint64_t ngx_http_ratecell_unix_ns(void);
 static int32_t ngx_http_ratecell_decide_responses(
     ngx_http_ratecell_ctx_t *ctx);
 static int32_t ngx_http_ratecell_decide_held(ngx_http_ratecell_ctx_t *ctx);
@@ -109,8 +108,7 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
         ngx_http_ratecell_charge_refused(ctx);
     }
 
-    ctx->unix_ns = (ctx->conf->styles & NGX_HTTP_RATECELL_INSTANTS)
-                   ? ngx_http_ratecell_unix_ns() : 0;
+    ctx->unix_ns = ngx_http_ratecell_unix_ns(ctx->conf->styles);
 
     return rc;
 }
@@ -118,13 +116,18 @@ ngx_http_ratecell_decide(ngx_http_ratecell_ctx_t *ctx)
 
 /*
  * Read after the decision, and not of nginx's clock, which may be behind: an
- * instant counts from the decision, and is not to be too early.
+ * instant counts from the decision, and is not to be too early.  0 where no
+ * style has an instant.
  */
 
-static uint64_t
-ngx_http_ratecell_unix_ns(void)
+uint64_t
+ngx_http_ratecell_unix_ns(ngx_uint_t styles)
 {
     struct timespec  now;
+
+    if (!(styles & NGX_HTTP_RATECELL_INSTANTS)) {
+        return 0;
+    }
 
     (void) clock_gettime(CLOCK_REALTIME, &now);
 

@@ -13,7 +13,7 @@ static void ngx_http_ratecell_resume(ngx_event_t *ev);
 
 
 ngx_int_t
-ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
+ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_event_t **timerp,
     ngx_msec_t delay)
 {
     ngx_event_t       *timer;
@@ -21,7 +21,7 @@ ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
 
     c = r->connection;
 
-    timer = ctx->timer;
+    timer = *timerp;
 
     if (timer == NULL) {
         timer = ngx_pcalloc(r->pool, sizeof(ngx_event_t));
@@ -34,7 +34,7 @@ ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
     timer->data = r;
     timer->log = c->log;
 
-    ctx->timer = timer;
+    *timerp = timer;
 
     /* a client that has gone ends the request */
 

@@ -111,11 +111,21 @@ ngx_http_ratecell_headers_init(ngx_conf_t *cf)
 static ngx_int_t
 ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 {
-    ngx_str_t                 text;
-    ngx_http_ratecell_ctx_t  *ctx;
+    ngx_str_t                   text;
+    ngx_http_ratecell_ctx_t    *ctx;
+    ngx_http_ratecell_ruled_t  *ruled;
 
     if (r != r->main) {
         return ngx_http_next_header_filter(r);
+    }
+
+    ruled = ngx_http_ratecell_get_ruled(r);
+
+    if (ruled && ruled->nclaims
+        && (ngx_http_ratecell_rules_fields(r, ruled, &text) != NGX_OK
+            || ngx_http_ratecell_add_fields(r, &text) != NGX_OK))
+    {
+        return NGX_ERROR;
     }
 
     ctx = ngx_http_ratecell_get_ctx(r);
@@ -134,10 +144,7 @@ ngx_http_ratecell_header_filter(ngx_http_request_t *r)
 }
 
 
-/*
- * The fields of all limits as lines, in the request's pool.  A dry run lets a
- * denied request pass, so its fields are those of a request that passes.
- */
+/* The fields of all limits as lines, in the request's pool. */
 
 static ngx_int_t
 ngx_http_ratecell_fields(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
@@ -162,12 +169,9 @@ ngx_http_ratecell_fields(ngx_http_request_t *r, ngx_http_ratecell_ctx_t *ctx,
         answers[i].decision = &claim->decision;
         answers[i].name = (char *) zone->name.data;
 
-        if (ctx->conf->dry_run
-            && claim->decision.outcome == RATECELL_DENIED)
-        {
+        if (ctx->conf->dry_run) {
             decisions[i] = claim->decision;
-            decisions[i].outcome = RATECELL_ALLOWED;
-            decisions[i].retry_after_ns = 0;
+            ngx_http_ratecell_let_pass(&decisions[i]);
             answers[i].decision = &decisions[i];
         }
     }

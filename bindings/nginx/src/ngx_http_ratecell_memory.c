@@ -18,9 +18,6 @@ static ngx_int_t ngx_http_ratecell_check_hold(
     ngx_http_ratecell_limit_t *limit, ngx_log_t *log);
 
 
-#define ngx_http_ratecell_table(shm)  ((void *) ((shm) + 1))
-
-
 /*
  * The pages of a new zone are fresh from the system, and nginx has written to
  * none but its list of them; only one built to find errors in the use of
@@ -268,14 +265,7 @@ ngx_http_ratecell_init_limits(ngx_shm_zone_t *shm_zone)
             continue;
         }
 
-        policy = zone->policy.data;
-
-        if (zone->rate.limit) {
-            policy = buf;
-            (void) ngx_http_ratecell_print_policy(buf, &limits[i]->rate,
-                                                  limits[i]->burst,
-                                                  limits[i]->delay);
-        }
+        policy = ngx_http_ratecell_limit_policy(limits[i], buf);
 
         rc = ratecell_limiter_with_policy(zone->limiter, (char *) policy,
                                           &config, &limits[i]->limiter);

@@ -46,6 +46,20 @@ static ngx_command_t  ngx_http_ratecell_commands[] = {
       0,
       NULL },
 
+    { ngx_string("ratecell_rules"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_1MORE,
+      ngx_http_ratecell_rules_directive,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("ratecell_attribute"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE2,
+      ngx_http_ratecell_attribute_directive,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("ratecell_log_level"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
       ngx_conf_set_enum_slot,
@@ -113,7 +127,7 @@ ngx_module_t  ngx_http_ratecell_module = {
     ngx_http_ratecell_commands,            /* module directives */
     NGX_HTTP_MODULE,                       /* module type */
     NULL,                                  /* init master */
-    NULL,                                  /* init module */
+    ngx_http_ratecell_init_module,         /* init module */
     NULL,                                  /* init process */
     NULL,                                  /* init thread */
     NULL,                                  /* exit thread */
@@ -137,6 +151,9 @@ ngx_http_ratecell_create_main_conf(ngx_conf_t *cf)
         != NGX_OK
         || ngx_array_init(&conf->limits, cf->pool, 4,
                           sizeof(ngx_http_ratecell_limit_t *))
+           != NGX_OK
+        || ngx_array_init(&conf->rules, cf->pool, 1,
+                          sizeof(ngx_http_ratecell_rules_t *))
            != NGX_OK)
     {
         return NULL;
@@ -160,9 +177,11 @@ ngx_http_ratecell_create_conf(ngx_conf_t *cf)
      * set by ngx_pcalloc():
      *
      *     conf->clients = NULL;
+     *     conf->attributes = NULL;
      *     conf->limits.elts = NULL;
      */
 
+    conf->rules = NGX_CONF_UNSET_PTR;
     conf->limit_log_level = NGX_CONF_UNSET_UINT;
     conf->status_code = NGX_CONF_UNSET_UINT;
     conf->dry_run = NGX_CONF_UNSET;
@@ -189,6 +208,12 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->limits = prev->limits;
     }
 
+    ngx_conf_merge_ptr_value(conf->rules, prev->rules, NULL);
+
+    if (conf->attributes == NULL) {
+        conf->attributes = prev->attributes;
+    }
+
     ngx_conf_merge_uint_value(conf->limit_log_level, prev->limit_log_level,
                               NGX_LOG_ERR);
 
@@ -208,7 +233,7 @@ ngx_http_ratecell_merge_conf(ngx_conf_t *cf, void *parent, void *child)
                   && !ngx_http_ratecell_holds(limits[0])
                   && !ngx_http_ratecell_has_store(limits[0]->shm_zone);
 
-    if (conf->styles && conf->limits.nelts) {
+    if (conf->styles && (conf->limits.nelts || conf->rules)) {
         rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
         rmcf->headers = 1;
     }
@@ -235,8 +260,22 @@ ngx_http_ratecell_init(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    if (rmcf->limits.nelts == 0) {
-        return NGX_OK;
+    if (rmcf->limits.nelts
+        && ngx_http_ratecell_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
+                                         ngx_http_ratecell_handler)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    /* runs before the handler that is added before it */
+
+    if (rmcf->rules.nelts
+        && ngx_http_ratecell_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
+                                         ngx_http_ratecell_rules_handler)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     if (rmcf->log
@@ -247,8 +286,7 @@ ngx_http_ratecell_init(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    return ngx_http_ratecell_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
-                                         ngx_http_ratecell_handler);
+    return NGX_OK;
 }
 
 

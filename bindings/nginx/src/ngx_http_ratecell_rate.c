@@ -162,6 +162,22 @@ ngx_http_ratecell_print_policy(u_char *buf, ngx_http_ratecell_rate_t *rate,
 }
 
 
+/* The policy of a limit, with the defaults of what varies; "buf" may hold it. */
+
+u_char *
+ngx_http_ratecell_limit_policy(ngx_http_ratecell_limit_t *limit, u_char *buf)
+{
+    if (limit->zone->rate.limit == 0) {
+        return limit->zone->policy.data;
+    }
+
+    (void) ngx_http_ratecell_print_policy(buf, &limit->rate, limit->burst,
+                                          limit->delay);
+
+    return buf;
+}
+
+
 /*
  * What is in use beyond the first unit, in thousandths, this request included
  * even if it was refused.  Of a rate that is the time until the key is idle

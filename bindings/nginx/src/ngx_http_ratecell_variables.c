@@ -1,14 +1,14 @@
 
 /*
- * The variables.  All but $ratecell_status and $ratecell_client are of the limit
- * that decided.
+ * The variables.  All but $ratecell_status, $ratecell_rule and $ratecell_client
+ * are of the limit that decided.
  */
 
 
 #include "ngx_http_ratecell.h"
 
 
-typedef u_char *(*ngx_http_ratecell_print_pt)(ngx_http_ratecell_ctx_t *ctx,
+typedef u_char *(*ngx_http_ratecell_print_pt)(ratecell_decision *decision,
     u_char *p);
 
 typedef struct {
@@ -23,20 +23,22 @@ static ngx_int_t ngx_http_ratecell_zone_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_ratecell_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_http_ratecell_ctx_t *ngx_http_ratecell_limited(
-    ngx_http_request_t *r);
+static ngx_int_t ngx_http_ratecell_rule_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_uint_t ngx_http_ratecell_limited(ngx_http_request_t *r,
+    ratecell_decision **decision);
 static void ngx_http_ratecell_set(ngx_http_variable_value_t *v, u_char *data,
     size_t len);
 
-static u_char *ngx_http_ratecell_print_limit(ngx_http_ratecell_ctx_t *ctx,
+static u_char *ngx_http_ratecell_print_limit(ratecell_decision *decision,
     u_char *p);
-static u_char *ngx_http_ratecell_print_remaining(ngx_http_ratecell_ctx_t *ctx,
+static u_char *ngx_http_ratecell_print_remaining(ratecell_decision *decision,
     u_char *p);
-static u_char *ngx_http_ratecell_print_reset(ngx_http_ratecell_ctx_t *ctx,
+static u_char *ngx_http_ratecell_print_reset(ratecell_decision *decision,
     u_char *p);
-static u_char *ngx_http_ratecell_print_retry(ngx_http_ratecell_ctx_t *ctx,
+static u_char *ngx_http_ratecell_print_retry(ratecell_decision *decision,
     u_char *p);
-static u_char *ngx_http_ratecell_print_delay(ngx_http_ratecell_ctx_t *ctx,
+static u_char *ngx_http_ratecell_print_delay(ratecell_decision *decision,
     u_char *p);
 
 
@@ -70,6 +72,7 @@ ngx_http_ratecell_add_variables(ngx_conf_t *cf)
 
     static ngx_str_t  status = ngx_string("ratecell_status");
     static ngx_str_t  zone = ngx_string("ratecell_zone");
+    static ngx_str_t  rule = ngx_string("ratecell_rule");
     static ngx_str_t  client = ngx_string("ratecell_client");
 
     var = ngx_http_add_variable(cf, &status, NGX_HTTP_VAR_NOCACHEABLE);
@@ -85,6 +88,13 @@ ngx_http_ratecell_add_variables(ngx_conf_t *cf)
     }
 
     var->get_handler = ngx_http_ratecell_zone_variable;
+
+    var = ngx_http_add_variable(cf, &rule, NGX_HTTP_VAR_NOCACHEABLE);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_ratecell_rule_variable;
 
     /* realip and a redirect to another location change it */
 
@@ -114,17 +124,18 @@ static ngx_int_t
 ngx_http_ratecell_status_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    ngx_str_t                *status;
-    ngx_http_ratecell_ctx_t  *ctx;
+    ngx_str_t          *status;
+    ngx_uint_t          n;
+    ratecell_decision  *decision;
 
-    ctx = ngx_http_ratecell_limited(r);
+    n = ngx_http_ratecell_limited(r, &decision);
 
-    if (ctx == NULL) {
+    if (n == 0) {
         v->not_found = 1;
         return NGX_OK;
     }
 
-    status = &ngx_http_ratecell_statuses[ctx->status];
+    status = &ngx_http_ratecell_statuses[n];
     ngx_http_ratecell_set(v, status->data, status->len);
 
     return NGX_OK;
@@ -138,9 +149,9 @@ ngx_http_ratecell_zone_variable(ngx_http_request_t *r,
     ngx_str_t                *name;
     ngx_http_ratecell_ctx_t  *ctx;
 
-    ctx = ngx_http_ratecell_limited(r);
+    ctx = ngx_http_ratecell_get_ctx(r);
 
-    if (ctx == NULL) {
+    if (ctx == NULL || ctx->status == 0) {
         v->not_found = 1;
         return NGX_OK;
     }
@@ -153,16 +164,33 @@ ngx_http_ratecell_zone_variable(ngx_http_request_t *r,
 
 
 static ngx_int_t
+ngx_http_ratecell_rule_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_http_ratecell_ruled_t  *ruled;
+
+    ruled = ngx_http_ratecell_get_ruled(r);
+
+    if (ruled == NULL || ruled->rule[0] == '\0') {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    ngx_http_ratecell_set(v, (u_char *) ruled->rule, ngx_strlen(ruled->rule));
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
 ngx_http_ratecell_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
     u_char                      *p;
-    ngx_http_ratecell_ctx_t     *ctx;
+    ratecell_decision           *decision;
     ngx_http_ratecell_print_pt   print;
 
-    ctx = ngx_http_ratecell_limited(r);
-
-    if (ctx == NULL) {
+    if (ngx_http_ratecell_limited(r, &decision) == 0 || decision == NULL) {
         v->not_found = 1;
         return NGX_OK;
     }
@@ -173,7 +201,7 @@ ngx_http_ratecell_variable(ngx_http_request_t *r,
     }
 
     print = (ngx_http_ratecell_print_pt) data;
-    ngx_http_ratecell_set(v, p, print(ctx, p) - p);
+    ngx_http_ratecell_set(v, p, print(decision, p) - p);
 
     if (v->len == 0) {
         v->not_found = 1;
@@ -183,14 +211,43 @@ ngx_http_ratecell_variable(ngx_http_request_t *r,
 }
 
 
-static ngx_http_ratecell_ctx_t *
-ngx_http_ratecell_limited(ngx_http_request_t *r)
+/*
+ * The status, and the decision that is described: that of the limits, or that
+ * of the rules where theirs is graver or there are no limits.  What was done to
+ * the request is graver than what a dry run would have done.
+ */
+
+static ngx_uint_t
+ngx_http_ratecell_limited(ngx_http_request_t *r, ratecell_decision **decision)
 {
-    ngx_http_ratecell_ctx_t  *ctx;
+    ngx_http_ratecell_ctx_t    *ctx;
+    ngx_http_ratecell_ruled_t  *ruled;
+
+    static const u_char  graveness[NGX_HTTP_RATECELL_STATUSES] = {
+        [NGX_HTTP_RATECELL_PASSED] = 1,
+        [NGX_HTTP_RATECELL_DELAYED_DRY_RUN] = 2,
+        [NGX_HTTP_RATECELL_REJECTED_DRY_RUN] = 3,
+        [NGX_HTTP_RATECELL_DELAYED] = 4,
+        [NGX_HTTP_RATECELL_REJECTED] = 5
+    };
 
     ctx = ngx_http_ratecell_get_ctx(r);
+    ruled = ngx_http_ratecell_get_ruled(r);
 
-    return (ctx && ctx->status) ? ctx : NULL;
+    if (ruled && (ctx == NULL
+                  || graveness[ruled->status] > graveness[ctx->status]))
+    {
+        *decision = ruled->rule[0] ? &ruled->decision : NULL;
+        return ruled->status;
+    }
+
+    if (ctx == NULL || ctx->status == 0) {
+        return 0;
+    }
+
+    *decision = &ctx->deciding->decision;
+
+    return ctx->status;
 }
 
 
@@ -213,33 +270,33 @@ ngx_http_ratecell_seconds(uint64_t ns)
 
 
 static u_char *
-ngx_http_ratecell_print_limit(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+ngx_http_ratecell_print_limit(ratecell_decision *decision, u_char *p)
 {
-    return ngx_sprintf(p, "%uL", ctx->deciding->decision.limit);
+    return ngx_sprintf(p, "%uL", decision->limit);
 }
 
 
 static u_char *
-ngx_http_ratecell_print_remaining(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+ngx_http_ratecell_print_remaining(ratecell_decision *decision, u_char *p)
 {
-    return ngx_sprintf(p, "%uL", ctx->deciding->decision.remaining);
+    return ngx_sprintf(p, "%uL", decision->remaining);
 }
 
 
 static u_char *
-ngx_http_ratecell_print_reset(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+ngx_http_ratecell_print_reset(ratecell_decision *decision, u_char *p)
 {
     return ngx_sprintf(p, "%uL",
-           ngx_http_ratecell_seconds(ctx->deciding->decision.reset_after_ns));
+           ngx_http_ratecell_seconds(decision->reset_after_ns));
 }
 
 
 static u_char *
-ngx_http_ratecell_print_retry(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+ngx_http_ratecell_print_retry(ratecell_decision *decision, u_char *p)
 {
     uint64_t  ns;
 
-    ns = ctx->deciding->decision.retry_after_ns;
+    ns = decision->retry_after_ns;
 
     if (ns == 0 || ns == UINT64_MAX) {
         return p;
@@ -250,11 +307,11 @@ ngx_http_ratecell_print_retry(ngx_http_ratecell_ctx_t *ctx, u_char *p)
 
 
 static u_char *
-ngx_http_ratecell_print_delay(ngx_http_ratecell_ctx_t *ctx, u_char *p)
+ngx_http_ratecell_print_delay(ratecell_decision *decision, u_char *p)
 {
     uint64_t  ms;
 
-    ms = (ctx->deciding->decision.delay_ns + 999999) / 1000000;
+    ms = (decision->delay_ns + 999999) / 1000000;
 
     return ngx_sprintf(p, "%uL.%03uL", ms / 1000, ms % 1000);
 }

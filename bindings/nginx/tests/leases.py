@@ -1,5 +1,6 @@
 """A store and the agents of machines that share its limits."""
 
+import glob
 import os
 import shutil
 import signal
@@ -44,6 +45,14 @@ class Store:
 
     def pause(self):
         self.server.send_signal(signal.SIGSTOP)
+        # The signal is on its way: other threads may still run.
+        wait_for("the store to stop", lambda: all(state == "T" for state in self.states()))
+
+    def states(self):
+        """Of each thread of the server: what follows its name, which may hold anything."""
+        for stat in glob.glob(f"/proc/{self.server.pid}/task/*/stat"):
+            with open(stat, encoding="ascii", errors="replace") as file:
+                yield file.read().rsplit(")", 1)[1].split()[0]
 
     def resume(self):
         self.server.send_signal(signal.SIGCONT)

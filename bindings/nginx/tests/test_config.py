@@ -199,10 +199,12 @@ class Configuration(NginxTest):
         examples = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
         # That with a store is tested where there is one.
         examples = [shown for shown in examples if "store=" not in shown]
-        self.assertEqual(len(examples), 3)
+        self.assertEqual(len(examples), 4)
         for shown in examples:
             http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
-            good, said = self.prepare(http.replace("/run/limits", "$FOLDER/limits")).test()
+            nginx = self.prepare(http.replace("/run/limits", "$FOLDER/limits"))
+            nginx.write("limits.toml", "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = '1/s'\n")
+            good, said = nginx.test()
             self.assertTrue(good, said)
 
     def test_a_directive_in_the_wrong_place(self):
