@@ -121,7 +121,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = SpreadArg::Even)]
     pub(crate) spread: SpreadArg,
 
-    /// Keys that each policy has room for; of rules, each distinct policy.
+    /// Keys that each policy has room for; of rules, each rule and tier.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_keys: usize,
 

@@ -37,7 +37,7 @@ impl Replays for Failures {
 
     fn judge(&self, kind: &str) -> Option<Judge> {
         match kind {
-            "reserve" | "concurrency" => Some(held::judge()),
+            "reserve" | "concurrency" | "change" | "change_refused" => Some(held::judge()),
             _ => rules::judge(kind).or_else(|| logs::judge(kind)),
         }
     }

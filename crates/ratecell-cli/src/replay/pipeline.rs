@@ -12,7 +12,7 @@ use super::tally::{Logged, Tally};
 /// Requests that change hands at once.
 const BATCH_LEN: usize = 1024;
 
-/// Batches that wait at most: whoever is faster waits then.
+/// Batches that wait at most: the faster side waits then.
 const BATCHES: usize = 8;
 
 /// The keys seen, numbered in the order of their first record.

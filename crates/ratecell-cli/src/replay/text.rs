@@ -127,7 +127,7 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 
-/// Text of a log, safe for a terminal: whoever sends requests can write escape sequences into it.
+/// Text of a log, safe for a terminal: a client can write escape sequences into it.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut chars = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });

@@ -3,15 +3,21 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use ratecell::{Decision, Limiter, Policy, Request, Reservation};
+use ratecell::{BuildError, Decision, Limiter, Policy, Request, Reservation};
 use ratecell_vectors::{Holds, Judge, held};
 
 use super::keys::built;
 
 /// What was given back is counted for neighbouring keys together, and the vectors for each apart: so each has a limiter.
 struct Keys {
-    policy: Policy,
+    /// The first policy.
+    first: Policy,
     epoch: Option<i64>,
+    /// Of no key: it has seen every change, and says what is in force.
+    changed: Limiter,
+    policy: Policy,
+    /// Those that were made, each at its instant.
+    changes: Vec<(Policy, u64)>,
     limiters: HashMap<String, Limiter>,
     /// By their numbers, with their keys.
     reservations: HashMap<u64, (String, Reservation)>,
@@ -19,19 +25,29 @@ struct Keys {
 
 pub(super) fn judge() -> Judge {
     held(|policy, epoch, _| {
-        let keys = Keys { policy, epoch, limiters: HashMap::new(), reservations: HashMap::new() };
-        // A policy that cannot be built is an error of the section, not of a row.
-        built(keys.policy.clone(), keys.epoch, 1)?;
-        Ok(Box::new(keys))
+        Ok(Box::new(Keys {
+            first: policy.clone(),
+            epoch,
+            // A policy that cannot be built is an error of the section, not of a row.
+            changed: built(policy.clone(), epoch, 1)?,
+            policy,
+            changes: Vec::new(),
+            limiters: HashMap::new(),
+            reservations: HashMap::new(),
+        }))
     })
 }
 
 impl Keys {
     fn limiter(&mut self, key: &str) -> &Limiter {
-        let (policy, epoch) = (&self.policy, self.epoch);
+        let (first, epoch, changes) = (&self.first, self.epoch, &self.changes);
         self.limiters.entry(key.to_owned()).or_insert_with(|| {
-            // It was built once, with the same arguments.
-            built(policy.clone(), epoch, 1).unwrap_or_else(|error| panic!("{error}"))
+            // All of it was done once, with the same arguments.
+            let limiter = built(first.clone(), epoch, 1).unwrap_or_else(|error| panic!("{error}"));
+            for (policy, at) in changes {
+                limiter.change_at(policy.clone(), *at).unwrap_or_else(|error| panic!("{error}"));
+            }
+            limiter
         })
     }
 
@@ -84,8 +100,16 @@ impl Holds for Keys {
         Some(decision)
     }
 
-    fn change(&mut self, _: &Policy, _: u64) -> Result<(), &'static str> {
-        Err("different_table")
+    fn change(&mut self, policy: &Policy, now_ns: u64) -> Result<(), &'static str> {
+        for limiter in [&self.changed].into_iter().chain(self.limiters.values()) {
+            limiter.change_at(policy.clone(), now_ns).map_err(|error| match error {
+                BuildError::Change(error) => error.code(),
+                _ => "another error",
+            })?;
+        }
+        self.changes.push((policy.clone(), now_ns));
+        self.policy = Policy::clone(&self.changed.policy());
+        Ok(())
     }
 
     fn policy(&self) -> &Policy {
