@@ -187,8 +187,8 @@ impl Asker {
         assert_eq!(name(item), self.layer_name(decision.layer as usize), "the name in {text:?}");
         let remaining = decision.remaining.min(LARGEST);
         assert_eq!(integer(item, "r"), Some(remaining), "{text:?} of {decision:?}");
-        let capacity = self.policy.resolved().nth(decision.layer as usize).map_or(0, |layer| layer.capacity);
-        let some_used = decision.remaining < capacity.min(decision.limit);
+        let capacity = self.policy.resolved().map(|layer| layer.capacity).min().unwrap_or(0);
+        let some_used = decision.remaining < capacity;
         if some_used && decision.next_ns > 0 && decision.outcome == RATECELL_ALLOWED as i32 {
             let next = decision.next_ns.div_ceil(SECOND).max(1);
             assert_eq!(integer(item, "t"), Some(next), "{text:?} of {decision:?}");
