@@ -2026,8 +2026,9 @@ void ratecell_clients_free(struct ratecell_clients *clients);
 /**
  * Make a limiter by a file of rules, with the memory of all its tables.
  *
- * text is the file's, TOML of len bytes; it is not kept. The config has max_keys, when_full, epoch_s and RATECELL_FORKED,
- * for each table; there is one for each rule of the file and each tier. Or they are 0, and beside is an earlier limiter by rules.
+ * text is the file's, TOML of len bytes; it is not kept. There is a table for each rule of the file and each tier, and the
+ * config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With beside, an earlier limiter by rules,
+ * they are 0: its own hold.
  *
  * Returns 0; free *rules with ratecell_rules_free.
  * Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::Clock;
-use crate::table::{Extent, Lookup, Secret, Stats, spread};
+use crate::table::{Lookup, Secret, spread};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Outcome, Policy, PolicyError, Request, Zone};
 
@@ -14,6 +14,8 @@ mod acquire;
 #[cfg(feature = "store")]
 mod agent;
 mod batch;
+#[cfg(not(ratecell_model))]
+mod beside;
 mod builder;
 mod change;
 mod direct;
@@ -32,6 +34,7 @@ mod regions;
 mod remote;
 mod reservation;
 mod states;
+mod stats;
 mod tables;
 
 #[cfg(feature = "async")]
@@ -327,45 +330,10 @@ impl Limiter {
         held
     }
 
-    /// Returns the number of live keys, the memory, and the counts of events.
-    ///
-    /// Above 163,840 keys, the number of live keys is an estimate, from the same 4 MiB of each layer each time, and
-    /// [`Stats::live_error`] bounds its error. No other memory is read. A `sliding_log` is always counted.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.stats_at(self.clock.now())
-    }
-
-    /// [`stats`](Self::stats) at `now_ns`.
-    #[must_use]
-    pub fn stats_at(&self, now_ns: u64) -> Stats {
-        self.survey(now_ns, Extent::Sample)
-    }
-
-    /// [`stats`](Self::stats) with every key counted. This reads the whole table: it takes tens of milliseconds for ten
-    /// million keys, and makes all memory of a region resident.
-    #[must_use]
-    pub fn stats_exact(&self) -> Stats {
-        self.stats_exact_at(self.clock.now())
-    }
-
-    /// [`stats_exact`](Self::stats_exact) at `now_ns`.
-    #[must_use]
-    pub fn stats_exact_at(&self, now_ns: u64) -> Stats {
-        self.survey(now_ns, Extent::All)
-    }
-
-    fn survey(&self, now_ns: u64, extent: Extent) -> Stats {
-        let regime = self.regimes.reigning();
-        let layers = regime.as_deref().map_or(&self.regimes.first.layers, |regime| &regime.layers);
-        layers.iter().fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns, extent)))
-    }
-
     /// The policy in force: the limiter's own, or what a [change](Self::change) made of it.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {
-        let regime = self.regimes.reigning();
-        Arc::clone(regime.as_deref().map_or(&self.regimes.first.policy, |regime| &regime.policy))
+        Arc::clone(&self.regimes.reigning_or_first().policy)
     }
 
     /// The time zone of this name, for [requests](Request::zone) to this limiter, whose policy has `tz=caller`: a name of

@@ -33,6 +33,7 @@ pub(crate) mod layout;
 )]
 mod lend;
 pub(crate) mod log;
+mod parts;
 #[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
 mod plain;
@@ -45,6 +46,7 @@ pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
 pub(crate) use hold::{Holding, Superseded};
+pub(crate) use parts::{PART_ALIGNMENT, Parts, TOTAL_BYTES};
 pub(crate) use survey::Extent;
 
 pub(crate) use layout::Seat;
@@ -55,7 +57,6 @@ use era::Era;
 use find::Search;
 use given::Given;
 use insert::is_still_absent;
-use layout::Bucket;
 use tag::Version;
 
 /// How a full table answers a new key when all its places are in use.
@@ -118,49 +119,7 @@ pub(crate) const fn keys_in(buckets: usize) -> usize {
     buckets.saturating_mul(KEYS_PER_BUCKET)
 }
 
-/// The bytes of a bucket's total of what was given back.
-pub(crate) const TOTAL_BYTES: usize = 8;
-
-/// The parts of a table begin at multiples of this: two cache lines, which are fetched together.
-pub(crate) const PART_ALIGNMENT: usize = 128;
-
-/// Where the parts of a table stand in a memory: bytes from its beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parts {
-    pub(crate) buckets_at: usize,
-    pub(crate) buckets: usize,
-    pub(crate) counters_at: usize,
-    /// Of [`COUNTER_LINE`] bytes.
-    pub(crate) counter_lines: usize,
-    /// A total of what was given back for each bucket, if it is kept.
-    pub(crate) given_at: Option<usize>,
-}
-
 impl<const SLOTS: usize> Table<SLOTS> {
-    /// The bytes of a bucket.
-    pub(crate) const BUCKET_BYTES: usize = size_of::<Bucket<SLOTS>>();
-
-    /// The parts of a table of that many buckets, one behind the other from `offset` on, and where they end; `None`
-    /// where no memory is so large.
-    pub(crate) fn parts(offset: usize, buckets: usize, counts_given: bool) -> Option<(Parts, usize)> {
-        let end = buckets.checked_mul(Self::BUCKET_BYTES)?.checked_add(offset)?;
-        let counters_at = end.checked_next_multiple_of(PART_ALIGNMENT)?;
-        let mut end = counters_at.checked_add(COUNTER_LINES * COUNTER_LINE)?;
-        let given_at = if counts_given { Some(end.checked_next_multiple_of(PART_ALIGNMENT)?) } else { None };
-        if let Some(given_at) = given_at {
-            end = buckets.checked_mul(TOTAL_BYTES)?.checked_add(given_at)?;
-            end = end.checked_next_multiple_of(PART_ALIGNMENT)?;
-        }
-        let parts =
-            Parts { buckets_at: offset, buckets, counters_at, counter_lines: COUNTER_LINES, given_at };
-        Some((parts, end))
-    }
-
-    /// The bytes of a table of that many buckets, without totals; `None` where no memory is so large.
-    pub(crate) fn bytes(buckets: usize) -> Option<usize> {
-        Self::parts(0, buckets, false).map(|(_, end)| end)
-    }
-
     /// The table whose parts stand there in `memory`; zeros are an empty one. `None` where one does not fit.
     ///
     /// # Errors

@@ -304,8 +304,7 @@ impl Limiter {
     }
 
     fn out_of_range(&self, now: u64) -> Option<Decision> {
-        let regime = self.regimes.reigning();
-        let policy = regime.as_deref().map_or(&self.regimes.first.policy, |regime| &regime.policy);
+        let policy = &self.regimes.reigning_or_first().policy;
         (now > policy.max_now_ns()).then(|| Decision::clock_range(policy.capacity()))
     }
 

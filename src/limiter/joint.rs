@@ -86,10 +86,19 @@ pub(crate) fn decide_all<'c>(
     claims: impl Iterator<Item = Claim<'c>> + Clone,
     decisions: &mut [Decision],
 ) -> Outcome {
-    in_force(claims, decisions, decide_standing)
+    // By the policies in force: anew, if one of them is changed meanwhile.
+    loop {
+        // The callers have counted the layers, of which each claim has one or more.
+        let standing = claims.clone().take(MAX_LAYERS).map(Standing::new);
+        let standing = standing.collect::<Result<AllStanding<'_>, _>>();
+        if let Some(outcome) = attempt(standing.map(Some), decisions, decide_standing) {
+            return outcome;
+        }
+    }
 }
 
-/// [`decide_all`], of limiters of one family, by their policies of that number. `None`, and nothing is decided, if others are in force.
+/// [`decide_all`], of limiters of one family, by their policies of that number. `None`, and nothing is decided, if others
+/// are in force.
 #[cfg(feature = "rules")]
 pub(crate) fn decide_all_by<'c>(
     number: u64,
@@ -123,22 +132,6 @@ fn numbered<'c>(
     // The callers have counted the layers, of which each claim has one or more.
     let standing = claims.take(MAX_LAYERS).map(|claim| Standing::numbered(claim, number).transpose());
     standing.collect::<Option<Result<_, _>>>().transpose()
-}
-
-/// Decides claims of at most [`MAX_LAYERS`] layers by the policies in force: anew, if one of them is changed meanwhile.
-fn in_force<'c>(
-    claims: impl Iterator<Item = Claim<'c>> + Clone,
-    decisions: &mut [Decision],
-    decide: impl Fn(&[Standing<'c>], &mut [Decision]) -> Outcome,
-) -> Outcome {
-    loop {
-        // The callers have counted the layers, of which each claim has one or more.
-        let standing = claims.clone().take(MAX_LAYERS).map(Standing::new);
-        let standing = standing.collect::<Result<AllStanding<'_>, _>>();
-        if let Some(outcome) = attempt(standing.map(Some), decisions, &decide) {
-            return outcome;
-        }
-    }
 }
 
 /// Decides claims; `None` if the policy of one is changed meanwhile, or was before.

@@ -143,18 +143,17 @@ impl Regimes {
         if self.in_force.number() != number {
             return Ok(None);
         }
-        if self.first.number == number {
-            return Ok(Some(Reigning::First(&self.first)));
-        }
-        let later = self.later.load();
-        if later.as_deref().is_some_and(|later| later.number == number) {
-            return Ok(Some(Reigning::Later(later, &self.first)));
-        }
-        let made = self.later();
+        let reigning = self.reigning();
+        // A table that a change has left out answers no number after it: that is another in force, and no error.
         if self.in_force.number() != number {
             return Ok(None);
         }
-        Ok(Some(made?).filter(|regime| regime.number == number))
+        Ok(Some(reigning?).filter(|regime| regime.number == number))
+    }
+
+    /// The regime in force, for what has no error to answer: the first one, where that cannot be read.
+    pub(super) fn reigning_or_first(&self) -> Reigning<'_> {
+        self.reigning().unwrap_or(Reigning::First(&self.first))
     }
 
     /// The regime in force, made if it is not there yet: that parses and allocates. A panic there, which would be a bug, is

@@ -106,7 +106,7 @@ enum Stay {
 }
 
 /// A table of the new file while it is made up.
-struct Plan<'f> {
+struct Placement<'f> {
     /// The numbers of its sets.
     sets: Vec<usize>,
     /// The table of the file before, and its number there.
@@ -126,15 +126,15 @@ impl Cells {
         before: Option<Before<'_>>,
     ) -> Result<Following, BuildError> {
         let wanted = wanted(rules);
-        let plans = plans(&wanted, before)?;
+        let placements = placements(&wanted, before)?;
         let is_other = |stay: &Stay| matches!(stay, Stay::By(_) | Stay::Changed(_));
-        let is_change =
-            plans.iter().any(|plan| plan.stays.as_ref().is_some_and(|(_, _, stay)| is_other(stay)));
+        let mut stays = placements.iter().filter_map(|one| one.stays.as_ref());
+        let is_change = stays.any(|(_, _, stay)| is_other(stay));
         let number = family.number().saturating_add(u64::from(is_change));
         let mut limiters: Vec<Option<Arc<Limiter>>> = vec![None; rules.policies().len()];
         let mut changes = HashMap::new();
-        let mut cells = Self { tables: Vec::with_capacity(plans.len()), number };
-        for Plan { sets, stays } in plans {
+        let mut cells = Self { tables: Vec::with_capacity(placements.len()), number };
+        for Placement { sets, stays } in placements {
             let Some(first) = sets.first().and_then(|first| wanted.get(*first)) else { continue };
             let its = match stays {
                 None => {
@@ -200,8 +200,8 @@ fn wanted(rules: &Rules) -> Vec<Wanted> {
 }
 
 /// In which tables the sets are to stand.
-fn plans<'f>(wanted: &[Wanted], before: Option<Before<'f>>) -> Result<Vec<Plan<'f>>, BuildError> {
-    let mut plans = Vec::with_capacity(wanted.len());
+fn placements<'f>(wanted: &[Wanted], before: Option<Before<'f>>) -> Result<Vec<Placement<'f>>, BuildError> {
+    let mut placements = Vec::with_capacity(wanted.len());
     let mut is_placed = vec![false; wanted.len()];
     if let Some(before) = before {
         let by_name: HashMap<&Name, usize> = (0..).zip(wanted).map(|(set, one)| (&one.name, set)).collect();
@@ -217,15 +217,15 @@ fn plans<'f>(wanted: &[Wanted], before: Option<Before<'f>>) -> Result<Vec<Plan<'
                     for set in &sets {
                         is_placed.get_mut(*set).into_iter().for_each(|is_placed| *is_placed = true);
                     }
-                    plans.push(Plan { sets, stays: Some((place, table, stay)) });
+                    placements.push(Placement { sets, stays: Some((place, table, stay)) });
                     break;
                 }
             }
         }
     }
     let mut with_policies = HashMap::new();
-    for (number, plan) in plans.iter().enumerate() {
-        if let Some(first) = plan.sets.first().and_then(|first| wanted.get(*first)) {
+    for (number, placement) in placements.iter().enumerate() {
+        if let Some(first) = placement.sets.first().and_then(|first| wanted.get(*first)) {
             with_policies.entry((first.is_shared(), &*first.policies)).or_insert(number);
         }
     }
@@ -233,14 +233,14 @@ fn plans<'f>(wanted: &[Wanted], before: Option<Before<'f>>) -> Result<Vec<Plan<'
         if is_placed {
             continue;
         }
-        let are_many = plans.len() >= MANY_TABLES;
-        let same = *with_policies.entry((one.is_shared(), &*one.policies)).or_insert(plans.len());
-        match plans.get_mut(same).filter(|_| are_many) {
-            Some(plan) => plan.sets.push(set),
-            None => plans.push(Plan { sets: vec![set], stays: None }),
+        let are_many = placements.len() >= MANY_TABLES;
+        let same = *with_policies.entry((one.is_shared(), &*one.policies)).or_insert(placements.len());
+        match placements.get_mut(same).filter(|_| are_many) {
+            Some(placement) => placement.sets.push(set),
+            None => placements.push(Placement { sets: vec![set], stays: None }),
         }
     }
-    Ok(plans)
+    Ok(placements)
 }
 
 /// The numbers of sets by their policies, each in the order of the first.

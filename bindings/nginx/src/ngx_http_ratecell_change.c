@@ -54,8 +54,8 @@ ngx_http_ratecell_earlier_conf(ngx_cycle_t *cycle)
 
 
 /*
- * Runs in the master, when the sockets are open and nothing can refuse the
- * configuration any more, and before the one before is freed.
+ * Runs in the master.  The sockets are open, so that nothing can refuse the
+ * configuration any more, and the old one is not freed yet.
  */
 
 ngx_int_t

@@ -271,6 +271,7 @@ class AsBefore(ChangeTest):
         self.assertEqual(self.left(nginx), 500)
         self.reload(nginx, of_rate("1r/w", self.FILE))
         self.assertEqual(self.left(nginx), 750)
+        self.assertIn("its keys keep their times", nginx.log())
 
     def test_a_test_changes_nothing(self):
         for extra in ("", self.FILE):

@@ -235,7 +235,21 @@ def test_websockets_are_counted_when_they_open() -> None:
     assert websocket(app, {}) == [{"type": "websocket.close", "code": 1008}]
     start, body = websocket(app, {"websocket.http.response": {}})
     assert (start["type"], start["status"]) == ("websocket.http.response.start", 429)
+    assert b"ratelimit" in dict(start["headers"])
     assert body["type"] == "websocket.http.response.body"
+
+
+def test_an_application_that_refuses_a_websocket_with_a_response() -> None:
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.http.response.start", "status": 404, "headers": [(b"a", b"b")]})
+        await send({"type": "websocket.http.response.body", "body": b"none"})
+
+    start, body = websocket(RateLimitMiddleware(refuse, Limiter("1/h")), {"websocket.http.response": {}})
+    fields = dict(start["headers"])
+    assert fields[b"a"] == b"b"
+    assert fields[b"ratelimit"].startswith(b'"1/h";r=0')
+    assert body["body"] == b"none"
 
 
 def test_the_lifespan_passes_through() -> None:

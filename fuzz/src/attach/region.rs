@@ -21,6 +21,8 @@ const DIRECTORY: Range<usize> = HEADER..HEADER + 64 * ENTRY;
 const ENTRY: usize = 4;
 /// Where the sections begin.
 const SECTIONS: usize = DIRECTORY.end;
+/// The bytes before them.
+pub(super) const BEFORE_SECTIONS: usize = SECTIONS * size_of::<u64>();
 /// Sections, by their kinds; the words of the first two have checksums among them.
 const PACKINGS: u64 = 1;
 const POLICY: u64 = 2;

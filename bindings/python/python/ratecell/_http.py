@@ -57,9 +57,6 @@ class Limit:
 Limits = Limiter | Limit | Iterable[Limiter | Limit]
 """One limit or several; a limiter alone is one with the defaults of `Limit`."""
 
-NEVER = (413, "Too large for the rate limit")
-"""Status and text for a cost above the capacity. Not 429: the same request will not be allowed later."""
-
 CLOCK_RANGE = (503, "The rate limiter cannot decide")
 """Status and text for a time past the range of the policy."""
 
@@ -90,6 +87,9 @@ class Decider(ABC):
 class Answered(ABC):
     """The answer to one request."""
 
+    never: tuple[int, str]
+    """Status and text where the same request will not be allowed later. Not 429: clients repeat what that answers."""
+
     def __init__(self, by: Decider, decision: Decision | Joint | RulesDecision) -> None:
         self.by = by
         self.decision = decision
@@ -99,9 +99,9 @@ class Answered(ABC):
     def fields(self) -> Fields:
         """The fields that tell a client the decision."""
 
-    @abstractmethod
     def no_denial(self) -> tuple[int, str] | None:
         """Status and text of a refusal that is no denial, which would be allowed later."""
+        return {Outcome.NEVER: self.never, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self.decision.outcome)
 
     def refusal(self) -> tuple[int, Fields, bytes]:
         """Status, fields and body of the response to a request that is not allowed."""
@@ -159,6 +159,8 @@ class HttpLimiter(Decider):
 class AnsweredByLimits(Answered):
     """The answer of limits."""
 
+    never = (413, "Too large for the rate limit")  # A cost above the capacity.
+
     def __init__(self, by: HttpLimiter, decision: Decision | Joint, answers: list[Answer]) -> None:
         super().__init__(by, decision)
         self._answers = answers
@@ -166,10 +168,6 @@ class AnsweredByLimits(Answered):
     def fields(self) -> Fields:
         """The fields of all limits that hold for the request."""
         return fields(self._answers, self.by.styles, now_unix_ns=self.now_unix_ns)
-
-    def no_denial(self) -> tuple[int, str] | None:
-        """What is said of a cost or a time past the range of the policy."""
-        return {Outcome.NEVER: NEVER, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self.decision.outcome)
 
 
 def merged(present: Iterable[_Field], own: list[_Field]) -> list[_Field]:

@@ -6,13 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ratecell._fields import Style
-from ratecell._http import CLOCK_RANGE, Answered, Decider, Fields, HttpLimiter, Limits
+from ratecell._http import Answered, Decider, Fields, HttpLimiter, Limits
 from ratecell._native import Rules, RulesDecision
-from ratecell._outcome import Outcome
 from ratecell.attributes import Attributes, AttributesFunction, ByRequest
-
-NEVER = (403, "The rules never allow it")
-"""Status and text for a request that the rules never allow. Not 429: clients repeat what was answered 429."""
 
 UNCLEAR_PATH = (400, "The path can be read in several ways")
 """Status and text for a path that the file refuses."""
@@ -63,6 +59,8 @@ class HttpRules(Decider):
 class AnsweredByRules(Answered):
     """The answer of rules."""
 
+    never = (403, "The rules never allow it")
+
     def __init__(self, by: HttpRules, decision: RulesDecision) -> None:
         super().__init__(by, decision)
         self._rules_decision = decision
@@ -73,6 +71,4 @@ class AnsweredByRules(Answered):
 
     def no_denial(self) -> tuple[int, str] | None:
         """What is said of a request that is not allowed later either."""
-        if self._rules_decision.is_unclear_path:
-            return UNCLEAR_PATH
-        return {Outcome.NEVER: NEVER, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self._rules_decision.outcome)
+        return UNCLEAR_PATH if self._rules_decision.is_unclear_path else super().no_denial()

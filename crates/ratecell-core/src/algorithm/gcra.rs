@@ -158,7 +158,7 @@ fn held_reach(reach: u64, tau: u64, num: u64, heal: Option<u64>) -> Result<u64, 
         return Err(PolicyError::new(
             Kind::Range,
             format!(
-                "this table heals by the burst that it was made with: expected one of at most {most} at this rate"
+                "this table heals by the greatest burst that it has had so far: expected one of at most {most} at this rate"
             ),
         ));
     }
