@@ -88,7 +88,7 @@ class Answered(ABC):
     """The answer to one request."""
 
     never: tuple[int, str]
-    """Status and text where the same request will not be allowed later. Not 429: clients repeat what that answers."""
+    """Status and text where the same request will not be allowed later. Not 429: clients repeat that."""
 
     def __init__(self, by: Decider, decision: Decision | Joint | RulesDecision) -> None:
         self.by = by
