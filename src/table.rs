@@ -33,7 +33,7 @@ pub(crate) mod layout;
 )]
 mod lend;
 pub(crate) mod log;
-mod parts;
+pub(crate) mod parts;
 #[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
 mod plain;
@@ -46,7 +46,7 @@ pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
 pub(crate) use hold::{Holding, Superseded};
-pub(crate) use parts::{PART_ALIGNMENT, Parts, TOTAL_BYTES};
+pub(crate) use parts::Parts;
 pub(crate) use survey::Extent;
 
 pub(crate) use layout::Seat;
@@ -57,6 +57,7 @@ use era::Era;
 use find::Search;
 use given::Given;
 use insert::is_still_absent;
+use parts::TOTAL_BYTES;
 use tag::Version;
 
 /// How a full table answers a new key when all its places are in use.

@@ -15,7 +15,8 @@ use core::ops::Range;
 use super::{packings, policy};
 use crate::board::Board;
 use crate::error::{RegionError, RegionField};
-use crate::table::{COUNTER_LINE, PART_ALIGNMENT, Parts, TOTAL_BYTES, Table};
+use crate::table::parts::{PART_ALIGNMENT, TOTAL_BYTES};
+use crate::table::{COUNTER_LINE, Parts, Table};
 use ratecell_core::algorithm::WordLayout;
 
 /// Entries of a directory.
