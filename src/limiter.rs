@@ -6,7 +6,6 @@ use std::time::SystemTime;
 
 use crate::clock::Clock;
 use crate::table::{Lookup, Secret, spread};
-use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Key, Outcome, Policy, PolicyError, Request, Zone};
 
 #[cfg(feature = "async")]
@@ -22,6 +21,7 @@ mod direct;
 mod generations;
 mod guard;
 mod hold;
+mod inlined;
 pub(crate) mod joint;
 pub(crate) mod layers;
 mod leased;
@@ -46,6 +46,7 @@ pub use direct::DirectLimiter;
 #[cfg(feature = "rules")]
 pub(crate) use generations::Family;
 pub use guard::{Hold, HoldError, Unsettled};
+use inlined::Inlined;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
@@ -90,6 +91,7 @@ use tables::LayerTable;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Limiter {
+    inlined: Inlined,
     regimes: Regimes,
     clock: Clock,
     /// Whether its region was made with other rules of the zones in its policy.
@@ -121,6 +123,7 @@ impl Limiter {
             has_other_zone_rules: false,
             digest: hold::digest(&regimes.first.layers, &secret),
             reserving: hold::can_reserve(&regimes.first.layers),
+            inlined: Inlined::of(&regimes.first.layers),
             secret,
             regimes,
             remote: None,
@@ -230,19 +233,7 @@ impl Limiter {
         // A known key under the commonest policy by far is decided in the caller, and so is one whose lease is there.
         // There is one call beside each: of two, the compiler would have both write to the memory of the answer.
         let cost = request.units();
-        let layers = &self.regimes.first.layers;
-        let known = if let Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) = layers {
-            table.try_hit(gcra, h, now, cost)
-        } else if let Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) = layers
-            && request.now_ns().is_none()
-        {
-            table.try_hit(lease, h, now, cost).and_then(|decision| match decision.outcome() {
-                Outcome::Asked => Err(Lookup::NotYet),
-                _ => Ok(decision),
-            })
-        } else {
-            Err(Lookup::NotYet)
-        };
+        let known = self.inlined.try_hit(h, now, cost, request.now_ns().is_some());
         match known {
             Ok(decision) => decision,
             Err(lookup) if self.remote.is_none() => {

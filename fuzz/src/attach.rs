@@ -119,7 +119,10 @@ impl Script {
                 refused(status, &text, why);
                 let same_policy = self.asked.policy.is_none() && self.asked.less == 0;
                 let any = config.max_keys == 0 && config.when_full == 0;
-                assert!(!(whole && same_policy && any), "{text:?}: status {status}: expected its own region to do");
+                assert!(
+                    !(whole && same_policy && any),
+                    "{text:?}: status {status}: expected its own region to do"
+                );
             }
             Ok(limiter) => {
                 assert_eq!(why, "", "{text:?}: expected nothing to be wrong with what attaches");

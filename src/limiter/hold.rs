@@ -2,14 +2,13 @@
 
 use arrayvec::ArrayVec;
 
-use super::Limiter;
 use super::layers::Inquiry;
 use super::regime::Regime;
 use super::reservation::{MAX_RESERVED, Reservation, ReserveError};
 use super::states::{Layers, States};
 use super::tables::LayerTable;
+use super::{Inlined, Limiter};
 use crate::table::{Holding, Lookup, Secret, Superseded};
-use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Outcome, Request};
 
 impl Limiter {
@@ -50,7 +49,7 @@ impl Limiter {
             self.clock.now()
         });
         // A known key under the commonest policy is reserved in the caller, as it is decided there.
-        if let Layers::One(States::Words(Kernel::Gcra(gcra), table)) = &self.regimes.first.layers
+        if let Inlined::Gcra(gcra, table) = &self.inlined
             && request.is_plain()
             && self.regimes.is_first_in_force()
             && let Some((decision, holding)) = table.try_reserve(gcra, h, now, request.units())
@@ -148,7 +147,7 @@ impl Limiter {
         clock: &impl Fn() -> u64,
     ) -> Option<Decision> {
         let regime = &self.regimes.first;
-        let Layers::One(States::Words(Kernel::Gcra(gcra), table)) = &regime.layers else { return None };
+        let Inlined::Gcra(gcra, table) = &self.inlined else { return None };
         let [Some(holding)] = &*reservation.layers else { return None };
         let is_of_it = self.is_ours(reservation) && regime.age_of(reservation) == 0;
         if !is_of_it || holding.seat.is_shared() {

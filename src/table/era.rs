@@ -88,6 +88,12 @@ impl Era {
     /// Whether a tag of this era's generation, loaded before, means it: the policy was changed less than four times since.
     #[inline(always)]
     pub(super) fn is_near(&self) -> bool {
+        self.is_in_force() || self.is_near_after_a_change()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_near_after_a_change(&self) -> bool {
         self.in_force.number().wrapping_sub(self.number) < 4
     }
 

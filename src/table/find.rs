@@ -74,11 +74,11 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
 /// What came of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Search<'t> {
-    /// With a word of this era, or of one that has come after it.
+    /// With a word of this era, or of one four changes after it.
     Found(Seat<'t>, u64),
     /// Nowhere. The version was loaded before the search.
     InVain(Version),
-    /// Its word is of another generation, and another caller or a change was in the way of carrying it.
+    /// Its word was of another generation.
     Lost,
 }
 
@@ -100,7 +100,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
     }
 
-    /// Finds the cell of a key, with its word, which is carried to this era if it is of an older one.
+    /// Finds the cell of a key, with its word; a word of an older era is carried to this one, and the key then looked for
+    /// anew.
     #[inline(always)]
     pub(super) fn find<'t>(&self, address: &Address<'t, SLOTS>) -> Search<'t> {
         if self.outgrows_cache {
@@ -117,7 +118,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 Search::Found(Seat { slot, tag }, slot.word())
             }
             Some(Place { slot, tag, .. }) => {
-                self.carry(slot, tag).map_or(Search::Lost, |(seat, word)| Search::Found(seat, word))
+                self.carry(slot, tag);
+                Search::Lost
             }
             None => Search::InVain(version),
         }
@@ -128,13 +130,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Places::of(address).find().map(|Place { slot, tag, .. }| Seat { slot, tag })
     }
 
-    /// Carries the word of a slot to this era. `None` if another caller was in the way, or the policy was changed.
+    /// Carries the word of a slot to this era. Says no if another caller was in the way, or the policy was changed.
     #[cold]
     #[inline(never)]
-    pub(super) fn carry<'t>(&self, slot: &'t Slot, tag: Tag) -> Option<(Seat<'t>, u64)> {
-        let word = slot.word();
-        let (carried, to) = (self.carried(slot, tag, word)?, tag.of_generation(self.era.in_tag()));
-        slot.replace((tag, word), (to, carried)).then_some((Seat { slot, tag: to }, carried))
+    pub(super) fn carry(&self, slot: &Slot, tag: Tag) -> bool {
+        let (word, to) = (slot.word(), tag.of_generation(self.era.in_tag()));
+        self.carried(slot, tag, word).is_some_and(|carried| slot.replace((tag, word), (to, carried)))
     }
 
     /// What `word`, which was loaded after `tag`, is in this era. `None` if another caller was in the way, or the policy was

@@ -30,14 +30,14 @@ impl Given {
     pub(super) fn total<const SLOTS: usize>(&self, bucket: Index<'_, SLOTS>) -> Option<u64> {
         // Acquire: the caller charges after this load. After the load of a word it sees what was added for each giving
         // back that the word shows, for that was added before the word was lowered.
-        Some(self.totals.as_ref()?.around(bucket.number()).load(Ordering::Acquire))
+        Some(self.totals.as_ref()?.all().get(bucket.number())?.load(Ordering::Acquire))
     }
 
     /// Adds what is about to be given back. The total wraps: only differences are meant.
     pub(super) fn add<const SLOTS: usize>(&self, bucket: Index<'_, SLOTS>, back: u64) {
-        if let Some(totals) = &self.totals {
+        if let Some(total) = self.totals.as_ref().and_then(|totals| totals.all().get(bucket.number())) {
             // Relaxed: the exchange that lowers the word comes after it, and releases it.
-            totals.around(bucket.number()).fetch_add(back, Ordering::Relaxed);
+            total.fetch_add(back, Ordering::Relaxed);
         }
     }
 }

@@ -105,7 +105,7 @@ impl Seat<'_> {
     /// Changes the word from 0, together with the tag.
     #[cold]
     #[inline(never)]
-    fn begin(&self, after: u64) -> bool {
+    fn begin(self, after: u64) -> bool {
         let tag = self.slot.tag();
         tag.is_tenure_of(self.tag) && self.slot.replace((tag, 0), (tag, after))
     }

@@ -35,7 +35,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
             }
             // Where it fails another caller was in the way.
             match found {
-                Found::Slot(slot, tag, _) => drop(self.carry(slot, tag)),
+                Found::Slot(slot, tag, _) => {
+                    self.carry(slot, tag);
+                }
                 Found::Shared(ground) => self.carry_shared(address.home, ground),
             }
         }

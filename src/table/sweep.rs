@@ -48,7 +48,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 let mut failed = 0;
                 loop {
                     let tag = slot.tag();
-                    if tag.is_empty() || self.era.is_of(tag) || self.carry(slot, tag).is_some() {
+                    if tag.is_empty() || self.era.is_of(tag) || self.carry(slot, tag) {
                         break;
                     }
                     if !self.era.is_in_force() {
