@@ -80,7 +80,7 @@
 
 
 /**
- * In a ratecell_request and for ratecell_limiter_stats: at now_ns, instead of now by the limiter's clock.
+ * In a ratecell_request, for stats and for a change: at now_ns, instead of now by the limiter's clock.
  */
 #define RATECELL_AT 1
 
@@ -2053,12 +2053,13 @@ int32_t ratecell_rules_new(const char *text,
  * another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
  * another limiter beside it.
  *
- * The change is at the time of the limiter's clock. A program that gives its requests other times makes another limiter
- * where a limit is to change.
+ * flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Requests that were
+ * given a later time, and are decided by the rules before, count as before the change.
  *
  * Returns 0, and writes an empty text to why.
- * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_ECHANGE (the time is past the last that
- * a new limit can decide at). Then why says what was wrong, and the rules in force stay.
+ * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_EINVAL (also of flags);
+ * RATECELL_ECHANGE (the time is past the last that a new limit can decide at). Then why says what was wrong, and the rules in
+ * force stay.
  * NULL: why may be, if why_len is 0.
  * Threads: any; of several changes each is made. Not from a signal handler.
  * Since: 0.1
@@ -2067,6 +2068,8 @@ RATECELL_MUST_CHECK
 int32_t ratecell_rules_change(const struct ratecell_rules *rules,
                               const char *text,
                               size_t len,
+                              uint32_t flags,
+                              uint64_t now_ns,
                               char *why,
                               size_t why_len);
 

@@ -1127,10 +1127,14 @@ public:
     /// Limits by the text of another file from now on, while other threads decide. Each request is decided by the old file or
     /// by the new one. What a rule has counted stays as ratecell_rules_change says. Errors: those of ratecell_rules_change; then
     /// the rules in force stay.
-    [[nodiscard]] Failure change(std::string_view text) const {
-        char why[1024] = "";
-        const Status status = ratecell_rules_change(get(), text.data(), text.size(), why, sizeof why);
-        return status.ok() ? Failure() : detail::failure(status, why);
+    [[nodiscard]] Failure change(std::string_view text) const { return changed(text, 0, 0); }
+
+    /// change at a time, as decide_at.
+    [[nodiscard]] Failure change_at(std::string_view text, std::chrono::nanoseconds now) const {
+        if (now.count() < 0) {
+            return Failure(RATECELL_EINVAL);
+        }
+        return changed(text, RATECELL_AT, static_cast<std::uint64_t>(now.count()));
     }
 
     /// Makes other limits by the text of another file, on the tables that these have for the same rules; the config is
@@ -1224,6 +1228,13 @@ private:
             return status;
         }
         return stats;
+    }
+
+    Failure changed(std::string_view text, std::uint32_t flags, std::uint64_t now_ns) const {
+        char why[1024] = "";
+        const Status status =
+            ratecell_rules_change(get(), text.data(), text.size(), flags, now_ns, why, sizeof why);
+        return status.ok() ? Failure() : detail::failure(status, why);
     }
 
     struct Free {

@@ -249,7 +249,7 @@ impl RulesLimiter {
         self.change_by(rules, Some(now_ns))
     }
 
-    fn change_by(&self, rules: Rules, now_ns: Option<u64>) -> Result<(), BuildError> {
+    pub(crate) fn change_by(&self, rules: Rules, now_ns: Option<u64>) -> Result<(), BuildError> {
         // A change that panicked has stored nothing, or all of it.
         let _one_at_a_time = locked(&self.changing);
         let held = self.file.load_full();

@@ -58,17 +58,27 @@ func NewRules(text string, options ...Option) (*Rules, error) {
 // Change limits by the text of another file from now on, while other goroutines decide. Each request is decided by the old
 // file or by the new one. A rule goes on with what it has counted if its name and its key stay: where the numbers of its
 // limit change, what each key has used stays used, in units. With another algorithm, another window or another number of
-// layers it begins anew. The change is at the time of the clock: for requests that are given other times by DecideAt, make
-// other Rules where a limit is to change.
+// layers it begins anew.
 //
-// The error is one of [NewRules], or [ErrClosed]; then the rules in force stay.
+// The error is one of [NewRules], [ErrClosed], or an [*Error] of [StatusChange] if the time is past the last that a new limit
+// can decide at; then the rules in force stay.
 func (r *Rules) Change(text string) error {
+	return r.change(text, 0, 0)
+}
+
+// ChangeAt is Change at nowNs, as [Rules.DecideAt]: for programs that give every request its time.
+func (r *Rules) ChangeAt(text string, nowNs uint64) error {
+	return r.change(text, C.RATECELL_AT, nowNs)
+}
+
+func (r *Rules) change(text string, flags uint32, nowNs uint64) error {
 	n := r.native.Load()
 	if n == nil {
 		return ErrClosed
 	}
 	why := sentence(text)
-	status := C.ratecell_rules_change(n.rules, bytesOf(text), C.size_t(len(text)), bytesOf(stringOf(why)), C.size_t(len(why)))
+	status := C.ratecell_rules_change(n.rules, bytesOf(text), C.size_t(len(text)), C.uint32_t(flags), C.uint64_t(nowNs),
+		bytesOf(stringOf(why)), C.size_t(len(why)))
 	runtime.KeepAlive(n)
 	if status < 0 {
 		return explained(status, why)

@@ -3,6 +3,7 @@ package ratecell
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -152,7 +153,18 @@ func TestAChangeKeepsWhatStays(t *testing.T) {
 	if d := rules.DecideAt(login(), 0); d.Rule != "login" || d.Remaining != 2 {
 		t.Errorf("%+v", d)
 	}
-	if d := rules.DecideAt(Attributes{"path": "/"}, 0); d.Remaining != 6 {
+	if err := rules.ChangeAt(strings.Replace(inYears, `"2/365d"`, `"fixed_window 6/365d"`, 1), 0); err != nil {
+		t.Fatal(err)
+	}
+	if d := rules.DecideAt(login(), 0); d.Rule != "login" || d.Remaining != 3 {
+		t.Errorf("%+v", d)
+	}
+	var refused *Error
+	more := strings.Replace(inYears, "10/365d", "11/365d", 1)
+	if err := rules.ChangeAt(more, math.MaxUint64); !errors.As(err, &refused) || refused.Status != StatusChange {
+		t.Errorf("%v", err)
+	}
+	if d := rules.DecideAt(Attributes{"path": "/"}, 0); d.Remaining != 5 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -348,7 +348,7 @@ FUNCTION(ratecell_waiting_free, void (*)(ratecell_waiting *));
 FUNCTION(ratecell_zone_new, int32_t (*)(const ratecell_limiter *, const char *, ratecell_zone **));
 FUNCTION(ratecell_zone_free, void (*)(ratecell_zone *));
 FUNCTION(ratecell_rules_new, int32_t (*)(const char *, size_t, const ratecell_config *, ratecell_rules **));
-FUNCTION(ratecell_rules_change, int32_t (*)(const ratecell_rules *, const char *, size_t, char *, size_t));
+FUNCTION(ratecell_rules_change, int32_t (*)(const ratecell_rules *, const char *, size_t, uint32_t, uint64_t, char *, size_t));
 FUNCTION(ratecell_rules_decide,
          int32_t (*)(const ratecell_rules *, const ratecell_rules_request *, ratecell_rules_answer *));
 FUNCTION(ratecell_rules_fields,

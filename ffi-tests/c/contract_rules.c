@@ -156,7 +156,7 @@ static void the_fields_name_the_rules(void) {
     CHECK_STATUS(ratecell_rules_fields(rules, 1, &claim, 1, 0, same, sizeof same), RATECELL_EINVAL);
 
     check_case("after a change there are none");
-    CHECK_STATUS(ratecell_rules_change(rules, file, strlen(file), NULL, 0), 0);
+    CHECK_STATUS(ratecell_rules_change(rules, file, strlen(file), 0, 0, NULL, 0), 0);
     CHECK_STATUS(ratecell_rules_fields(rules, 1, asked.claims, 2, 0, same, sizeof same), 0);
     ratecell_rules_free(rules);
 }
@@ -168,22 +168,40 @@ static void a_change_keeps_what_stays(void) {
     char why[128];
     ratecell_rules *rules = made(file);
     ask_rules(rules, "POST", "/login", "10.0.0.1", NULL);
-    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), why, sizeof why), 0);
+    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), 0, 0, why, sizeof why), 0);
     CHECK_TEXT(why, "");
     CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
     CHECK_U64(asked.claims[0].decision.remaining, 98);
     CHECK_U64(asked.claims[1].decision.remaining, 1);
 
     check_case("a file with a fault changes nothing");
-    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), why, sizeof why), RATECELL_ERULES);
+    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), 0, 0, why, sizeof why), RATECELL_ERULES);
     CHECK(strncmp(why, "line 6: rule site, limit: bad_policy: `0/s`: ", 45) == 0);
-    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), NULL, 0), RATECELL_ERULES);
-    CHECK_STATUS(ratecell_rules_change(NULL, other, strlen(other), why, sizeof why), RATECELL_EINVAL);
-    CHECK_STATUS(ratecell_rules_change(rules, NULL, 1, why, sizeof why), RATECELL_EINVAL);
-    CHECK_STATUS(ratecell_rules_change(rules, other, TOO_LONG, why, sizeof why), RATECELL_ESIZE);
-    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), NULL, 1), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, faulty, strlen(faulty), 0, 0, NULL, 0), RATECELL_ERULES);
+    CHECK_STATUS(ratecell_rules_change(NULL, other, strlen(other), 0, 0, why, sizeof why), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, NULL, 1, 0, 0, why, sizeof why), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, other, TOO_LONG, 0, 0, why, sizeof why), RATECELL_ESIZE);
+    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), 0, 0, NULL, 1), RATECELL_EINVAL);
+    CHECK_STATUS(ratecell_rules_change(rules, other, strlen(other), RATECELL_EXACT, 0, why, sizeof why), RATECELL_EINVAL);
     CHECK_STATUS(ask_rules(rules, "POST", "/login", "10.0.0.1", NULL), RATECELL_ALLOWED);
     CHECK_U64(asked.claims[0].decision.remaining, 97);
+
+    check_case("a change at a time of the caller's");
+    static const char higher[] = HEAD RULE("site", "key = []\nlimit = 'fixed_window 110/1d'\nmatch.path = '/**'")
+        RULE("login", "key = ['client']\nlimit = 'fixed_window 9/1h'");
+    CHECK_STATUS(ratecell_rules_change(rules, higher, strlen(higher), RATECELL_AT, 0, why, sizeof why), 0);
+    CHECK_STATUS(ask_rules(rules, "POST", "/elsewhere", "10.0.0.1", NULL), RATECELL_ALLOWED);
+    CHECK_U64(asked.claims[0].decision.remaining, 106);
+    ratecell_rules_free(rules);
+
+    check_case("a time past the last that the new limit can decide at");
+    static const char slow[] = HEAD RULE("site", "key = []\nlimit = '10/1s'");
+    static const char fast[] = HEAD RULE("site", "key = []\nlimit = '11/1s'");
+    rules = made(slow);
+    CHECK_STATUS(ratecell_rules_change(rules, fast, strlen(fast), RATECELL_AT, UINT64_MAX, why, sizeof why),
+                 RATECELL_ECHANGE);
+    CHECK(strstr(why, "rule site") != NULL);
+    CHECK_STATUS(ratecell_rules_change(rules, fast, strlen(fast), RATECELL_AT, 0, why, sizeof why), 0);
     ratecell_rules_free(rules);
 }
 

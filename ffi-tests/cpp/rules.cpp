@@ -178,6 +178,9 @@ void a_change_keeps_what_stays() {
     // With another limit, too, a rule goes on with what it has counted.
     CHECK_EQUAL(rules.decide_at(login, 0s).remaining(), 2u);
     CHECK_EQUAL(rules.decide_at({{"path", "/"}}, 0s).remaining(), 6u);
+    CHECK(rules.change_at(with("2/m", "fixed_window 7/365d"), 0s).ok());
+    CHECK_EQUAL(rules.decide_at(login, 0s).remaining(), 3u);
+    CHECK_EQUAL(rules.change_at(file, -1s), RATECELL_EINVAL);
 }
 
 void the_tables_are_counted() {

@@ -2,8 +2,7 @@
 
 use core::ffi::c_char;
 
-use super::flags::RATECELL_AT;
-use super::ratecell_status::RATECELL_EINVAL;
+use super::flags::instant;
 use super::why::{explained, guarded};
 use super::{pointer, policy, ratecell_limiter};
 
@@ -42,11 +41,7 @@ pub unsafe extern "C" fn ratecell_limiter_change(
         // SAFETY: as the header's preamble has it.
         unsafe {
             let change = || {
-                let limiter = &pointer::input(limiter)?.limiter;
-                if flags & !RATECELL_AT != 0 {
-                    return Err(RATECELL_EINVAL.into());
-                }
-                let now_ns = (flags & RATECELL_AT != 0).then_some(now_ns);
+                let (limiter, now_ns) = (&pointer::input(limiter)?.limiter, instant(flags, now_ns)?);
                 Ok(limiter.change_by(&policy::read(policy)?, now_ns)?)
             };
             explained(why, why_len, change, |()| None)

@@ -1,6 +1,9 @@
-//! The flags of requests, of stats and of configs: each a bit of its own.
+//! The flags of requests, of calls and of configs: each a bit of its own.
 
-/// In a ratecell_request and for ratecell_limiter_stats: at now_ns, instead of now by the limiter's clock.
+use super::ratecell_status;
+use super::ratecell_status::RATECELL_EINVAL;
+
+/// In a ratecell_request, for stats and for a change: at now_ns, instead of now by the limiter's clock.
 pub const RATECELL_AT: u32 = 1;
 /// For ratecell_limiter_stats: count every key.
 pub const RATECELL_EXACT: u32 = 2;
@@ -26,3 +29,12 @@ pub const RATECELL_RESERVATIONS: u32 = 512;
 /// In a ratecell_config, for ratecell_rules_new: the tables are shared with the processes that are forked off later, which
 /// admit together exactly what the rules allow. Without it each goes on with a copy of its own.
 pub const RATECELL_FORKED: u32 = 1024;
+
+/// The instant of a call whose only flag is [`RATECELL_AT`]; `None` by the limiter's clock.
+pub(super) fn instant(flags: u32, now_ns: u64) -> Result<Option<u64>, ratecell_status> {
+    if flags & !RATECELL_AT == 0 {
+        Ok((flags & RATECELL_AT != 0).then_some(now_ns))
+    } else {
+        Err(RATECELL_EINVAL)
+    }
+}

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrayvec::ArrayVec;
 
-use super::flags::{RATECELL_AT, RATECELL_FORKED};
+use super::flags::{RATECELL_FORKED, instant};
 use super::ratecell_status::{
     RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_EPANIC, RATECELL_ERULES, RATECELL_ESIZE,
     RATECELL_UNCLEAR_PATH,
@@ -77,12 +77,13 @@ pub unsafe extern "C" fn ratecell_rules_new(
 /// another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
 /// another limiter beside it.
 ///
-/// The change is at the time of the limiter's clock. A program that gives its requests other times makes another limiter
-/// where a limit is to change.
+/// flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Requests that were
+/// given a later time, and are decided by the rules before, count as before the change.
 ///
 /// Returns 0, and writes an empty text to why.
-/// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_ECHANGE (the time is past the last that
-/// a new limit can decide at). Then why says what was wrong, and the rules in force stay.
+/// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_EINVAL (also of flags);
+/// RATECELL_ECHANGE (the time is past the last that a new limit can decide at). Then why says what was wrong, and the rules in
+/// force stay.
 /// NULL: why may be, if why_len is 0.
 /// Threads: any; of several changes each is made. Not from a signal handler.
 /// Since: 0.1
@@ -92,14 +93,19 @@ pub unsafe extern "C" fn ratecell_rules_change(
     rules: *const ratecell_rules,
     text: *const c_char,
     len: usize,
+    flags: u32,
+    now_ns: u64,
     why: *mut c_char,
     why_len: usize,
 ) -> i32 {
     guarded(|| {
         // SAFETY: as the header's preamble has it.
         unsafe {
-            let construct = || Ok(pointer::input(rules)?.limiter.change(parsed(text, len)?)?);
-            explained(why, why_len, construct, |()| None)
+            let change = || {
+                let (limiter, now_ns) = (&pointer::input(rules)?.limiter, instant(flags, now_ns)?);
+                Ok(limiter.change_by(parsed(text, len)?, now_ns)?)
+            };
+            explained(why, why_len, change, |()| None)
         }
     })
 }
@@ -201,12 +207,10 @@ pub unsafe extern "C" fn ratecell_rules_stats(
     size: usize,
 ) -> i32 {
     guarded(|| {
-        if flags & !RATECELL_AT != 0 {
-            return Err(RATECELL_EINVAL);
-        }
+        let now_ns = instant(flags, now_ns)?;
         // SAFETY: as the header's preamble has it.
         let (rules, place) = unsafe { (pointer::input(rules)?, stats::place(stats, size)?) };
-        let now_ns = if flags & RATECELL_AT != 0 { now_ns } else { rules.limiter.now_ns() };
+        let now_ns = now_ns.unwrap_or_else(|| rules.limiter.now_ns());
         ratecell_stats::from(rules.limiter.stats_at(now_ns)).write(place);
         Ok(())
     })
@@ -249,7 +253,8 @@ unsafe fn decided(
     answer: &mut MaybeUninit<ratecell_rules_answer>,
 ) -> Result<ratecell_status, ratecell_status> {
     let ratecell_rules_request { attributes, n_attributes, now_ns, flags, reserved, .. } = *request;
-    if flags & !RATECELL_AT != 0 || reserved != 0 {
+    let now_ns = instant(flags, now_ns)?;
+    if reserved != 0 {
         return Err(RATECELL_EINVAL);
     }
     // SAFETY: the caller's word.
@@ -263,7 +268,6 @@ unsafe fn decided(
     for attribute in attributes {
         attribute.read()?;
     }
-    let now_ns = (flags & RATECELL_AT != 0).then_some(now_ns);
     let mut made = MadeList::new();
     let (mut n_shadows, mut places) = (0_u32, shadows.iter_mut());
     let (file, Decided { answer: decided, is_unclear_path }) =
