@@ -1095,7 +1095,7 @@ private:
 };
 
 /// Limits by a file of rules, which says which limits apply to which requests: docs/RULES.md describes it. Moved, not copied.
-/// It belongs to one process.
+/// Without Config::forked it belongs to one process.
 class Rules {
 public:
     /// None: its answers are errors.

@@ -302,7 +302,7 @@ func ExampleRulesMiddleware() {
 	rules, _ := ratecell.NewRules("ratecell_rules = 1\n[[rule]]\nname = 'login'\nmatch.path = '/login'\nkey = ['client']\nlimit = '1/h'\n")
 	defer rules.Close()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
-	request := ratecell.ByRequest(ratecell.ByClient())
+	request := ratecell.ByRequest(ratecell.ByClient(ratecell.ClientWidth(32, 128)))
 	handler := ratecell.RulesMiddleware(rules, request)(hello)
 	for i := 0; i < 2; i++ {
 		w := httptest.NewRecorder()

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// AttributesFunc tells what rules know of a request.
+// AttributesFunc tells what rules know of a request. Of nil all attributes are absent.
 type AttributesFunc func(*http.Request) Attributes
 
 // ByRequest tells of a request its method, its path as it was sent, its host, its client by this key function, and its
-// header: a field of several lines is one value, joined by ", ". An empty key is a client that is absent. Where conditions
-// name single addresses of IPv6, the key function has ClientWidth(32, 128). What the program knows besides is added to what it
-// returns:
+// header: a field of several lines is one value, joined by ", ". An empty key is a client that is absent. Give the key function
+// ClientWidth(32, 128): rules have widths of their own, such as "client/32/64", and a condition on one address of IPv6 never
+// holds of a network. What the program knows besides is added to what it returns:
 //
-//	request := ratecell.ByRequest(ratecell.ByClient())
+//	request := ratecell.ByRequest(ratecell.ByClient(ratecell.ClientWidth(32, 128)))
 //	attributes := func(r *http.Request) ratecell.Attributes {
 //		a := request(r)
 //		if user := userOf(r); user != "" {
@@ -49,23 +49,29 @@ func ByRequest(client KeyFunc) AttributesFunc {
 }
 
 // sentPath is the path of a request's target, still encoded. Of an absolute target it is what follows the authority; a
-// handler that took a prefix away has changed URL, and not RequestURI.
+// handler that took a prefix away has changed URL, and not RequestURI. To net/http a # is a byte of the path.
 func sentPath(r *http.Request) string {
-	if strings.HasPrefix(r.RequestURI, "/") || r.RequestURI == "*" {
-		return r.RequestURI
-	}
-	if _, rest, isAbsolute := strings.Cut(r.RequestURI, "://"); isAbsolute {
-		at := strings.IndexAny(rest, "/?#")
-		switch {
-		case at < 0:
-			return "/"
-		case rest[at] == '/':
-			return rest[at:]
-		default:
-			return "/" + rest[at:]
+	target := r.RequestURI
+	scheme, rest, isAbsolute := strings.Cut(target, "://")
+	switch {
+	case strings.HasPrefix(target, "/") || target == "*":
+	case isAbsolute && !strings.ContainsAny(scheme, "/?#"):
+		if target = strings.TrimLeftFunc(rest, isOfAuthority); !strings.HasPrefix(target, "/") {
+			target = "/" + target
 		}
+	default:
+		target = r.URL.EscapedPath()
 	}
-	return r.URL.EscapedPath()
+	path, query, hasQuery := strings.Cut(target, "?")
+	path = strings.ReplaceAll(path, "#", "%23")
+	if hasQuery {
+		path += "?" + query
+	}
+	return path
+}
+
+func isOfAuthority(char rune) bool {
+	return !strings.ContainsRune("/?", char)
 }
 
 // OnRulesRefused sets what answers a request that rules refuse, as [OnRefused] does for a limiter. Without it the answer is
@@ -87,7 +93,8 @@ func OnRulesRefused(refused func(http.ResponseWriter, *http.Request, RulesDecisi
 // RulesMiddleware limits the requests that a handler gets by rules, as [Middleware] does by a limiter: the fields of
 // responses name the rules that limit the request, and there are none where no rule does.
 //
-//	http.Handle("/", ratecell.RulesMiddleware(rules, ratecell.ByRequest(ratecell.ByClient()))(handler))
+//	client := ratecell.ByClient(ratecell.ClientWidth(32, 128))
+//	http.Handle("/", ratecell.RulesMiddleware(rules, ratecell.ByRequest(client))(handler))
 //
 // It has the options [Styles] and [OnRulesRefused]. A request is held for its Delay, and dropped if its client goes
 // meanwhile. It panics, as http.Handle does, if the rules, the function or an option is nil, or an option has no use here;

@@ -126,6 +126,8 @@ func TestByRequest(t *testing.T) {
 		"/%61//b?c=/d":             "/%61//b?c=/d",
 		"//login":                  "//login",
 		"http://example.com/%2e/b": "/%2e/b",
+		"/a#/b?c#d":                "/a%23/b?c#d",
+		"/a?://b/c":                "/a?://b/c",
 	} {
 		r := httptest.NewRequest("GET", target, nil)
 		r.Header.Add("X-Two", "a")
@@ -141,6 +143,20 @@ func TestByRequest(t *testing.T) {
 		got := ByRequest(absent)(r)
 		if _, hasHost := got["host"]; got["path"] != path || hasHost {
 			t.Errorf("%s: %v", target, got)
+		}
+	}
+	// What net/http serves the path of, whatever stands in the query.
+	for target, path := range map[string]string{
+		"http:/admin?x=://z/public": "/admin",
+		"x:/admin?://z/public":      "/admin",
+		"h/admin?://z/public":       "h/admin",
+	} {
+		parsed, err := url.ParseRequestURI(target)
+		if err != nil {
+			parsed = &url.URL{Path: path}
+		}
+		if got := ByRequest(absent)(&http.Request{Method: "CONNECT", RequestURI: target, URL: parsed})["path"]; got != path {
+			t.Errorf("%s: %s", target, got)
 		}
 	}
 	// A prefix that a handler takes away is in the path that was sent.

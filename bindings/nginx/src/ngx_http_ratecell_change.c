@@ -201,6 +201,18 @@ ngx_http_ratecell_change_zone(ngx_http_ratecell_zone_t *zone,
     }
 
     if (rc >= 0) {
+        rc = ratecell_limiter_policy(zone->limiter, old, sizeof(old));
+    }
+
+    if (rc >= 0) {
+
+        if (ngx_strcmp(held, old) != 0) {
+            ngx_log_error(NGX_LOG_NOTICE, log, 0,
+                          "ratecell zone \"%V\" has policy \"%s\" in force, "
+                          "after \"%s\"",
+                          &zone->name, old, held);
+        }
+
         ngx_http_ratecell_renew_limiters(zone);
         return;
     }

@@ -42,7 +42,11 @@ ngx_http_ratecell_rules_handler(ngx_http_request_t *r)
 
     ruled = ngx_http_ratecell_get_ruled(r);
 
-    if (ruled && (ruled->status || ruled->conf->rules == rlcf->rules)) {
+    if (ruled
+        && (ruled->status
+            || (ruled->conf->rules == rlcf->rules
+                && ruled->conf->attributes == rlcf->attributes)))
+    {
         return NGX_DECLINED;
     }
 
@@ -253,8 +257,15 @@ ngx_http_ratecell_refuse_ruled(ngx_http_request_t *r,
 
     ruled->status = NGX_HTTP_RATECELL_REJECTED;
 
-    return rc == RATECELL_UNCLEAR_PATH ? NGX_HTTP_BAD_REQUEST
-                                       : (ngx_int_t) rlcf->status_code;
+    switch (rc) {
+    case RATECELL_UNCLEAR_PATH:
+        return NGX_HTTP_BAD_REQUEST;
+    case RATECELL_NEVER:
+        /* clients repeat what was answered 429 or 503 */
+        return NGX_HTTP_FORBIDDEN;
+    default:
+        return (ngx_int_t) rlcf->status_code;
+    }
 }
 
 

@@ -302,6 +302,7 @@ class Refused(ChangeTest):
                     self.assertEqual(self.passes(nginx, 10), 0)
                     self.reload(nginx, of_policy("1500/52w") + other % 5)
                     self.assertEqual(self.passes(nginx, 600), 500)
+                    self.assertRegex(nginx.log(), r'has policy "1500/52w[^"]*" in force, after "1000/52w')
 
     def test_a_change_that_the_words_have_no_room_for(self):
         """Units of the greatest burst that the zone ever had would take a million years at the new rate."""
