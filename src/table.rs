@@ -101,7 +101,7 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
 /// Why [`Table::try_hit`] decided nothing, and so how to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// The key has not been looked for, or was found and then another was in the way.
+    /// The key has not been looked for, or was found and then another was in the way, or its word was carried.
     NotYet,
     /// It has no slot. The version of its home was loaded before the search.
     InVain(Version),
@@ -285,7 +285,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
     }
 
-    /// Decides `request` at `now` on the key of hash `h`, and writes nothing.
+    /// Decides `request` at `now` on the key of hash `h`, and charges nothing. Words of another era are carried to this one.
     pub(crate) fn peek<A: Algorithm>(
         &self,
         algorithm: &A,

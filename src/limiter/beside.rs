@@ -14,10 +14,10 @@ impl Limiter {
     /// burst, capacity or limit.
     ///
     /// The words of both policies must have the same meaning, as for all limiters of a region. In a limiter made by
-    /// [`build`](LimiterBuilder::build), counts are only as wide as its own limit needs.
+    /// [`build`](super::LimiterBuilder::build), counts are only as wide as its own limit needs.
     ///
     /// # Errors
-    /// As [`LimiterBuilder::attach`].
+    /// As [`LimiterBuilder::attach`](super::LimiterBuilder::attach).
     pub fn with_policy(&self, policy: Policy) -> Result<Self, BuildError> {
         if self.remote.is_some() {
             let reason =

@@ -82,7 +82,7 @@ impl Own {
     /// The number is put in force under the lock, for which a caller that finds the number waits.
     fn put_in_force(&self, next: Generation, now_ns: Option<u64>, clock: &Clock) {
         let mut record = self.record();
-        // Nobody else can have changed it: the changes of a process come one after the other.
+        // Nobody else can have changed the number: the changes of a process come one after the other.
         let _ = self.in_force.advance(next.number().wrapping_sub(1));
         let at = now_ns.unwrap_or_else(|| latest(clock)).max(next.at_ns());
         record.follow(next.since(at));
@@ -90,7 +90,10 @@ impl Own {
 }
 
 impl Record {
+    /// `next` was made before the record was locked: a limiter that has come beside the others since has raised the last.
     fn follow(&mut self, next: Generation) {
+        let raised = self.lineage.last().map_or(&[][..], Generation::reach);
+        let next = next.raised(raised.iter().copied());
         let kept = self.lineage.iter().rev().take(KEPT - 1).rev().cloned();
         self.lineage = kept.chain([next]).collect();
     }
@@ -197,5 +200,22 @@ impl Generations {
     /// Whether pages that no key has used are to stay unused.
     pub(super) fn spares_memory(&self) -> bool {
         matches!(self, Self::Own(_))
+    }
+}
+
+#[cfg(all(test, not(ratecell_model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_beside_while_a_change_is_made_is_remembered() {
+        let policy = |text: &str| text.parse::<Policy>().expect(text);
+        let first = Generation::first(policy("10/s burst=10"));
+        let next = first.followed_by(&policy("10/s burst=11"), 0).expect("alike").expect("another");
+        let own = Generations::Own(Own::new(first).expect("memory"));
+        own.raise(&policy("10/s burst=1000"));
+        own.put_in_force(next, Some(0), &Clock::new()).expect("in force");
+        let lineage = own.lineage().expect("of this process");
+        assert_eq!(lineage.iter().map(Generation::reach).collect::<Vec<_>>(), [[1000], [1000]]);
     }
 }

@@ -26,6 +26,7 @@ impl Inlined {
             _ => Self::None,
         }
     }
+
     /// The decision on a known key, or why there is none. A lease is not used at an instant that is given: it ends by the
     /// limiter's own clock.
     #[inline(always)]

@@ -117,7 +117,8 @@ fn decide_standing(standing: &[Standing<'_>], decisions: &mut [Decision]) -> Out
     }
     let limiters = standing.iter().map(|one| one.claim.limiter);
     let limiters = limiters.take(MAX_LAYERS).collect::<ArrayVec<_, MAX_LAYERS>>();
-    ask_for_all(&mut inquiries, &limiters, decisions)
+    let is_in_force = || standing.iter().all(|one| one.claim.limiter.regimes.is_in_force(&one.regime));
+    ask_for_all(&mut inquiries, &limiters, is_in_force, decisions)
 }
 
 /// Claims at an instant, if they are to be decided at all.
@@ -175,11 +176,13 @@ fn peek_standing(standing: &[Standing<'_>], decisions: &mut [Decision]) -> Outco
     gravest
 }
 
-/// Asks again until no claim misses units, or the wait of the first that does is over.
+/// Asks again until no claim misses units, or the wait of the first that does is over. Superseded, if their policies are not in
+/// force any more.
 #[cold]
 fn ask_for_all(
     inquiries: &mut [Inquiry<'_, LayerTable>],
     limiters: &[&Limiter],
+    is_in_force: impl Fn() -> bool,
     decisions: &mut [Decision],
 ) -> Outcome {
     let is_try = inquiries.iter().any(|inquiry| inquiry.request.is_without_waiting());
@@ -204,6 +207,11 @@ fn ask_for_all(
             };
         }
         before = elapsed_ns;
+        // After the clocks: no policy decides at an instant after the one that followed it.
+        if !is_in_force() {
+            decisions.fill(Decision::superseded());
+            return Outcome::Denied;
+        }
         let outcome = decide_once(inquiries, decisions);
         if outcome != Outcome::Asked {
             return outcome;

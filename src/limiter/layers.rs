@@ -186,36 +186,48 @@ impl<'l, L: Layer> Inquiry<'l, L> {
     /// is reset are those of a peek.
     fn refusal(&self, refused: Decision) -> Decision {
         let refusal = self.remaining().refused_by(&refused);
-        match self.request.max_delay_ns() {
-            None => refusal,
-            Some(_) => refusal.delayed_by(self.delay_when_admitted()),
+        if self.request.max_delay_ns().is_none() {
+            return refusal;
         }
+        self.delay_when_admitted().map_or_else(Decision::superseded, |delay| refusal.delayed_by(delay))
     }
 
     /// The delay that would be given at the first instant at which the policy alone admits the request. A layer that
-    /// admits it earlier delays it by the less then.
-    fn delay_when_admitted(&self) -> u64 {
+    /// admits it earlier delays it by the less then. `None` if the policy was changed.
+    fn delay_when_admitted(&self) -> Option<u64> {
         let plain = self.request.units_alone(self.request.units());
         let mut peeked = self.peek(&plain);
-        if peeked.outcome() == Outcome::Denied {
+        if peeked.outcome() == Outcome::Denied && !peeked.is_superseded() {
             peeked = self.peek_at(self.now.saturating_add(peeked.retry_after_ns()), &plain);
         }
-        if peeked.is_allowed() { peeked.delay_ns() } else { 0 }
+        (!peeked.is_superseded()).then(|| if peeked.is_allowed() { peeked.delay_ns() } else { 0 })
     }
 
-    /// `decision`, which also says what is next, if the request asks for it: the wait for one unit more than remains.
+    /// `decision`, which also says what is next, if the request asks for it: the wait for one unit more than remains. If the
+    /// policy was changed since, that is not known of what was charged, and all else is to be decided anew.
     #[inline]
     pub(super) fn with_next(&self, decision: Decision) -> Decision {
-        if self.request.wants_next() { decision.with_next(self.next_ns(&decision)) } else { decision }
+        if !self.request.wants_next() {
+            return decision;
+        }
+        match self.next_ns(&decision) {
+            Some(next_ns) => decision.with_next(next_ns),
+            None if decision.is_allowed() && self.request.units() > 0 => decision,
+            None => Decision::superseded(),
+        }
     }
 
-    fn next_ns(&self, decision: &Decision) -> u64 {
-        let Ok(one_more) = u32::try_from(decision.remaining().saturating_add(1)) else { return 0 };
+    /// `None` if the policy was changed.
+    fn next_ns(&self, decision: &Decision) -> Option<u64> {
+        let Ok(one_more) = u32::try_from(decision.remaining().saturating_add(1)) else { return Some(0) };
         let peeked = self.peek(&self.request.units_alone(one_more));
+        if peeked.is_superseded() {
+            return None;
+        }
         let by_policy = if peeked.outcome() == Outcome::Denied { peeked.retry_after_ns() } else { 0 };
         // A table without a place for the key has none for one unit either, which no peek sees.
         let is_without_place = decision.outcome() == Outcome::Denied && decision.is_without_place();
-        if is_without_place { by_policy.max(decision.retry_after_ns()) } else { by_policy }
+        Some(if is_without_place { by_policy.max(decision.retry_after_ns()) } else { by_policy })
     }
 }
 
@@ -243,5 +255,33 @@ impl Decisions {
             (Some(one), Some(other)) => other.combine(one),
             (one, other) => one.or(other).unwrap_or_default(),
         }
+    }
+}
+
+#[cfg(all(test, not(ratecell_model)))]
+mod tests {
+    use super::*;
+    use crate::limiter::Limiter;
+    use core::time::Duration;
+
+    /// What is asked besides a refusal is asked anew where the policy was changed between the two.
+    #[test]
+    fn a_refusal_is_of_one_policy() {
+        let limiter = Limiter::builder("leaky_queue 1/h queue=1".parse().expect("a policy"));
+        let limiter = limiter.max_keys(10).build().expect("a limiter");
+        let request = Request::new("key").at(0).within(Duration::ZERO).with_next();
+        while limiter.decide(request).is_allowed() {}
+        let (h, layers) = (limiter.hash(&request), &limiter.regimes.first.layers);
+        let inquiry = Inquiry { layers, h, now: 0, request };
+        let refused = inquiry.peek(&request);
+        let answer = inquiry.uncharged(refused);
+        assert!(!answer.is_superseded() && inquiry.with_next(answer).next_after().is_some());
+        limiter.change_at("leaky_queue 2/h queue=1".parse().expect("a policy"), 0).expect("in force");
+        // By which the word is carried.
+        assert!(!limiter.decide(request).is_allowed());
+        assert!(inquiry.with_next(answer).is_superseded());
+        assert!(inquiry.uncharged(refused).is_superseded());
+        let allowed = Decision::allowed(1);
+        assert_eq!(inquiry.with_next(allowed), allowed);
     }
 }

@@ -117,10 +117,15 @@ impl Regimes {
         Self { first, later: ArcSwapOption::const_empty(), in_force, generations }
     }
 
-    /// Whether the first regime is the one in force.
+    /// Whether that regime is the one in force.
+    #[inline(always)]
+    pub(super) fn is_in_force(&self, regime: &Regime) -> bool {
+        self.in_force.number() == regime.number
+    }
+
     #[inline(always)]
     pub(super) fn is_first_in_force(&self) -> bool {
-        self.in_force.number() == self.first.number
+        self.is_in_force(&self.first)
     }
 
     /// The regime in force. A caller that decides by it has read its clock before, so that nothing is decided by an older

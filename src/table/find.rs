@@ -78,7 +78,7 @@ pub(super) enum Search<'t> {
     Found(Seat<'t>, u64),
     /// Nowhere. The version was loaded before the search.
     InVain(Version),
-    /// Its word was of another generation.
+    /// Its word was of another generation: the caller is to look anew.
     Lost,
 }
 
@@ -95,13 +95,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[inline]
     pub(crate) fn prefetch_rest(&self, h: u64) {
         let address = self.buckets.address(h);
-        if self.outgrows_cache && find_in_pair(&address).is_none() {
+        if self.outgrows_cache && !stands_in_pair(&address) {
             address.alternate().prefetch();
         }
     }
 
-    /// Finds the cell of a key, with its word; a word of an older era is carried to this one, and the key then looked for
-    /// anew.
+    /// Finds the cell of a key, with its word. A word of another era is carried to this one, and the caller is to look for the
+    /// key anew, if this era is still in force.
     #[inline(always)]
     pub(super) fn find<'t>(&self, address: &Address<'t, SLOTS>) -> Search<'t> {
         if self.outgrows_cache {
@@ -157,6 +157,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let is_one_of_before = slot.tag() == tag && self.era.is_in_force();
         is_one_of_before.then(|| self.era.carried(tag.generation(), word))
     }
+}
+
+/// Whether a key stands where it most likely does, with a word of any generation.
+#[inline(always)]
+fn stands_in_pair<const SLOTS: usize>(address: &Address<'_, SLOTS>) -> bool {
+    let (slots, pair) = (&address.home.bucket().slots, address.pair());
+    let pair = [slots.get(pair), slots.get((pair + 1) % SLOTS)];
+    pair.into_iter().flatten().any(|slot| slot.tag().is_of_key(address.identity))
 }
 
 /// Finds a cell where it most likely stands.

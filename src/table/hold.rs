@@ -53,6 +53,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         now: u64,
         request: &Request<'_>,
     ) -> Reserved<'_> {
+        // The caller has read its clock before.
+        if !self.era.is_in_force() {
+            return (Decision::superseded(), Verdict::superseded(), None);
+        }
         let address = self.address(h);
         let found = match self.attempt(algorithm, &address, now, request) {
             Ok(Attempt { seat, charge, decision, total }) => {

@@ -105,7 +105,7 @@ impl Ready<'_> {
         let Some(number) = next.first().map(|one| one.generation.number()) else { return };
         // A caller that finds the number waits for the record of its limiter.
         let mut records: Vec<MutexGuard<'_, Record>> = next.iter().map(|one| one.own.record()).collect();
-        // Nobody else can have changed it: the changes of a family come one after the other.
+        // Nobody else can have changed the number: the changes of a family come one after the other.
         let _ = in_force.advance(number.wrapping_sub(1));
         let now = now_ns.unwrap_or_else(|| latest(clock));
         for (record, Next { generation, is_other, .. }) in records.iter_mut().zip(&next) {

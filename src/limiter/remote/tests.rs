@@ -138,3 +138,29 @@ fn a_cost_that_the_store_has_not_is_denied_without_waiting() {
     let fewer = limiter.decide(Request::new("k").cost(3).without_waiting());
     assert_eq!(fewer.outcome(), Outcome::Asked);
 }
+
+/// A policy that is changed while another claim waits for its units does not decide when they are there.
+#[test]
+fn a_claim_beside_one_that_waits_is_decided_by_the_policy_in_force() {
+    for (before, after) in [("in_flight 10 hold=1h", "in_flight 2 hold=1h"), ("10/1h", "2/1h burst=2")] {
+        let leased = limiter("fixed_window 100/1h", OnMiss::Wait(Duration::from_secs(60)), OnFailure::Closed);
+        let policy = |text: &str| text.parse::<Policy>().expect("a policy");
+        let local = Limiter::builder(policy(before)).max_keys(10).build().expect("a limiter");
+        assert!(local.check("key").is_allowed());
+        let claims = [(&leased, 1), (&local, 5)];
+        let claims = claims.map(|(limiter, cost)| Claim { limiter, request: Request::new("key").cost(cost) });
+        let mut decisions = [Decision::default(); 2];
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let h = leased.hash(&Request::new("key"));
+                while !board(&leased).has(h) {
+                    std::thread::yield_now();
+                }
+                local.change(policy(after)).expect("in force");
+                answer(&leased, "key", Lease::granted(leased.now_ns() + HOUR, 5));
+            });
+            Limiter::decide_all(&claims, &mut decisions)
+        });
+        assert_eq!(outcome, Outcome::Never, "{after}: {decisions:?}");
+    }
+}
