@@ -1212,8 +1212,8 @@ typedef struct ratecell_rules_request {
    */
   size_t n_attributes;
   /**
-   * With RATECELL_AT: when it is decided, in nanoseconds since the limiter's epoch, which is that of
-   * ratecell_limiter_epoch.
+   * With RATECELL_AT: when it is decided, in nanoseconds since any instant, as long as all users of the limiter mean the
+   * same; with a calendar_window since the config's epoch_s.
    */
   uint64_t now_ns;
   /**
@@ -1712,7 +1712,8 @@ int32_t ratecell_decide_all(const struct ratecell_claim *claims,
  * shares its units with other machines), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
  * why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
  * NULL: why may be, if why_len is 0.
- * Threads: any; one change comes after the other. Not from a signal handler.
+ * Threads: any; one change comes after the other. Not from a signal handler. A process that is forked off meanwhile must make
+ * limiters of its own.
  * Since: 0.1
  */
 RATECELL_MUST_CHECK

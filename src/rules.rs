@@ -208,7 +208,8 @@ impl RulesLimiter {
     /// of its limit change, what each key has used stays used, in units, as in [`Limiter::change`](crate::Limiter::change):
     /// a raised limit lets those go on who were exhausted, and a lowered one forgives nothing. A rule begins anew whose limit
     /// gets another algorithm, another window or another number of layers, or has no room in the words in use beside what was
-    /// allowed before; so does one whose name or key is another. A rule that is taken away gives its cells back.
+    /// allowed before; so does one whose name or key is another. A rule that is taken away gives its
+    /// cells back, unless it shared its table with others.
     ///
     /// Of a rule with tiers each tier is by itself. With `shared = true` the tiers go on together if nothing but their limits
     /// and `strict` changes, and tiers come and go.

@@ -25,7 +25,8 @@ use super::{pointer, policy, ratecell_limiter};
 /// shares its units with other machines), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
 /// why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
 /// NULL: why may be, if why_len is 0.
-/// Threads: any; one change comes after the other. Not from a signal handler.
+/// Threads: any; one change comes after the other. Not from a signal handler. A process that is forked off meanwhile must make
+/// limiters of its own.
 /// Since: 0.1
 #[must_use]
 #[unsafe(no_mangle)]

@@ -59,8 +59,8 @@ pub struct ratecell_rules_request {
     pub attributes: *const ratecell_attribute,
     /// How many there are.
     pub n_attributes: usize,
-    /// With RATECELL_AT: when it is decided, in nanoseconds since the limiter's epoch, which is that of
-    /// ratecell_limiter_epoch.
+    /// With RATECELL_AT: when it is decided, in nanoseconds since any instant, as long as all users of the limiter mean the
+    /// same; with a calendar_window since the config's epoch_s.
     pub now_ns: u64,
     /// RATECELL_AT, or 0. Any other bit is RATECELL_EINVAL.
     pub flags: u32,
