@@ -3,12 +3,12 @@
 use arrayvec::ArrayVec;
 
 use super::Limiter;
-use super::layers::{Decisions, Inquiry, MAX_LAYERS, Phase, Receipts, refund};
+use super::layers::{Inquiry, MAX_LAYERS, Phase, Receipts, refund};
 use super::regime::Reigning;
 use super::remote::{OnFailure, Wait};
 use super::tables::LayerTable;
 use crate::error::BuildError;
-use ratecell_core::{Decision, Outcome, Request};
+use ratecell_core::{Combined, Decision, Outcome, Request};
 
 /// One of several requests that are allowed together or not at all: see [`Limiter::decide_all`].
 #[derive(Clone, Copy, Debug)]
@@ -256,8 +256,8 @@ fn charge_all(
     decisions: &mut [Decision],
 ) -> Result<(), (usize, Decision)> {
     let mut receipts = Receipts::<LayerTable>::new();
-    let mut charged = ArrayVec::<Decisions, MAX_LAYERS>::new();
-    charged.extend(inquiries.iter().take(MAX_LAYERS).map(|_| Decisions::default()));
+    let mut charged = ArrayVec::<Combined, MAX_LAYERS>::new();
+    charged.extend(inquiries.iter().take(MAX_LAYERS).map(|_| Combined::default()));
     for phase in Phase::ALL {
         for ((number, inquiry), decisions) in inquiries.iter().enumerate().zip(&mut charged) {
             if let Err(refused) = inquiry.charge(phase, &mut receipts, decisions, None) {
@@ -267,7 +267,7 @@ fn charge_all(
         }
     }
     for (decision, charged) in decisions.iter_mut().zip(charged) {
-        *decision = charged.all();
+        *decision = charged.decision().unwrap_or_default();
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::table::Holding;
-use ratecell_core::{Decision, Outcome, Request};
+use ratecell_core::{Combined, Decision, Outcome, Request};
 
 /// The most layers that are charged together: of one request, or of all that are decided at once.
 pub(crate) const MAX_LAYERS: usize = 64;
@@ -105,14 +105,14 @@ impl<'l, L: Layer> Inquiry<'l, L> {
             return self.uncharged(peeked);
         }
         let mut receipts = Receipts::<L>::new();
-        let mut decisions = Decisions::default();
+        let mut decisions = Combined::default();
         for phase in Phase::ALL {
             if let Err(refused) = self.charge(phase, &mut receipts, &mut decisions, holdings.as_deref_mut()) {
                 refund(receipts);
                 return self.overtaken(refused);
             }
         }
-        decisions.all()
+        decisions.decision().unwrap_or_default()
     }
 
     /// What every layer says of `request`, and writes nothing.
@@ -135,7 +135,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         &self,
         phase: Phase,
         receipts: &mut Receipts<'l, L>,
-        decisions: &mut Decisions,
+        decisions: &mut Combined,
         mut holdings: Option<&mut Holdings>,
     ) -> Result<(), Decision> {
         for (number, layer) in (0..).zip(self.layers) {
@@ -161,7 +161,7 @@ impl<'l, L: Layer> Inquiry<'l, L> {
                 full.element().refund(receipts);
                 return Err(decision.never());
             }
-            decisions.add(phase, decision);
+            decisions.add(decision);
         }
         Ok(())
     }
@@ -228,33 +228,6 @@ impl<'l, L: Layer> Inquiry<'l, L> {
         // A table without a place for the key has none for one unit either, which no peek sees.
         let is_without_place = decision.outcome() == Outcome::Denied && decision.is_without_place();
         Some(if is_without_place { by_policy.max(decision.retry_after_ns()) } else { by_policy })
-    }
-}
-
-/// The decisions of layers that were charged, which are combined in the order of the layers as far as equals go.
-#[derive(Debug, Default)]
-pub(super) struct Decisions {
-    in_flight: Option<Decision>,
-    others: Option<Decision>,
-}
-
-impl Decisions {
-    fn add(&mut self, phase: Phase, decision: Decision) {
-        let all = match phase {
-            Phase::InFlight => &mut self.in_flight,
-            Phase::Others => &mut self.others,
-        };
-        *all = Some(all.map_or(decision, |all| all.combine(decision)));
-    }
-
-    /// All as one.
-    pub(super) fn all(self) -> Decision {
-        match (self.in_flight, self.others) {
-            // Of equals the earlier layer is named.
-            (Some(one), Some(other)) if one.layer() < other.layer() => one.combine(other),
-            (Some(one), Some(other)) => other.combine(one),
-            (one, other) => one.or(other).unwrap_or_default(),
-        }
     }
 }
 

@@ -4,6 +4,8 @@ use core::time::Duration;
 
 mod combine;
 
+pub use combine::Combined;
+
 /// How a request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "an outcome that is ignored limits nothing"]

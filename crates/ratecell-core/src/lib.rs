@@ -31,7 +31,7 @@ pub mod fields;
 pub use algorithm::params::{Mode, Start};
 pub use algorithm::words::{WholeUnits, whole_units};
 pub use algorithm::{Emission, Resolved};
-pub use decision::{Decision, Outcome};
+pub use decision::{Combined, Decision, Outcome};
 pub use error::{PolicyError, PolicyErrorKind};
 pub use policy::{ChangeError, Generation, Layer, Policy, PolicyBuilder};
 pub use request::{Key, Request};
