@@ -176,7 +176,7 @@ impl Round {
         let steps = case.steps();
         let last = steps[STEPS - 1];
         let fresh = Limiter::following().open(&self.path).expect("the region is still one");
-        let stats = fresh.stats_at(last.from);
+        let stats = fresh.stats_at(last.from * case.pace());
         let mut excess = 0;
         for number in 0..KEYS {
             let admitted = self.record.of_key(number);
@@ -202,7 +202,7 @@ impl Round {
         };
         let within = self.within(stats);
         assure(excess <= within, format!("{excess} units beyond the bounds, not {within}"));
-        for what in unusable(&fresh, last.to + 100 * PERIOD) {
+        for what in unusable(&fresh, (last.to + 100 * PERIOD) * case.pace()) {
             assure(false, what);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ratecell::{Limiter, LimiterBuilder, Policy, WhenFull};
 
-use super::bounds::{Admitted, Bound, CAPACITY, KINDS, Round, SKEW, rounds};
+use super::bounds::{Admitted, Bound, CAPACITY, KINDS, Round, SKEW, pace, rounds};
 use super::counters::Words;
 use super::random::random;
 use super::worker::{PROCESSES, key};
@@ -33,6 +33,11 @@ pub(crate) struct Case(pub(crate) u64);
 impl Case {
     pub(crate) fn policy(self) -> &'static str {
         KINDS[self.kind()].0
+    }
+
+    /// The nanoseconds of its clock for one of the steps.
+    pub(crate) fn pace(self) -> u64 {
+        pace(self.policy())
     }
 
     pub(crate) fn bound(self) -> Bound {
@@ -118,6 +123,7 @@ pub(crate) fn run(path: &Path, process: usize, number: u64) {
     let (record, steps) = (Record::open(path), case.steps());
     // A process that replaces a killed one does not ask as that one did.
     let mut random = random(u64::from(std::process::id()));
+    let pace = case.pace();
     let late = case.skew() * process as u64 / (PROCESSES as u64 - 1);
     println!("go");
     for _ in 0..MOST_BATCHES {
@@ -126,7 +132,7 @@ pub(crate) fn run(path: &Path, process: usize, number: u64) {
         // By one look at the clock: a process that is stopped meanwhile goes on with an instant long past.
         for _ in 0..1 + random() % BATCH {
             let (asked, cost) = (step.key(random()), case.cost(random()));
-            if limiter.check_at(key(asked), cost, step.from + late).is_allowed() {
+            if limiter.check_at(key(asked), cost, (step.from + late) * pace).is_allowed() {
                 record.count(number, asked, cost);
             }
         }

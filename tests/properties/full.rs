@@ -8,7 +8,7 @@ use ratecell::{Decision, Limiter, Mode, Request, Stats, WhenFull};
 use crate::cases;
 use crate::laws::layer_bound;
 use crate::model::{Key, Model};
-use crate::policies::{Accepted, Algorithm, Heal, Layer, policies};
+use crate::policies::{Accepted, Algorithm, Layer, policies_of};
 use crate::traffic::{Clock, Steps, Traffic, crowd};
 
 fn any_answer() -> impl Strategy<Value = WhenFull> {
@@ -88,7 +88,10 @@ fn assert_allowed_alone(accepted: &Accepted, course: &Course) -> Result<(), Test
 fn as_if(layer: &Layer, now: u64, latest: u64) -> Vec<u64> {
     let phase = match layer.algorithm {
         Algorithm::FixedWindow { offset_ns } => offset_ns,
-        Algorithm::SlidingWindow { .. } | Algorithm::TokenBucket { mode: Mode::Interval, .. } => 0,
+        Algorithm::SlidingWindow { .. }
+        | Algorithm::CalendarWindow
+        | Algorithm::InFlight
+        | Algorithm::TokenBucket { mode: Mode::Interval, .. } => 0,
         _ => return vec![now],
     };
     let period = layer.period_ns;
@@ -132,9 +135,7 @@ macro_rules! kinds {
             use super::*;
 
             fn accepted() -> impl Strategy<Value = Accepted> {
-                policies(Heal::Alone).prop_filter("another kind of state", |accepted| {
-                    accepted.layers.len() == 1 && matches!(accepted.layers[0].algorithm, $pattern)
-                })
+                policies_of(|algorithm| matches!(algorithm, $pattern))
             }
 
             proptest! {
@@ -177,4 +178,6 @@ kinds! {
     sliding_log: Forward, 150 keys, 1_000 requests, 200 cases, Algorithm::SlidingLog,
     fixed_window: Both, 60 keys, 300 requests, 4_000 cases, Algorithm::FixedWindow { .. },
     fixed_window_first: Forward, 60 keys, 300 requests, 4_000 cases, Algorithm::FixedWindowFirst,
+    calendar_window: Both, 60 keys, 300 requests, 4_000 cases, Algorithm::CalendarWindow,
+    in_flight: Both, 60 keys, 300 requests, 4_000 cases, Algorithm::InFlight,
 }

@@ -6,7 +6,7 @@ mod bounds;
 #[path = "../../src/tests/stress/random.rs"]
 mod random;
 
-use bounds::{Admitted, Bound, CAPACITY, KINDS, SKEW, rounds};
+use bounds::{Admitted, Bound, CAPACITY, KINDS, SKEW, pace, rounds};
 use random::random;
 use ratecell::{Limiter, Policy, Request, Reservation, WhenFull};
 
@@ -39,6 +39,7 @@ fn course(policy: &str, bound: Bound, when_full: WhenFull, seed: u64) -> Seen {
     // In every other course clocks differ.
     let skew = seed / 1_000 % 2 * SKEW;
     let steps = rounds(ROUNDS, KEYS, skew, &mut random);
+    let pace = pace(policy);
     let policy: Policy = policy.parse().expect("a policy");
     let limiter = Limiter::builder(policy).max_keys(MAX_KEYS).when_full(when_full);
     let limiter = limiter.build().expect("a small table");
@@ -48,7 +49,7 @@ fn course(policy: &str, bound: Bound, when_full: WhenFull, seed: u64) -> Seen {
     let mut seen = Seen::default();
     for (number, step) in steps.iter().enumerate() {
         for _ in 0..REQUESTS {
-            let now = step.from + random() % (skew + 1);
+            let now = (step.from + random() % (skew + 1)) * pace;
             if held.is_empty() || !random().is_multiple_of(3) {
                 let (key, cost) = (step.key(random()), 1 + (random() % CAPACITY) as u32);
                 let uncharged = limiter.stats_at(now).allowed_full;
@@ -91,7 +92,7 @@ fn course(policy: &str, bound: Bound, when_full: WhenFull, seed: u64) -> Seen {
         }
     }
     seen.beyond = admitted.iter().map(|admitted| bound.excess(&steps, admitted, 0)).sum();
-    seen.forgiven = limiter.stats_at(steps.last().expect("a round").to).forgiven;
+    seen.forgiven = limiter.stats_at(steps.last().expect("a round").to * pace).forgiven;
     seen
 }
 

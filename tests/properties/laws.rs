@@ -236,7 +236,9 @@ pub(crate) fn layer_bound(layer: &Layer, least: u64, greatest: u64) -> u128 {
         | Algorithm::TokenBucket { mode: Mode::Continuous, .. } => capacity + span * limit / period,
         Algorithm::TokenBucket { mode: Mode::Interval, .. } => capacity + limit * edges(0),
         Algorithm::TokenBucket { .. } => capacity + limit * (span / period),
-        Algorithm::SlidingWindow { .. } => limit * (edges(0) + 1),
+        Algorithm::SlidingWindow { .. } | Algorithm::CalendarWindow => limit * (edges(0) + 1),
+        // Of two neighbouring windows.
+        Algorithm::InFlight => limit * (edges(0) + 1).div_ceil(2),
         Algorithm::FixedWindow { offset_ns } => limit * (edges(layer.period_ns - offset_ns) + 1),
         Algorithm::SlidingLog | Algorithm::FixedWindowFirst => limit * (span / period + 1),
     }

@@ -7,18 +7,35 @@ use core::time::Duration;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use ratecell::{Decision, Mode, Policy, PolicyError, Start};
+use ratecell::{Decision, Mode, Period, Policy, PolicyError, Start};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Algorithm {
-    Gcra { burst: Option<u32> },
-    TokenBucket { capacity: u32, mode: Mode },
-    LeakyMeter { capacity: u32 },
-    LeakyQueue { queue: u32, burst: Option<u32> },
-    SlidingWindow { strict: bool },
+    Gcra {
+        burst: Option<u32>,
+    },
+    TokenBucket {
+        capacity: u32,
+        mode: Mode,
+    },
+    LeakyMeter {
+        capacity: u32,
+    },
+    LeakyQueue {
+        queue: u32,
+        burst: Option<u32>,
+    },
+    SlidingWindow {
+        strict: bool,
+    },
     SlidingLog,
-    FixedWindow { offset_ns: u64 },
+    FixedWindow {
+        offset_ns: u64,
+    },
     FixedWindowFirst,
+    /// Days of UTC.
+    CalendarWindow,
+    InFlight,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +56,9 @@ impl Layer {
             Algorithm::SlidingWindow { .. }
             | Algorithm::SlidingLog
             | Algorithm::FixedWindow { .. }
-            | Algorithm::FixedWindowFirst => self.limit,
+            | Algorithm::FixedWindowFirst
+            | Algorithm::CalendarWindow
+            | Algorithm::InFlight => self.limit,
         }
     }
 
@@ -49,7 +68,9 @@ impl Layer {
             Algorithm::SlidingWindow { .. }
             | Algorithm::SlidingLog
             | Algorithm::FixedWindow { .. }
-            | Algorithm::FixedWindowFirst => true,
+            | Algorithm::FixedWindowFirst
+            | Algorithm::CalendarWindow
+            | Algorithm::InFlight => true,
             Algorithm::TokenBucket { mode, .. } => mode != Mode::Continuous,
             Algorithm::Gcra { .. } | Algorithm::LeakyMeter { .. } | Algorithm::LeakyQueue { .. } => false,
         }
@@ -89,6 +110,8 @@ impl Layer {
             Algorithm::FixedWindowFirst => {
                 build!(Policy::fixed_window(self.limit, period), start = Some(Start::First))
             }
+            Algorithm::CalendarWindow => build!(Policy::calendar_window(self.limit, Period::Day, "UTC")?),
+            Algorithm::InFlight => build!(Policy::in_flight(self.limit, period)),
         }
     }
 }
@@ -117,6 +140,8 @@ impl fmt::Display for Layer {
             Algorithm::SlidingLog => write!(f, "sliding_log {quota}"),
             Algorithm::FixedWindow { offset_ns } => write!(f, "fixed_window {quota} offset={offset_ns}ns"),
             Algorithm::FixedWindowFirst => write!(f, "fixed_window {quota} start=first"),
+            Algorithm::CalendarWindow => write!(f, "calendar_window {}/day tz=UTC", self.limit),
+            Algorithm::InFlight => write!(f, "in_flight {} hold={}ns", self.limit, self.period_ns),
         }?;
         self.heal_ns.map_or(Ok(()), |ns| write!(f, " heal={ns}ns"))?;
         self.horizon_ns.map_or(Ok(()), |ns| write!(f, " horizon={ns}ns"))
@@ -179,6 +204,13 @@ pub(crate) fn policies(heal: Heal) -> impl Strategy<Value = Accepted> {
     layers.prop_filter_map("refused", Accepted::new)
 }
 
+/// Policies of one layer, of the kinds that are wanted: the others are not even read.
+pub(crate) fn policies_of(wanted: impl Fn(&Algorithm) -> bool) -> impl Strategy<Value = Accepted> {
+    layer(true)
+        .prop_filter("another kind of state", move |layer| wanted(&layer.algorithm))
+        .prop_filter_map("refused", |layer| Accepted::new(vec![layer]))
+}
+
 /// A layer of one of three worlds: numbers so small that every corner is near, numbers as people use
 /// them, and any numbers at all.
 fn layer(may_heal: bool) -> impl Strategy<Value = Layer> {
@@ -210,6 +242,9 @@ fn units(range: RangeInclusive<u32>) -> impl Strategy<Value = u32> {
 /// A timestamp a unit: what a log may hold in a test.
 const MAX_LOG: u32 = 40;
 
+/// A day of UTC.
+const DAY: u64 = 86_400_000_000_000;
+
 /// The least window of those that start with a request, in quanta.
 const MIN_QUANTA: u64 = 1_000;
 
@@ -221,7 +256,7 @@ fn of(
 ) -> impl Strategy<Value = Layer> {
     let numbers = (units(limits.clone()), units(limits.clone()), units(limits));
     let times = (period, any::<u64>(), option::of(0..=3_000_u64), horizon);
-    (0..12, option::of(Just(())), numbers, times).prop_map(
+    (0..14, option::of(Just(())), numbers, times).prop_map(
         move |(algorithm, said, (limit, other, third), (period_ns, offset, heal_share, horizon_ns))| {
             let algorithm = match algorithm {
                 0 | 1 => Algorithm::Gcra { burst: said.map(|()| other) },
@@ -234,13 +269,16 @@ fn of(
                 8 => Algorithm::SlidingWindow { strict: true },
                 9 => Algorithm::SlidingLog,
                 10 => Algorithm::FixedWindow { offset_ns: offset % period_ns },
-                _ => Algorithm::FixedWindowFirst,
+                11 => Algorithm::FixedWindowFirst,
+                12 => Algorithm::CalendarWindow,
+                _ => Algorithm::InFlight,
             };
             let limit = if matches!(algorithm, Algorithm::SlidingLog) { limit.min(MAX_LOG) } else { limit };
             let period_ns = match algorithm {
                 Algorithm::FixedWindowFirst | Algorithm::TokenBucket { mode: Mode::IntervalFirst, .. } => {
                     period_ns.max(MIN_QUANTA)
                 }
+                Algorithm::CalendarWindow => DAY,
                 _ => period_ns,
             };
             // Up to three periods.

@@ -10,7 +10,7 @@ use crate::cases;
 use crate::policies::{Heal, policies};
 
 /// What policies are made of, and what they are not.
-const PIECES: [&str; 84] = [
+const PIECES: [&str; 88] = [
     "gcra",
     "token_bucket",
     "leaky_meter",
@@ -18,6 +18,10 @@ const PIECES: [&str; 84] = [
     "sliding_window",
     "sliding_log",
     "fixed_window",
+    "calendar_window",
+    "in_flight",
+    "tz=UTC",
+    "hold=",
     "burst=",
     "capacity=",
     "queue=",
@@ -137,7 +141,10 @@ impl Writer {
     fn duration(&mut self, printed: &str, space: &str) -> String {
         let digits = printed.find(|c: char| !c.is_ascii_digit()).expect("a unit");
         let (count, unit) = printed.split_at(digits);
-        let (_, names) = UNITS.iter().find(|(_, names)| names[0] == unit).expect("a unit");
+        // A period of the calendar has one name and no count.
+        let Some((_, names)) = UNITS.iter().find(|(_, names)| names[0] == unit) else {
+            return printed.to_owned();
+        };
         let count = if count.is_empty() { self.choose(&["", "1", "01"]) } else { count };
         let space = if count.is_empty() { "" } else { space };
         format!("{}{space}{}", self.number(count), self.choose(names))
@@ -158,7 +165,7 @@ impl Writer {
                 Some((name, value)) if value.bytes().all(|byte| byte.is_ascii_digit()) => {
                     format!("{name}={}", self.number(value))
                 }
-                Some((name @ ("offset" | "heal" | "horizon"), value)) => {
+                Some((name @ ("offset" | "heal" | "hold" | "horizon"), value)) => {
                     format!("{name}={}", self.duration(value, ""))
                 }
                 Some(_) => word.to_owned(),

@@ -91,6 +91,7 @@ fn the_longest_wait_of_each_kind_is_not_never() {
         "fixed_window 3/4611686018427387904ns start=first horizon=1s",
         "token_bucket 1/4611686018427387904ns capacity=3 mode=interval horizon=1s",
         "token_bucket 1/4611686018427387904ns capacity=3 mode=interval_first horizon=1s",
+        "in_flight 3 hold=4611686018427387904ns horizon=1s",
     ] {
         let policy: Policy = policy.parse().expect("a policy");
         for late in [14_000_000_000_000_000_000, 18_000_000_000_000_000_000, policy.max_now_ns()] {

@@ -27,7 +27,8 @@ pub(crate) enum Bound {
     },
 }
 
-pub(crate) const KINDS: [(&str, Bound); 10] = [
+/// Every kind of word.
+pub(crate) const KINDS: [(&str, Bound); 11] = [
     ("4/10us burst=6", Bound::Rate(4)),
     ("leaky_queue 4/10us queue=4 burst=2", Bound::Rate(4)),
     ("token_bucket 4/10us capacity=6 mode=interval", Bound::Refills(4)),
@@ -35,10 +36,17 @@ pub(crate) const KINDS: [(&str, Bound); 10] = [
     ("fixed_window 6/10us", Bound::Windows(0)),
     ("fixed_window 6/10us offset=3us", Bound::Windows(3_000)),
     ("fixed_window 6/10us start=first", Bound::WindowsFromFirst),
+    ("calendar_window 6/day tz=UTC", Bound::Windows(0)),
     ("in_flight 6 hold=10us", Bound::Pairs),
     ("sliding_window 6/10us", Bound::Sliding { rounded_up: false }),
     ("sliding_window 6/10us strict=true", Bound::Sliding { rounded_up: true }),
 ];
+
+/// The nanoseconds that pass for a policy while one passes for its bound: the least window of a calendar is a day.
+pub(crate) fn pace(policy: &str) -> u64 {
+    const DAY: u64 = 86_400_000_000_000;
+    if policy.starts_with("calendar_window") { DAY / PERIOD } else { 1 }
+}
 
 /// The instants that clocks show in one round, and the keys that are asked for in it: the others drain. Of two rounds
 /// the later one's instants are no earlier.

@@ -4,7 +4,7 @@ use ratecell::Mode;
 
 use super::buckets::{Interval, IntervalFirst};
 use super::gcra::Gcra;
-use super::windows::{FixedWindow, FixedWindowFirst, SlidingLog, SlidingWindow};
+use super::windows::{CalendarDays, FixedWindow, FixedWindowFirst, InFlight, SlidingLog, SlidingWindow};
 use crate::policies::{Algorithm, Layer};
 
 /// Wide enough for every product of the definitions.
@@ -89,6 +89,12 @@ pub(crate) fn rule(layer: &Layer) -> Box<dyn Rule> {
                 quantum *= 2;
             }
             Box::new(FixedWindowFirst { limit, window: period, quantum })
+        }
+        Algorithm::CalendarWindow => {
+            Box::new(CalendarDays { horizon, days: FixedWindow { limit, window: period, phase: 0 } })
+        }
+        Algorithm::InFlight => {
+            Box::new(InFlight { counts: SlidingWindow { limit, window: period, strict: true } })
         }
     }
 }

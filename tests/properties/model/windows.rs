@@ -54,6 +54,34 @@ impl Rule for SlidingWindow {
     }
 }
 
+/// The same state, where both counts count in full.
+pub(super) struct InFlight {
+    pub(super) counts: SlidingWindow,
+}
+
+impl Rule for InFlight {
+    fn capacity(&self) -> Int {
+        self.counts.capacity()
+    }
+
+    fn max_now(&self) -> Int {
+        self.counts.max_now()
+    }
+
+    fn admit(&self, state: &State, now: Int, cost: Int) -> Option<State> {
+        let (idx, prev, curr, _) = self.counts.at(state, now);
+        (prev + curr + cost <= self.counts.limit).then(|| vec![idx, prev, curr + cost])
+    }
+
+    fn is_fresh(&self, state: &State, now: Int) -> bool {
+        self.counts.is_fresh(state, now)
+    }
+
+    fn written(&self, state: &State) -> Int {
+        self.counts.written(state)
+    }
+}
+
 /// State: the timestamps of the units admitted.
 pub(super) struct SlidingLog {
     pub(super) limit: Int,
@@ -133,6 +161,34 @@ impl Rule for FixedWindow {
 
     fn written(&self, state: &State) -> Int {
         state[0] * self.window - self.phase
+    }
+}
+
+/// Days of UTC: the window's index and its count, served to the end of the window that holds the horizon.
+pub(super) struct CalendarDays {
+    pub(super) horizon: Int,
+    pub(super) days: FixedWindow,
+}
+
+impl Rule for CalendarDays {
+    fn capacity(&self) -> Int {
+        self.days.capacity()
+    }
+
+    fn max_now(&self) -> Int {
+        U64_MAX.min((self.horizon / self.days.window + 1) * self.days.window - 1)
+    }
+
+    fn admit(&self, state: &State, now: Int, cost: Int) -> Option<State> {
+        self.days.admit(state, now, cost)
+    }
+
+    fn is_fresh(&self, state: &State, now: Int) -> bool {
+        self.days.is_fresh(state, now)
+    }
+
+    fn written(&self, state: &State) -> Int {
+        self.days.written(state)
     }
 }
 
