@@ -116,6 +116,16 @@ constexpr nanoseconds clamped(std::uint64_t ns) noexcept {
     return ns < static_cast<std::uint64_t>(longest.count()) ? nanoseconds(ns) : longest;
 }
 
+/// A wait, as an outcome has it: the number alone does not say that there is none.
+constexpr std::optional<nanoseconds> wait(std::int32_t outcome, std::uint64_t ns) noexcept {
+    const bool may_go = outcome == RATECELL_ALLOWED || outcome == RATECELL_DENIED;
+    // Of a denial that nobody could decide it is not known.
+    if (!may_go || ns == UINT64_MAX) {
+        return std::nullopt;
+    }
+    return clamped(ns);
+}
+
 /// Asks write(buffer, len) for a length, then for a text of that length.
 template <class Write>
 Result<std::string> text(Write write) {
@@ -163,12 +173,9 @@ public:
     /// Units that would be allowed at this same instant, after this decision.
     [[nodiscard]] constexpr std::uint64_t remaining() const noexcept { return raw_.remaining; }
     /// Until the same cost would be allowed, with no other traffic on the key; 1 ns earlier it is still
-    /// denied. Zero if it was allowed, nullopt if it never can be or the call failed.
+    /// denied. Zero if it was allowed, nullopt if it never can be, the call failed or the wait is not known.
     [[nodiscard]] constexpr std::optional<std::chrono::nanoseconds> retry_after() const noexcept {
-        if (raw_.retry_after_ns == UINT64_MAX) {
-            return std::nullopt;
-        }
-        return detail::clamped(raw_.retry_after_ns);
+        return detail::wait(raw_.outcome, raw_.retry_after_ns);
     }
     /// Until the key is as good as never used.
     [[nodiscard]] constexpr std::chrono::nanoseconds reset_after() const noexcept {
@@ -1011,10 +1018,7 @@ public:
     /// Until the same request would be allowed, with no other traffic on its keys. Zero if it was allowed, nullopt if it
     /// never can be or the call failed.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> retry_after() const noexcept {
-        if (answer_.retry_after_ns == UINT64_MAX) {
-            return std::nullopt;
-        }
-        return detail::clamped(answer_.retry_after_ns);
+        return detail::wait(answer_.outcome, answer_.retry_after_ns);
     }
     /// Until the rule's key is as good as never used.
     [[nodiscard]] std::chrono::nanoseconds reset_after() const noexcept {

@@ -73,6 +73,16 @@ void times_end_where_chrono_ends() {
     CHECK_EQUAL(never.reset_after(), Time::max());
 }
 
+void never_is_an_outcome() {
+    for (const std::int32_t outcome : {RATECELL_NEVER, RATECELL_CLOCK_RANGE, RATECELL_UNCLEAR_PATH, RATECELL_EINVAL}) {
+        for (const std::uint64_t ns : {std::uint64_t{0}, UINT64_MAX - 1, UINT64_MAX}) {
+            ratecell_decision raw = with_times(ns);
+            raw.outcome = outcome;
+            CHECK(!Decision(raw).retry_after());
+        }
+    }
+}
+
 void no_answer_allows_nothing() {
     constexpr Decision none;
     static_assert(!none && none.outcome() == Outcome::Failed && none.error() == RATECELL_EINVAL);
@@ -129,6 +139,7 @@ int main() {
     fields_are_those_of_c();
     only_allowed_may_go();
     times_end_where_chrono_ends();
+    never_is_an_outcome();
     no_answer_allows_nothing();
     requests_are_those_of_c();
     statuses_have_text();

@@ -184,6 +184,7 @@ ngx_http_ratecell_add_ruled(ngx_http_request_t *r,
     ruled->decision.retry_after_ns = answer->retry_after_ns;
     ruled->decision.reset_after_ns = answer->reset_after_ns;
     ruled->decision.delay_ns = answer->delay_ns;
+    ruled->decision.outcome = answer->outcome;
     ngx_memcpy(ruled->rule, answer->rule, sizeof(ruled->rule));
 
     if (rlcf->styles) {

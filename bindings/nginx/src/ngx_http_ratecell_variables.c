@@ -298,7 +298,8 @@ ngx_http_ratecell_print_retry(ratecell_decision *decision, u_char *p)
 
     ns = decision->retry_after_ns;
 
-    if (ns == 0 || ns == UINT64_MAX) {
+    /* a denial has a wait, which is not known where no one could decide */
+    if (decision->outcome != RATECELL_DENIED || ns == UINT64_MAX) {
         return p;
     }
 
