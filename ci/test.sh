@@ -10,15 +10,24 @@ else
     # The same cases each time, so that a failure is of the change it is found with. `cargo test` alone has others each time.
     export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
 fi
-# A setting of the whole machine: changed only where the machine is CI's own, until the tests have ended.
-setting=/proc/sys/fs/protected_regular
-protected=0
-if [ -r $setting ]; then read -r protected <$setting; fi
-if [ "${CI:-}" = true ] && [ "$protected" = 0 ] && [ -w $setting ]; then
-    trap 'echo 0 >$setting' EXIT
-    echo 1 >$setting
-    protected=1
-fi
+# Settings of the whole machine: changed only where the machine is CI's own, until the tests have ended.
+settings=(protected_regular protected_symlinks)
+declare -A value=()
+restore() {
+    local setting
+    for setting in "${changed[@]}"; do echo 0 >"/proc/sys/fs/$setting"; done
+}
+changed=()
+trap restore EXIT
+for setting in "${settings[@]}"; do
+    file="/proc/sys/fs/$setting" value[$setting]=0
+    if [ -r "$file" ]; then read -r "value[$setting]" <"$file"; fi
+    if [ "${CI:-}" = true ] && [ "${value[$setting]}" = 0 ] && [ -w "$file" ]; then
+        changed+=("$setting")
+        echo 1 >"$file"
+        value[$setting]=1
+    fi
+done
 cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls
 # As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||
@@ -26,5 +35,7 @@ unshare --time --monotonic=100000 --fork true 2>/dev/null ||
 unshare --mount --time --monotonic=1 --fork mount -t tmpfs none /proc/sys 2>/dev/null ||
     left_out "a restart where the boot id is hidden: nothing can be hidden here"
 [ "$EUID" = 0 ] || left_out "files of several users: only the super-user can be another"
-[ "$protected" != 0 ] ||
+[ "${value[protected_regular]}" != 0 ] ||
     left_out "a file of another user in a sticky directory: fs.protected_regular is 0 here"
+[ "${value[protected_symlinks]}" != 0 ] ||
+    left_out "a link of another user in a sticky directory: fs.protected_symlinks is 0 here"

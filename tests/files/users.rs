@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -143,6 +143,58 @@ fn what_refuses_is_named() {
     set_mode(&folder.0, 0o700);
     let found = format!("the directory {name} is of user 0, group 0, mode 0700");
     open_as(BOB, &file, &format!("{found}; expected one that user 65534 may search"));
+}
+
+/// The outermost one is named, whatever the modes of those within.
+#[test]
+fn a_folder_above_that_cannot_be_searched_is_named() {
+    let above = Folder::new("above", 0o755);
+    let [within, innermost] = ["within", "within/innermost"].map(|name| above.0.join(name));
+    for folder in [&within, &innermost] {
+        fs::create_dir(folder).expect("a folder");
+        set_mode(folder, 0o755);
+    }
+    let file = innermost.join("file");
+    drop(builder().open(&file).expect("made"));
+    set_mode(&file, 0o666);
+    open_as(BOB, &file, "");
+    for (closed, mode) in [(&innermost, 0o744), (&within, 0o740), (&above.0, 0o766)] {
+        set_mode(closed, mode);
+        let found = format!("the directory {} is of user 0, group 0, mode {mode:04o}", closed.display());
+        open_as(BOB, &file, &format!("{found}; expected one that user 65534 may search"));
+    }
+}
+
+/// Where fs.protected_symlinks is set, the kernel follows no link of a stranger in a sticky directory that all may write.
+#[test]
+fn a_stranger_s_link_in_a_sticky_directory_is_named() {
+    let (folder, open) = (Folder::new("sticky-links", 0o1777), Folder::new("open", 0o777));
+    let (file, link) = (open.file(), folder.file());
+    drop(builder().open(&file).expect("made"));
+    set_mode(&file, 0o666);
+    symlink(&file, &link).expect("a link");
+    if !geteuid().is_root() {
+        return println!("left out: only the super-user can be another user");
+    }
+    // Whoever follows it: the directory's owner has made it.
+    open_as(BOB, &link, "");
+    lchown(&link, Some(ANN), Some(ANN)).expect("another owner");
+    open_as(ANN, &link, "");
+    let setting = fs::read_to_string("/proc/sys/fs/protected_symlinks").unwrap_or_default();
+    let setting = setting.trim();
+    if !setting.parse().is_ok_and(|setting: u32| setting > 0) {
+        println!("left out: fs.protected_symlinks is 0 here");
+        return open_as(BOB, &link, "");
+    }
+    let name = folder.0.display();
+    open_as(
+        BOB,
+        &link,
+        &format!(
+            "it is a link of user 65533 in the sticky directory {name}, and fs.protected_symlinks is {setting}; \
+             expected a link of user 65534 or of the directory's owner"
+        ),
+    );
 }
 
 #[test]
