@@ -38,6 +38,16 @@ impl Assumptions {
         Self { window_ns, spread, ..self }
     }
 
+    /// Those under which requests wait for others: these, or what they are compared with.
+    pub(crate) fn ordered(self) -> Self {
+        if self.is_at_once() { self.other() } else { self }
+    }
+
+    /// With what a record shares its stamp that is decided with others of that stamp.
+    pub(crate) fn sharer(self) -> &'static str {
+        if self.window_ns.is_some() { "another" } else { "the record before or after it" }
+    }
+
     /// The options that say so.
     pub(crate) fn options(self) -> String {
         let order = if self.window_ns.is_some() { "time" } else { "file" };

@@ -92,7 +92,7 @@ pub(crate) struct Assumed {
     /// In the order of the files, the furthest that a time was behind one before it.
     step_back_s: Option<f64>,
     spread: &'static str,
-    /// Records that share their stamp with another one.
+    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
     pub(crate) sharing: u64,
     #[serde(skip)]
     enough_window_ns: u64,

@@ -104,7 +104,7 @@ impl Tally {
         if let Some(policy) = policies.iter().find(|policy| policy.boundary_digest().is_some()) {
             bail!("`{policy}`: expected no calendar_window, which a replay cannot place in the log's time");
         }
-        let ordered = if assumptions.is_at_once() { assumptions.other() } else { assumptions };
+        let ordered = assumptions.ordered();
         let tries_together = ordered.window_ns.is_some() && ordered.spread == Spread::Even;
         let tally = |policy: Policy| -> Result<PolicyTally> {
             let limiter =
@@ -201,7 +201,7 @@ impl Tally {
         self.window.as_ref().map(Window::late)
     }
 
-    /// Records that share their stamp with another one.
+    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
     pub(crate) fn sharing(&self) -> u64 {
         self.group.sharing()
     }

@@ -37,7 +37,8 @@ impl fmt::Display for Report {
         if let Some(zone) = &self.assumed.zone {
             writeln!(f, "zone       {zone} where a time has no offset")?;
         }
-        writeln!(f, "shared     {} records share their stamp with another", self.assumed.sharing)?;
+        let sharer = self.assumptions.ordered().sharer();
+        writeln!(f, "shared     {} records share their stamp with {sharer}", self.assumed.sharing)?;
         let known = if self.assumed.no_duration > 0 { " where that is known" } else { "" };
         writeln!(f, "decided    at the {}{known}, {}", self.assumed.at, self.assumptions)?;
         if let Some(step) = self.assumed.step_back_ns.filter(|step| *step > 0) {

@@ -231,6 +231,22 @@ fn those_of_one_second_are_spread_over_it() {
     );
 }
 
+/// In the order of the file only neighbours can be spread over their stamp.
+#[test]
+fn what_shares_a_stamp_is_told_in_the_order_of_its_decisions() {
+    let log: String = (0..8).map(|i| stamped("a", &format!("10:05:0{}", i % 2))).collect();
+    for (options, expected) in [
+        (&[][..], "8 records share their stamp with another"),
+        (&FILE_ORDER[..], "8 records share their stamp with another"),
+        (&FILE_ORDER[..2], "0 records share their stamp with the record before or after it"),
+    ] {
+        let args = [&["replay", "-p", "fixed_window 30/1h"][..], options].concat();
+        let out = ratecell_with(&args, log.as_bytes()).quiet_success();
+        let shared = out.lines().find_map(|line| line.strip_prefix("shared     "));
+        assert_eq!(shared, Some(expected), "{options:?}");
+    }
+}
+
 #[test]
 fn stamps_with_fractions_are_spread_over_less() {
     // Three in a millisecond, and 1/s of them passes: the second of a pair 1 ms later never does.

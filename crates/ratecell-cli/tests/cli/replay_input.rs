@@ -1,7 +1,9 @@
 //! `ratecell replay`: which lines of which files it reads.
 
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -337,4 +339,46 @@ fn a_line_that_is_too_long_is_none_and_the_next_one_is_whole() {
     assert_eq!((&json["records"], &json["malformed"]), (&json!(22), &json!(1)));
     assert_eq!(json["files"][0]["malformed"], json!({"too_long": 1}));
     assert_eq!(json["policies"][0]["keys"], 2);
+}
+
+/// The greatest resident memory in KiB of a replay that has read so many lines: a hundred a second, of a thousand clients.
+#[cfg(target_os = "linux")]
+fn peak_kib(lines: u32) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ratecell"))
+        .args(["replay", "-", "-p", "10/s"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut log = String::new();
+    for line in 0..lines {
+        let (second, client) = (line / 100, line % 1_000);
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        let (first, last) = (client / 250, client % 250);
+        writeln!(
+            log,
+            "10.0.{first}.{last} - - [17/May/2015:{hour:02}:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" 200 5"
+        )
+        .unwrap();
+        if log.len() > 1 << 16 {
+            input.write_all(log.as_bytes()).unwrap();
+            log.clear();
+        }
+    }
+    input.write_all(log.as_bytes()).unwrap();
+    // It waits for more: of all that was written no more is unread than a pipe holds.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// A log twenty times as long takes no more memory: the shorter one fills the window, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_log() {
+    let (short, long) = (peak_kib(20_000), peak_kib(400_000));
+    assert!(long <= short * 3 / 2 + 4_096, "{short} KiB, then {long} KiB");
 }

@@ -30,7 +30,7 @@ pub(super) struct Report {
     no_duration: u64,
     /// Records that came too late for the window.
     late: u64,
-    /// Records that share their stamp with another one.
+    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
     sharing: u64,
     first: Timestamp,
     last: Timestamp,
@@ -186,7 +186,8 @@ impl fmt::Display for Report {
         if !self.filters.is_empty() {
             writeln!(f, "where      {}", self.filters.join(" and "))?;
         }
-        writeln!(f, "shared     {} records share their stamp with another", self.sharing)?;
+        let sharer = self.assumptions.sharer();
+        writeln!(f, "shared     {} records share their stamp with {sharer}", self.sharing)?;
         writeln!(f, "decided    {}", self.assumptions)?;
         writeln!(f, "allowed    {}", self.allowed)?;
         writeln!(f, "denied     {} ({} %)", self.denied, percent(self.denied, self.records))?;

@@ -119,7 +119,7 @@ impl Tally {
         self.window.as_ref().map_or(0, Window::late)
     }
 
-    /// Records that share their stamp with another one.
+    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
     pub(super) fn sharing(&self) -> u64 {
         self.group.sharing()
     }
