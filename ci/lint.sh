@@ -9,14 +9,17 @@ if [ -z "$deny" ]; then
 fi
 # No step of a script or of a recipe may fail unseen: .shellcheckrc names the checks that see to it.
 shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh .ci/run
+cargo fmt --all --check
+crates=(benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz)
+for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --check; done
 # Two of the benches link the C library.
 ci/capi.sh target/capi-dist
-cargo fmt --all --check
+# A folder of its own: nobody's build is waited for.
+export CARGO_TARGET_DIR="$target/lint"
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
 cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store --quiet -- ${deny:+"$deny"}
-for crate in benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz; do
-    cargo fmt --manifest-path "$crate/Cargo.toml" --check
-    RUSTFLAGS='--cfg getrandom_backend="custom"' cargo clippy --manifest-path "$crate/Cargo.toml" --target-dir "$target/lint" \
+for crate in "${crates[@]}"; do
+    RUSTFLAGS='--cfg getrandom_backend="custom"' cargo clippy --manifest-path "$crate/Cargo.toml" \
         --all-targets --quiet -- ${deny:+"$deny"}
 done
 RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store --quiet
