@@ -272,7 +272,7 @@ fn insertion_beside_four_changes() {
 /// The same of a key that finds room in a bucket before its home. Red: swept bucket by bucket.
 #[test]
 fn insertion_elsewhere_beside_four_changes() {
-    explore("change::insertion_elsewhere_beside_four_changes", Bound::Preemptions(2), || {
+    explore("change::insertion_elsewhere_beside_four_changes", Bound::Preemptions(1), || {
         let world = rates::<1>(&[FAST, SLOW, MIDDLE, FAST, SLOW], 2, WhenFull::Deny);
         world.ask(FAR_TOO, AT);
         let changed = actor(Rates::<1>::change_four_times);
