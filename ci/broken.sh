@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Each build and each check, with one broken line in what it builds: it must fail, and name the file.
 #
-#   ci/broken.sh            all; after ci/c.sh, ci/go.sh and ci/python.sh, with what they built
+#   ci/broken.sh            all; after ci/c.sh, ci/go.sh and ci/python.sh, with what they built. No script and no target of
+#                           make may be missing here
 #   ci/broken.sh PATTERN    those whose command matches
 source "$(dirname "$0")/lib.sh"
 
@@ -29,11 +30,12 @@ capi() {
     fi
 }
 
-count=0 passed=0
+count=0 passed=0 named=""
 # Adds the line $2 to the file $1, and runs the command.
 broken() {
     local file="$1" log="$work/log" fails=no
     local command=("${@:3}")
+    named+="${command[*]}"$'\n'
     [[ "${command[*]}" == *"$only"* ]] || return 0
     cp -p "$copy/$file" "$work/whole"
     echo "$2" >>"$copy/$file"
@@ -57,6 +59,10 @@ for command in "make lib" "make install DESTDIR=$work/destination" "make go"; do
     read -ra words <<<"$command"
     broken src/lib.rs "broken line" "${words[@]}"
 done
+broken Cargo.toml "broken line" benches/nginx.sh
+broken Cargo.toml "broken line" benches/nginx-store.sh
+# What removes files builds nothing.
+broken ci/lib.sh "broken line" make uninstall DESTDIR="$work/destination"
 
 capi built
 broken bindings/nginx/src/ngx_http_ratecell_rate.c "broken line" make nginx
@@ -69,6 +75,7 @@ broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh
 broken bindings/python/Cargo.toml "broken line" ci/python.sh
 broken ffi-tests/abi/symbols.txt ratecell_broken ci/abi.sh "$libraries"
+broken ffi-tests/abi/symbols.txt ratecell_broken ci/panics.sh "$libraries"
 broken ffi-tests/evolution/program.c "broken line" ci/evolution.sh "$libraries"
 broken ffi-tests/c/contract_limiter.c "broken line" env ONLY=c/contract_limiter ci/ffi.sh static
 broken ffi-tests/c/contract_limiter.c "broken line" env ONLY=c/contract_limiter ci/ffi.sh shared
@@ -78,18 +85,45 @@ broken Makefile "broken line" ci/package.sh
 broken Cargo.toml "broken line" ci/c.sh
 broken Cargo.toml "broken line" ci/header.sh
 
-for command in "make demo" ci/demo.sh ci/setup.sh ci/msrv.sh ci/test.sh ci/vectors.sh ci/systems.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read"; do
+for command in "make demo" "make test" "make loom" "make many-machines" "make bench-store" ci/demo.sh ci/setup.sh ci/msrv.sh \
+    ci/test.sh ci/vectors.sh ci/systems.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read" ci/miri.sh "ci/store.sh --machines" \
+    "ci/store.sh --run" ci/leased.sh "env MACHINES_NGINX=no ci/many-machines.sh"; do
     read -ra words <<<"$command"
     broken Cargo.toml "broken line" "${words[@]}"
 done
 broken fuzz/Cargo.toml "broken line" ci/fuzz.sh
-broken benches/compare/Cargo.toml "broken line" benches/run.sh --quick
+broken benches/compare/Cargo.toml "broken line" make bench ARGS=--quick
 broken benches/instructions/Cargo.toml "broken line" benches/instructions.sh
 broken src/lib.rs "fn  broken( ) {}" make lint
 # What would hide a failure, as the line above that made `make nginx` pass.
 broken ci/demo.sh 'build() { false; }; build && echo built' make lint
 broken ci/lib.sh '[ "${0##*/}" != vectors.sh ] || { echo "a line of lib.sh" && false; }' ci/all.sh vectors
 broken ci/lib.sh '[ "${0##*/}" != msrv.sh ] || { left_out "a line of lib.sh"; exit 0; }' env CI=true ci/all.sh msrv
+
+# Each script and each target is in a line above. A target of make names the scripts that it runs.
+goals="$(sed -n 's/^\.PHONY: //p' Makefile)"
+made="$(sed -n 's/^make \([a-z-]*\).*/\1/p' <<<"$named" | sort -u)"
+while read -r goal; do
+    recipe="$(make --no-print-directory -n "$goal")"
+    named+="$recipe"$'\n'
+done <<<"$made"
+unnamed=()
+for script in ci/*.sh benches/*.sh; do
+    case "$script" in
+    # This one, what others read, and what builds the libraries for `make lib`.
+    ci/broken.sh | ci/lib.sh | benches/lib.sh | ci/capi.sh) continue ;;
+    esac
+    [[ "$named" =~ (^|[[:space:]])"$script"([[:space:]]|$) ]] || unnamed+=("$script")
+done
+for goal in $goals; do
+    # It is a text.
+    if [ "$goal" = help ]; then continue; fi
+    [[ "$named" =~ (^|[[:space:]])"make $goal"([[:space:]]|$) ]] || unnamed+=("make $goal")
+done
+if [ ${#unnamed[@]} -gt 0 ]; then
+    printf 'no line of this script breaks %s\n' "${unnamed[@]}" >&2
+    exit 1
+fi
 
 [ "$count" -gt 0 ] || { echo "no command matches $only" >&2; exit 2; }
 echo "$((count - passed)) of $count commands fail with a broken line, and name its file"
