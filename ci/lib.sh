@@ -52,10 +52,10 @@ go_settings() {
     export CGO_CFLAGS="-O2 -g -DRATECELL_LIBRARY_SUM=$sum" GOFLAGS="-buildvcs=false"
 }
 
-# Applies the patch $2 to the copy of the sources in the folder $1.
+# Applies the patch $2 to the copy of the sources in the folder $1; with -R behind them takes it out again.
 patched() {
     local patch="$PWD/$2"
-    (cd "$1" && GIT_CEILING_DIRECTORIES="$(dirname "$1")" git apply "$patch")
+    (cd "$1" && GIT_CEILING_DIRECTORIES="$(dirname "$1")" git apply "${@:3}" "$patch")
 }
 
 # The flag by which warnings are errors, with the compiler that they were last looked through with. Another may warn of

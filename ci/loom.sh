@@ -39,20 +39,27 @@ for crate in ratecell ratecell-core; do
     hasty+=(--config "profile.test.package.$crate.opt-level=0" --config "profile.test.package.$crate.debug=false")
 done
 
-# Applies one mutation to a copy of the sources and expects its model to fail.
+# Copies what cargo reads to build the library's tests.
+copied() {
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests "$copy"
+    # What a mutation leaves unused.
+    sed -i '1i #![allow(warnings)]' "$copy/src/lib.rs" "$copy/crates/ratecell-core/src/lib.rs"
+}
+
+# Applies one mutation to the copy of the sources and expects its model to fail.
 #
 # A mutation is a patch. The line "Red: CHECKER MODEL" above it names what must turn red.
 mutate() {
     local patch="$1" name log red checker model
     name="$(basename "$patch" .patch)"
     log="$target/mutation-$name.log"
-    rm -rf "$copy"
-    mkdir -p "$copy"
-    # What cargo reads to build the library's tests.
-    cp -r Cargo.toml Cargo.lock README.md src crates docs benches tests "$copy"
     patched "$copy" "$patch"
-    # What it leaves unused.
-    sed -i '1i #![allow(warnings)]' "$copy/src/lib.rs" "$copy/crates/ratecell-core/src/lib.rs"
+    # Taken out again, whatever comes of it. Either way the files that it names have a new time: what it leaves alone is not
+    # built again.
+    # shellcheck disable=SC2064 # it is this patch
+    trap "patched '$copy' '$patch' -R" EXIT
     red="$(sed -n 's/^Red: //p' "$patch")"
     read -r checker model <<<"$red"
     under "$checker" "$copy"
@@ -74,6 +81,7 @@ case "${1:-}" in
     patches=(ci/mutations/*.patch)
     if [ $# -gt 0 ]; then patches=("${@/#/ci/mutations/}"); patches=("${patches[@]/%/.patch}"); fi
     failed=0
+    copied
     for patch in "${patches[@]}"; do
         # A process of its own, which its first failure ends.
         mutate "$patch" &
