@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratecell import Decisions, Limiter
+from ratecell import Decisions, Limiter, Outcome
 
 KEYS = ["a", "b", b"a", "ä", "a", b"", "a"]
 
@@ -42,6 +42,18 @@ def test_the_columns() -> None:
     assert np.asarray(decisions.remaining).dtype == np.uint64
     assert np.frombuffer(decisions.allowed, dtype=bool).sum() == 3
     assert repr(decisions) == "<Decisions: 3 of 4 allowed>"
+
+
+def test_the_longest_wait_is_not_never() -> None:
+    limiter = Limiter("fixed_window 3/4611686018427387904ns horizon=1s")
+    assert limiter.check("k", 3, at_ns=14 * 10**18)
+    # The window ends 2^64 ns after the epoch; a wait is told up to 2^64-2 ns.
+    early, never = limiter.check("k", at_ns=1), limiter.check("k", 4, at_ns=1)
+    assert (early.outcome, early.retry_after_ns) == (Outcome.DENIED, 2**64 - 2)
+    assert early.retry_after is not None
+    assert (never.outcome, never.retry_after_ns, never.retry_after) == (Outcome.NEVER, None, None)
+    assert limiter.decide_many(["k"], at_ns=1).retry_after_ns.tolist() == [2**64 - 2]
+    assert limiter.decide_many(["k"], 4, at_ns=1).retry_after_ns.tolist() == [2**64 - 1]
 
 
 def test_it_is_a_sequence() -> None:

@@ -59,18 +59,6 @@ def test_never_and_the_end_of_the_clock_have_no_retry() -> None:
     assert "retry_after=None" in repr(never)
 
 
-def test_the_longest_wait_is_not_never() -> None:
-    limiter = Limiter("fixed_window 3/4611686018427387904ns horizon=1s")
-    assert limiter.check("k", 3, at_ns=14 * 10**18)
-    early = limiter.check("k", at_ns=1)
-    assert early.outcome == Outcome.DENIED
-    # The window ends 2^64 ns after the epoch, and a wait is told up to 2^64-2 ns.
-    assert early.retry_after_ns == 2**64 - 2
-    assert early.retry_after is not None
-    never = limiter.check("k", 4, at_ns=1)
-    assert (never.outcome, never.retry_after_ns, never.retry_after) == (Outcome.NEVER, None, None)
-
-
 def test_a_queue_tells_the_delay_and_layers_the_tightest() -> None:
     queue = Limiter("leaky_queue 10/s queue=5")
     assert [queue.check("k", at_ns=0).delay_ns for _ in range(3)] == [0, 10**8, 2 * 10**8]
