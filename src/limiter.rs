@@ -56,7 +56,6 @@ use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
 pub use reservation::{Reservation, ReservationError, ReserveError};
 use states::Layers;
-use tables::LayerTable;
 
 /// A rate limiter for any number of keys: decides whether a request may go now.
 ///

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Limiter;
 use super::regime::{Regime, Regimes};
 use super::regions::{fit, kernels, packings};
-use super::{LayerTable, Limiter};
+use super::tables::LayerTable;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use ratecell_core::Policy;
 
