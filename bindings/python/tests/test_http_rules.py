@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 from wsgiref.util import setup_testing_defaults
 
@@ -223,7 +224,8 @@ def test_the_attributes_of_an_environ() -> None:
     assert ByRequest()(environ) == of_it
     # As servers hand on what was sent.
     for variable in ("REQUEST_URI", "RAW_URI"):
-        assert ByRequest()({**environ, variable: "/app/x?y"})["path"] == b"/app/x?y"
+        sent = {variable: "/app/%C3%A9//x%3f?y"}
+        assert ByRequest()({**environ, **sent})["path"] == b"/app/%C3%A9//x%3f?y"
 
 
 @pytest.mark.parametrize(
@@ -245,8 +247,52 @@ def test_the_path_of_a_target(target: bytes, path: bytes | str) -> None:
     assert ByRequest()(scope)["path"] == path
     environ: dict[str, Any] = {"REQUEST_URI": target.decode()}
     setup_testing_defaults(environ)
-    environ["PATH_INFO"] = "/decoded"
-    assert ByRequest()(environ)["path"] == path
+    decoded = path if isinstance(path, str) else unquote(path.decode().partition("?")[0])
+    for served in {decoded, target.decode()} if b"://" in target and b"?" not in target else {decoded}:
+        environ["PATH_INFO"] = served
+        assert ByRequest()(environ)["path"] == path
+
+
+def test_a_method_is_in_capital_letters() -> None:
+    environ: dict[str, Any] = {"REQUEST_METHOD": "post"}
+    setup_testing_defaults(environ)
+    for request in (environ, {"type": "http", "path": "/", "method": "post"}):
+        assert ByRequest()(request)["method"] == "POST"
+
+
+def test_a_hash_in_a_scope_is_a_byte_of_the_path() -> None:
+    """Servers of ASGI cut a target at its question mark alone."""
+    targets = {
+        b"/a#b/edit": b"/a%23b/edit",
+        b"/a#b/edit?c#d": b"/a%23b/edit?c#d",
+        b"http://host#/edit": b"/%23/edit",
+    }
+    for target, path in targets.items():
+        assert ByRequest()({"type": "http", "path": "/decoded", "raw_path": target})["path"] == path
+    assert ByRequest()({"type": "http", "path": "/a#b/edit"})["path"] == "/a%23b/edit"
+
+
+def test_a_path_that_a_wsgi_server_does_not_serve() -> None:
+    environ: dict[str, Any] = {}
+    setup_testing_defaults(environ)
+
+    def path(target: str, served: str, script: str = "") -> str | bytes:
+        given = {"RAW_URI": target, "PATH_INFO": served, "SCRIPT_NAME": script}
+        return ByRequest()({**environ, **given})["path"]
+
+    # gunicorn's urlsplit takes tabs away.
+    assert path("/lo\tgin", "/login") == "/login"
+    # A middleware has rewritten it.
+    assert path("/old", "/new") == "/new"
+    assert path("/a%2Fb?c", "/a/b?c") == "/a/b%3Fc"
+    # A hash that the server serves, and one where it ends the path.
+    assert path("/a#b", "/a#b") == "/a%23b"
+    assert path("/a#b?c", "/a") == b"/a#b?c"
+    # What was sent is what is served.
+    assert path("/app/%C3%A9%2F?x", "/Ã©/", "/app") == b"/app/%C3%A9%2F?x"
+    assert path("/ÿ", "/ÿ") == b"/\xff"
+    assert path("http://host", "") == b"/"
+    assert path("", "") == "/"
 
 
 def test_an_absolute_target_that_was_decoded() -> None:
@@ -304,25 +350,39 @@ def asgi_server(app: Any) -> Iterator[int]:
         thread.join()
 
 
-@pytest.mark.parametrize(
+def status(port: int, target: str) -> int:
+    """That of the answer to a request for this target."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.putrequest("GET", target, skip_host=True)
+    connection.putheader("Host", "a.example")
+    connection.endheaders()
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status
+
+
+real_servers = pytest.mark.parametrize(
     ("limited", "inner", "server"),
     [
         pytest.param(RateLimitMiddleware, hello, asgi_server, id="asgi"),
         pytest.param(ratecell.wsgi.RateLimitMiddleware, wsgi_hello, wsgi_server, id="wsgi"),
     ],
 )
+
+
+@real_servers
 def test_real_servers(limited: Any, inner: Any, server: Callable[..., Any]) -> None:
     """Whatever spelling of the path the client sends, it has two logins."""
     text = FILE.replace('unclear_path = "refuse"', "")
     with server(limited(inner, Rules(text))) as port:
         statuses = []
         for target in ("/login?a", "//%6cogin/", "/x/../login", f"http://127.0.0.1:{port}/login", "/"):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.putrequest("GET", target, skip_host=True)
-            connection.putheader("Host", "a.example")
-            connection.endheaders()
-            response = connection.getresponse()
-            statuses.append(response.status)
-            response.read()
-            connection.close()
+            statuses.append(status(port, target))
         assert statuses == [200, 200, 429, 429, 200]
+
+
+@real_servers
+def test_real_servers_serve_a_hash(limited: Any, inner: Any, server: Callable[..., Any]) -> None:
+    with server(limited(inner, Rules(rule("match.path = '/*/edit'")))) as port:
+        assert [status(port, "/a#b/edit?c#d") for _ in range(2)] == [200, 429]

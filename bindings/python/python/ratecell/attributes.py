@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from ratecell.keys import KeyFunction, Request, client_key
 
@@ -16,24 +16,31 @@ AttributesFunction = Callable[[Any], "Attributes | None"]
 """Returns the attributes of a request, or None for one that is not to be limited."""
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_END = re.compile(rb"[?#]")
 
 
 class ByRequest:
-    """Knows the method, the path as it was sent, the host, the client and the header of a request.
+    """Knows the method, the path, the host, the client and the header of a request.
+
+    The method is in capital letters. A WebSocket has the method GET.
+
+    The path is the one that was sent, still encoded. Where the server does not hand that on, or under WSGI
+    serves another one, the path that it serves is encoded again; then the spellings `/admin` and `/%61dmin`
+    are one. Under ASGI a `#` is part of the path, as it is for these servers: it becomes `%23`.
 
     `client` is a function of the request that returns the key of its client; None or an empty key is a client
     that is absent. Where conditions name single addresses of IPv6, it is `Clients(v6_width=128)`.
 
-    A field of several lines is one value, joined by ", ". A WebSocket has the method GET. The header is what
-    the client writes. A server that does not hand on the path as it was sent has it encoded again; then the
-    spellings `/admin` and `/%61dmin` are one.
+    The header is what the client writes. Under ASGI a field of several lines is one value, joined by ", ".
+    Under WSGI the server joins them, gunicorn by ","; and there names that differ only in `-` and `_`, as
+    `X-Api-Key` and `X_Api_Key`, are one variable, in which rules see what either says.
 
     A function of your own adds what else the file uses, such as the tier:
 
         request = ByRequest()
 
         def attributes(scope):
-            return {**request(scope), "tier": scope["state"]["tier"]}
+            return {**request(scope), "tier": scope["state"].get("tier")}
     """
 
     def __init__(self, client: KeyFunction = client_key) -> None:
@@ -55,9 +62,13 @@ def _of_scope(scope: Request) -> dict[str, str | bytes]:
     for name, value in scope.get("headers", ()):
         header.setdefault(name.lower().decode("latin-1"), []).append(value)
     attributes: dict[str, str | bytes] = {f"header:{name}": b", ".join(header[name]) for name in header}
-    attributes["method"] = scope.get("method", "GET")
-    decoded = scope["path"].encode("utf-8", "surrogateescape")
-    attributes["path"] = _path(scope.get("raw_path") or b"") or _encoded(decoded)
+    attributes["method"] = scope.get("method", "GET").upper()
+    if sent := _path(scope.get("raw_path") or b""):
+        path, mark, query = sent.partition(b"?")
+        # These servers end a path at the question mark alone; rules end it at a hash, too.
+        attributes["path"] = path.replace(b"#", b"%23") + mark + query
+    else:
+        attributes["path"] = _encoded(_served(scope["path"].encode("utf-8", "surrogateescape")))
     if lines := header.get("host"):
         # As applications do.
         attributes["host"] = lines[0]
@@ -72,11 +83,16 @@ def _of_environ(environ: Request) -> dict[str, str | bytes]:
             attributes["header:" + _field(name[5:])] = value.encode("latin-1")
         elif name in ("CONTENT_TYPE", "CONTENT_LENGTH") and value:
             attributes["header:" + _field(name)] = value.encode("latin-1")
-    attributes["method"] = environ["REQUEST_METHOD"]
+    attributes["method"] = environ["REQUEST_METHOD"].upper()
     # Not of the standard: some servers have the first, gunicorn the second.
     target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    decoded = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1")
-    attributes["path"] = _path(target.encode("latin-1")) or _encoded(decoded)
+    sent = _path(target.encode("latin-1"))
+    served = _served((environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1"))
+    # A server may read the target in its own way, such as without tabs, and a middleware may rewrite the path.
+    if sent is not None and unquote_to_bytes(_END.split(sent, 1)[0]) == served:
+        attributes["path"] = sent
+    else:
+        attributes["path"] = _encoded(served)
     if host := attributes.get("header:host"):
         attributes["host"] = host
     return attributes
@@ -87,9 +103,14 @@ def _field(variable: str) -> str:
     return variable.lower().replace("_", "-")
 
 
+def _served(decoded: bytes) -> bytes:
+    """The path that a server serves. Where the target was absolute, it may have handed on that as a whole."""
+    return _path(decoded) or decoded or b"/"
+
+
 def _encoded(decoded: bytes) -> str:
-    """A path that was decoded, encoded again. Where the target was absolute, it may be that as a whole."""
-    return quote(_path(decoded) or decoded, safe="/")
+    """A path that was decoded, encoded again."""
+    return quote(decoded, safe="/")
 
 
 def _path(target: bytes) -> bytes | None:
