@@ -66,9 +66,9 @@ impl Rules {
     /// Decides a request with these attributes: all limits that apply to it are charged, or none is.
     ///
     /// `attributes` are the values, str (by its UTF-8) or bytes, by the names that the file uses: "method", "path" as it
-    /// was sent, still encoded, "host", "client" (the key of `Clients`), "header:x-api-key" in small letters, and those
-    /// that the file lists. One that is not there is absent; one that the file does not use is passed over. `at_ns` is
-    /// the time, in nanoseconds since `epoch`; None is now.
+    /// was sent, still encoded, "host", "client" (the key of `Clients(v6_width=128)`, for rules have widths of their own),
+    /// "header:x-api-key" in small letters, and those that the file lists. One that is not there is absent; one that the
+    /// file does not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
     ///
     /// Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError for a str that
     /// has no UTF-8; nothing is charged then.

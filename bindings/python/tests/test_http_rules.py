@@ -197,8 +197,9 @@ def test_the_attributes_of_a_scope() -> None:
         "header:host": b"a.example, b.example",
         "header:x-own": b"1, , \xff",
     }
-    assert ByRequest()(scope) == {**of_it, "client": "2001:db8::/64"}
-    assert ByRequest(Clients(v6_width=128))(scope)["client"] == "2001:db8::1"
+    # Whole, for widths are those of the rules.
+    assert ByRequest()(scope) == {**of_it, "client": "2001:db8::1"}
+    assert ByRequest(Clients())(scope)["client"] == "2001:db8::/64"
     assert ByRequest(lambda _: None)(scope) == of_it
     bare: Any = {"type": "websocket", "path": "/%/é\udcff?", "client": None}
     assert ByRequest()(bare) == {"method": "GET", "path": "/%25/%C3%A9%FF%3F", "client": "unix"}

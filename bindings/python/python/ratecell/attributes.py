@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from ratecell.keys import KeyFunction, Request, client_key
+from ratecell.keys import Clients, KeyFunction, Request
 
 Attributes = Mapping[str, "str | bytes"]
 """Values by the names that a file of rules uses; one that is not there is absent."""
@@ -17,6 +17,7 @@ AttributesFunction = Callable[[Any], "Attributes | None"]
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _END = re.compile(rb"[?#]")
+_ADDRESS = Clients(v6_width=128)
 
 
 class ByRequest:
@@ -29,7 +30,9 @@ class ByRequest:
     are one. Under ASGI a `#` is part of the path, as it is for these servers: it becomes `%23`.
 
     `client` is a function of the request that returns the key of its client; None or an empty key is a client
-    that is absent. Where conditions name single addresses of IPv6, it is `Clients(v6_width=128)`.
+    that is absent. Without it that is the whole address of the peer, for a rule's key has widths of its own:
+    `client` is the /64 of an IPv6 address, `client/32/128` all of it. Behind proxies give
+    `Clients(field=..., hops=..., v6_width=128)`; of narrower clients, as of `Clients()`, rules see no single address.
 
     The header is what the client writes. Under ASGI a field of several lines is one value, joined by ", ".
     Under WSGI the server joins them, gunicorn by ","; and there names that differ only in `-` and `_`, as
@@ -43,7 +46,7 @@ class ByRequest:
             return {**request(scope), "tier": scope["state"].get("tier")}
     """
 
-    def __init__(self, client: KeyFunction = client_key) -> None:
+    def __init__(self, client: KeyFunction = _ADDRESS) -> None:
         if not callable(client):
             raise TypeError(f"client is of type {type(client).__name__}: expected a function of the request")
         self._client = client
@@ -88,7 +91,7 @@ def _of_environ(environ: Request) -> dict[str, str | bytes]:
     target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
     sent = _path(target.encode("latin-1"))
     served = _served((environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1"))
-    # A server may read the target in its own way, such as without tabs, and a middleware may rewrite the path.
+    # A server may read the target in its own way, as without tabs, and a middleware may rewrite the path.
     if sent is not None and unquote_to_bytes(_END.split(sent, 1)[0]) == served:
         attributes["path"] = sent
     else:
