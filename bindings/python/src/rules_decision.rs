@@ -9,7 +9,7 @@ use crate::arguments::NowUnix;
 use crate::decision::{member, name, seconds};
 use crate::fields::chosen;
 
-/// The answer of rules to one request: true if it may go. Its figures are those of the rule `shown`.
+/// The answer of rules to one request: true if it may go. Its figures are those of `rule`.
 ///
 /// It keeps the rules that it was decided by, whatever they are changed to: drop it when the response is sent.
 #[pyclass(frozen, module = "ratecell")]
@@ -41,10 +41,11 @@ impl RulesDecision {
         member(py, self.decision.outcome)
     }
 
-    /// The name of the rule that refused; None if the request is allowed, or its path is unclear.
+    /// The name of the rule that refused; of an allowed request, that of the rule which runs out first. `limit`, `remaining`
+    /// and `reset_after` are its. None, and they are 0, if no rule limits the request, or its path is unclear.
     #[getter]
     fn rule(&self) -> Option<&str> {
-        self.decision.rule_name()
+        self.decision.rule_name().or_else(|| self.decision.shown_name())
     }
 
     /// Whether the path can be read in several ways, which the file refuses. Nothing was charged; the answer is 400.
@@ -76,13 +77,6 @@ impl RulesDecision {
     #[getter]
     fn delay_ns(&self) -> u64 {
         self.decision.delay_ns
-    }
-
-    /// The name of the rule that refused, otherwise of the one that runs out first: `limit`, `remaining` and `reset_after`
-    /// are its. None, and they are 0, if no rule limits the request.
-    #[getter]
-    fn shown(&self) -> Option<&str> {
-        self.decision.shown_name()
     }
 
     /// The most units that can pass the rule at one instant.
@@ -138,12 +132,11 @@ impl RulesDecision {
     }
 
     fn __repr__(&self) -> String {
-        let rule = self.rule().map_or_else(String::new, |rule| format!(" by {rule}"));
-        let shown = self.shown().map_or_else(String::new, |shown| {
-            format!(": {shown} limit={} remaining={}", self.limit(), self.remaining())
+        let rule = self.rule().map_or_else(String::new, |rule| {
+            format!(": {rule} limit={} remaining={}", self.limit(), self.remaining())
         });
         let outcome = if self.is_unclear_path() { "unclear_path" } else { name(self.decision.outcome) };
-        format!("<RulesDecision {outcome}{rule}{shown}>")
+        format!("<RulesDecision {outcome}{rule}>")
     }
 }
 

@@ -49,7 +49,7 @@ def test_all_or_none() -> None:
     first = rules.decide(LOGIN, at_ns=0)
     assert first
     assert first.allowed
-    assert (first.outcome, first.rule, first.shown) == (Outcome.ALLOWED, None, "login")
+    assert (first.outcome, first.rule) == (Outcome.ALLOWED, "login")
     assert (first.limit, first.remaining, first.retry_after, first.retry_after_ns) == (2, 1, 0.0, 0)
     assert (first.reset_after, first.reset_after_ns) == (30.0, 30 * 10**9)
     assert (first.delay, first.delay_ns, first.shadow, first.is_unclear_path) == (0.0, 0, [], False)
@@ -58,19 +58,19 @@ def test_all_or_none() -> None:
     refused = rules.decide(LOGIN, at_ns=0)
     assert not refused
     assert not refused.allowed
-    assert (refused.outcome, refused.rule, refused.shown) == (Outcome.DENIED, "login", "login")
+    assert (refused.outcome, refused.rule) == (Outcome.DENIED, "login")
     assert (refused.retry_after, refused.retry_after_ns) == (30.0, 30 * 10**9)
-    assert repr(refused) == "<RulesDecision denied by login: login limit=2 remaining=0>"
+    assert repr(refused) == "<RulesDecision denied: login limit=2 remaining=0>"
     # What was refused is not charged to the site.
     other = rules.decide({"path": "/"}, at_ns=0)
-    assert (other.shown, other.remaining) == ("site", 7)
+    assert (other.rule, other.remaining) == ("site", 7)
     assert rules.decide({}, at_ns=0).remaining == 6
     assert rules.decide({"path": "/"})
 
 
 def test_no_rule_limits_it() -> None:
     free = Rules("ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = 'unlimited'\n").decide({})
-    assert (free.outcome, free.shown, free.limit, free.remaining) == (Outcome.ALLOWED, None, 0, 0)
+    assert (free.outcome, free.rule, free.limit, free.remaining) == (Outcome.ALLOWED, None, 0, 0)
     assert (free.fields(), repr(free)) == ([], "<RulesDecision allowed>")
 
 
@@ -92,7 +92,7 @@ def test_an_unclear_path_is_refused() -> None:
     unclear = rules.decide({"path": "/x/../login"}, at_ns=0)
     assert not unclear
     assert unclear.is_unclear_path
-    assert (unclear.outcome, unclear.rule, unclear.shown) == (Outcome.NEVER, None, None)
+    assert (unclear.outcome, unclear.rule) == (Outcome.NEVER, None)
     assert repr(unclear) == "<RulesDecision unclear_path>"
     assert rules.decide({"path": "/"}, at_ns=0).remaining == 9
 
@@ -199,10 +199,10 @@ def test_a_change_keeps_what_stays(tmp_path: Path) -> None:
     rules.change(path=file, at_ns=0)
     assert rules.names == ["site", "login", "other"]
     after = rules.decide(LOGIN, at_ns=0)
-    assert (after.shown, after.remaining) == ("login", 3)
+    assert (after.rule, after.remaining) == ("login", 3)
     assert rules.decide({}, at_ns=0).remaining == 7
     # A decision keeps the rules that made it.
-    assert (before.shown, before.limit) == ("login", 2)
+    assert (before.rule, before.limit) == ("login", 2)
     assert before.fields()[0] == ("RateLimit-Policy", '"site";q=10;w=60, "login";q=2;w=60')
 
 
@@ -223,7 +223,7 @@ def test_threads_decide_while_it_changes() -> None:
         for _ in range(2000):
             d = rules.decide(LOGIN, at_ns=0)
             ((shadow, _),) = d.shadow
-            mine.append((bool(d), d.shown, shadow))
+            mine.append((bool(d), d.rule, shadow))
 
     threads = [threading.Thread(target=decide, args=(mine,)) for mine in seen]
     for thread in threads:
@@ -238,7 +238,7 @@ def test_threads_decide_while_it_changes() -> None:
     all_seen = [one for mine in seen for one in mine]
     assert len(all_seen) == 8000
     assert sum(allowed for allowed, _, _ in all_seen) == 100
-    assert {(shown, shadow) for _, shown, shadow in all_seen} <= {("all", "one"), ("all", "other")}
+    assert {(rule, shadow) for _, rule, shadow in all_seen} <= {("all", "one"), ("all", "other")}
 
 
 def test_fields() -> None:

@@ -164,6 +164,10 @@ class Replay:
             return None
         assert self.rules is not None, "a row belongs to a section"
         _, now, attributes, *stated = value
+        if stated != ["unclear_path"]:
+            code, refused, retry_ns, delay_ns, shown, *figures = stated
+            # An answer has one name: of the rule that refused, otherwise of the one shown.
+            stated = [code, refused or shown, retry_ns, delay_ns, *figures]
         got = answer(self.rules.decide(attributes, at_ns=now))
         return "" if got == stated else repr(got)
 
@@ -200,7 +204,7 @@ def answer(d: RulesDecision) -> list[Any]:
         return ["unclear_path"]
     shadow = [[rule, OUTCOMES.index(outcome)] for rule, outcome in d.shadow]
     code = OUTCOMES.index(d.outcome)
-    figures = [d.shown, d.limit, d.remaining, d.reset_after_ns]
+    figures = [d.limit, d.remaining, d.reset_after_ns]
     return [code, d.rule, d.retry_after_ns, d.delay_ns, *figures, shadow]
 
 

@@ -555,7 +555,7 @@ class Rules:
 
 @final
 class RulesDecision:
-    """The answer of rules to one request: true if it may go. Its figures are those of the rule `shown`.
+    """The answer of rules to one request: true if it may go. Its figures are those of `rule`.
 
     It keeps the rules that it was decided by, whatever they are changed to: drop it when the response is
     sent.
@@ -572,7 +572,10 @@ class RulesDecision:
         """
     @property
     def rule(self) -> str | None:
-        """The name of the rule that refused; None if the request is allowed, or its path is unclear."""
+        """The name of the rule that refused; of an allowed request, that of the rule which runs out first.
+        `limit`, `remaining` and `reset_after` are its. None, and they are 0, if no rule limits the request,
+        or its path is unclear.
+        """
     @property
     def is_unclear_path(self) -> bool:
         """Whether the path can be read in several ways, which the file refuses. Nothing was charged; the
@@ -594,11 +597,6 @@ class RulesDecision:
     @property
     def delay_ns(self) -> int:
         """`delay` in nanoseconds."""
-    @property
-    def shown(self) -> str | None:
-        """The name of the rule that refused, otherwise of the one that runs out first: `limit`, `remaining`
-        and `reset_after` are its. None, and they are 0, if no rule limits the request.
-        """
     @property
     def limit(self) -> int:
         """The most units that can pass the rule at one instant."""
