@@ -24,12 +24,23 @@ pyo3::create_exception!(
      `field`, or None."
 );
 
-/// `path` is the file's; `None` of a text.
-pub(crate) fn of_rules(py: Python<'_>, path: Option<&Path>, error: &ratecell::rules::RulesError) -> PyErr {
-    let text = match (path, error.line()) {
-        (None, _) => error.to_string(),
-        (Some(path), Some(line)) => format!("{}:{line}: {}", path.display(), error.without_line()),
-        (Some(path), None) => format!("{}: {error}", path.display()),
+/// How a file of rules was given.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'a> {
+    Text,
+    /// As a text that may be the name of one.
+    Name,
+    Path(&'a Path),
+}
+
+pub(crate) fn of_rules(py: Python<'_>, given: Given<'_>, error: &ratecell::rules::RulesError) -> PyErr {
+    let text = match (given, error.line()) {
+        (Given::Text, _) => error.to_string(),
+        (Given::Name, _) => {
+            format!("{error}; this is the text of a file: expected path=... for a file's name")
+        }
+        (Given::Path(path), Some(line)) => format!("{}:{line}: {}", path.display(), error.without_line()),
+        (Given::Path(path), None) => format!("{}: {error}", path.display()),
     };
     let exception = RulesError::new_err(text);
     let value = exception.value(py);

@@ -1,7 +1,10 @@
-//! Limiters that cross a fork: one in a file goes on as one, one in memory falls apart into two.
+//! Limiters that cross a fork: one in a file goes on as one, and so do rules that are made for it; others in memory fall
+//! apart into two.
 
+use core::cell::Cell;
 use core::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -15,17 +18,48 @@ pub(crate) const OF_LIMITER: &CStr =
       expected Limiter(..., path=FILE), which processes share, or one that is made after the fork";
 
 pub(crate) const OF_RULES: &CStr =
-    c"rules in memory were used across a fork: from here on each process has limits of its own; expected Rules(...) that \
-      is made after the fork";
+    c"rules in memory were used across a fork: from here on each process has limits of its own; expected \
+      Rules(..., forked=True), which processes share that are forked off later, or rules that are made after the fork";
 
-/// Has every fork count, by whatever code of the process it is made.
+/// Held while limits are changed, and while a process forks. A change locks what its limiter decides by: a child that was
+/// forked off meanwhile would have these locks, and no thread that opens them.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// What the thread holds that forks: it is the only one of the child, too.
+    static HELD: Cell<Option<MutexGuard<'static, ()>>> = const { Cell::new(None) };
+}
+
+fn changing() -> MutexGuard<'static, ()> {
+    // It guards no value.
+    CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a change of limits. Other threads of Python run meanwhile; one that forks waits until it is made.
+pub(crate) fn change<T: Send>(py: Python<'_>, made: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| {
+        // Within, so that who waits for it has let the interpreter go.
+        let _no_fork = changing();
+        made()
+    })
+}
+
+/// Has every fork count, and wait for changes, by whatever code of the process it is made.
 pub(crate) fn watch() -> PyResult<()> {
+    extern "C" fn before() {
+        // A thread that ends, and forks then, holds nothing.
+        let _ = HELD.try_with(|held| held.set(Some(changing())));
+    }
+    extern "C" fn after() {
+        let _ = HELD.try_with(Cell::take);
+    }
     extern "C" fn forked() {
+        after();
         FORKS.fetch_add(1, Ordering::Relaxed);
     }
-    // SAFETY: the function only adds to an atomic, as one may in a new process, and is there for as long as the
-    // process is: the interpreter never unloads a module's code.
-    match unsafe { libc::pthread_atfork(None, None, Some(forked)) } {
+    // SAFETY: the functions are there for as long as the process is: the interpreter never unloads a module's code. In a new
+    // process, the thread that locked the mutex before the fork opens it, and an atomic is added to.
+    match unsafe { libc::pthread_atfork(Some(before), Some(after), Some(forked)) } {
         0 => Ok(()),
         error => Err(std::io::Error::from_raw_os_error(error).into()),
     }

@@ -309,7 +309,7 @@ impl Limiter {
     /// that was another than the one in force, and takes the rate of the new policy.
     ///
     /// Every third change reads and writes the whole table, in tens of milliseconds for ten million keys; other threads run
-    /// meanwhile.
+    /// meanwhile. A fork of the process waits until the change is made.
     ///
     /// Raises PolicyError, and changes nothing, for a policy that is refused or cannot follow: its `code` is then
     /// "different_table", "range", "precision" or "clock_range". Raises ValueError for a limiter that shares its units with
@@ -318,7 +318,7 @@ impl Limiter {
     fn change(&self, py: Python<'_>, policy: PolicyText<'_>, at_ns: Option<At>) -> PyResult<()> {
         let policy = parse(py, policy.0)?;
         let core = self.here(py)?;
-        let changed = py.detach(|| match at_ns {
+        let changed = forks::change(py, || match at_ns {
             Some(At(at_ns)) => core.change_at(policy, at_ns),
             None => core.change(policy),
         });

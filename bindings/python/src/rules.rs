@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use ratecell::rules::RulesLimiter;
 
-use crate::arguments::{self, At, Full, Location, number, wrong_type};
-use crate::errors;
+use crate::arguments::{self, At, Full, Location, flag, number, wrong_type};
+use crate::errors::{self, Given};
 use crate::forks::{self, Home};
 use crate::rules_decision::RulesDecision;
 use crate::stats::Stats;
@@ -16,22 +16,25 @@ use crate::stats::Stats;
 /// Limits by a file of rules, which says which limits apply to which requests.
 ///
 /// The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and each of its
-/// tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. The limits are this
-/// process's alone. Threads may share it.
+/// tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. Threads
+/// may share it. The limits are this process's alone. With `forked` it shares them with the processes that are forked off
+/// later, and together they admit exactly what the rules allow; a change after the fork is of its process alone.
 ///
-/// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError, as `open` does,
-/// for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+/// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, and with `forked` for a
+/// rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is too little
+/// for `max_keys`.
 #[pyclass(frozen, weakref, module = "ratecell")]
 pub(crate) struct Rules {
     limiter: RulesLimiter,
-    home: Home,
+    /// Where the tables are its process's own; `None` of those that processes share.
+    home: Option<Home>,
 }
 
 impl Rules {
     /// The limiter within, once it is known to be where it was made.
     fn here(&self, py: Python<'_>) -> PyResult<&RulesLimiter> {
-        if self.home.left() {
-            self.home.warn(py, forks::OF_RULES)?;
+        if let Some(home) = self.home.as_ref().filter(|home| home.left()) {
+            home.warn(py, forks::OF_RULES)?;
         }
         Ok(&self.limiter)
     }
@@ -40,7 +43,10 @@ impl Rules {
 #[pymethods]
 impl Rules {
     #[new]
-    #[pyo3(signature = (text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None))]
+    #[pyo3(
+        signature = (text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=None),
+        text_signature = "(text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=False)"
+    )]
     fn new(
         py: Python<'_>,
         text: Option<&Bound<'_, PyAny>>,
@@ -48,7 +54,9 @@ impl Rules {
         max_keys: Option<&Bound<'_, PyAny>>,
         when_full: Option<Full>,
         epoch_s: Option<i64>,
+        forked: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let forked = flag("forked", forked)?;
         let mut builder = RulesLimiter::builder(parsed(py, text, path)?);
         if let Some(max_keys) = number("max_keys", max_keys)? {
             builder = builder.max_keys(max_keys);
@@ -59,19 +67,22 @@ impl Rules {
         if let Some(epoch) = arguments::epoch(epoch_s)? {
             builder = builder.epoch(epoch);
         }
+        if forked {
+            builder = builder.forked();
+        }
         let limiter = py.detach(|| builder.build()).map_err(|error| errors::of_build(py, &error))?;
-        Ok(Self { limiter, home: Home::here() })
+        Ok(Self { limiter, home: (!forked).then(Home::here) })
     }
 
     /// Decides a request with these attributes: all limits that apply to it are charged, or none is.
     ///
     /// `attributes` are the values, str (by its UTF-8) or bytes, by the names that the file uses: "method", "path" as it
     /// was sent, still encoded, "host", "client" (the key of `Clients(v6_width=128)`, for rules have widths of their own),
-    /// "header:x-api-key" in small letters, and those that the file lists. One that is not there is absent; one that the
-    /// file does not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
+    /// "header:x-api-key" in small letters, and those that the file lists. One that is not there, or is None, is absent;
+    /// one that the file does not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
     ///
-    /// Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError for a str that
-    /// has no UTF-8; nothing is charged then.
+    /// Raises TypeError for a name that is no str, or a value that is neither str nor bytes nor None, and ValueError for a
+    /// str that has no UTF-8; nothing is charged then.
     #[pyo3(signature = (attributes, *, at_ns=None))]
     fn decide(
         &self,
@@ -80,14 +91,17 @@ impl Rules {
         at_ns: Option<At>,
     ) -> PyResult<RulesDecision> {
         let pairs = pairs(attributes)?;
-        let request = pairs.iter().map(|(name, value)| {
+        let mut request = Vec::with_capacity(pairs.len());
+        for (name, value) in &pairs {
             let name = match name.cast::<PyString>() {
                 Ok(name) => name.to_str()?,
                 Err(_) => return Err(wrong_type("an attribute's name", name.as_borrowed(), "str")),
             };
-            Ok((name, bytes_of(&format_args!("the attribute {name}"), value)?))
-        });
-        let request = request.collect::<PyResult<Vec<_>>>()?;
+            if !value.is_none() {
+                let what = format_args!("the attribute {name}");
+                request.push((name, bytes_of(&what, value, "str, bytes or None")?));
+            }
+        }
         let limiter = self.here(py)?;
         let now_ns = at_ns.map_or_else(|| limiter.now_ns(), |At(at_ns)| at_ns);
         Ok(limiter.decide_at(&request, now_ns).into())
@@ -96,7 +110,8 @@ impl Rules {
     /// Limits by another file from now on, given as to `Rules`, while other threads decide. Each request is decided by
     /// the old file or by the new one. A rule goes on with what it has counted if its name and its key stay: where the
     /// numbers of its limit change, what each key has used stays used, in units. With another algorithm, another window or
-    /// another number of layers it begins anew. `at_ns` is the time of the change, as for `decide`.
+    /// another number of layers it begins anew; with `forked`, where its limit changes at all. `at_ns` is the time of the
+    /// change, as for `decide`. A fork of the process waits until the change is made.
     ///
     /// Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the rules in force stay.
     #[pyo3(signature = (text=None, *, path=None, at_ns=None))]
@@ -109,11 +124,10 @@ impl Rules {
     ) -> PyResult<()> {
         let rules = parsed(py, text, path)?;
         let limiter = self.here(py)?;
-        // Attached, so that no thread of Python's forks while the lock within is held: the child could not change its own.
-        let changed = match at_ns {
+        let changed = forks::change(py, || match at_ns {
             None => limiter.change(rules),
             Some(At(at_ns)) => limiter.change_at(rules, at_ns),
-        };
+        });
         changed.map_err(|error| errors::of_build(py, &error))
     }
 
@@ -160,13 +174,17 @@ fn pairs<'py>(attributes: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyAny>
     }
 }
 
-fn bytes_of<'a>(what: &core::fmt::Arguments<'_>, object: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+fn bytes_of<'a>(
+    what: &core::fmt::Arguments<'_>,
+    object: &'a Bound<'_, PyAny>,
+    expected: &str,
+) -> PyResult<&'a [u8]> {
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(text.to_str()?.as_bytes());
     }
     match object.cast::<PyBytes>() {
         Ok(bytes) => Ok(bytes.as_bytes()),
-        Err(_) => Err(wrong_type(&what.to_string(), object.as_borrowed(), "str or bytes")),
+        Err(_) => Err(wrong_type(&what.to_string(), object.as_borrowed(), expected)),
     }
 }
 
@@ -178,15 +196,18 @@ fn parsed(
 ) -> PyResult<ratecell::rules::Rules> {
     match (text, path) {
         (Some(text), None) => {
-            let given = bytes_of(&format_args!("text"), text)?;
+            let given = bytes_of(&format_args!("text"), text, "str or bytes")?;
             let parsed = py.detach(|| ratecell::rules::Rules::parse(given));
-            parsed.map_err(|error| errors::of_rules(py, None, &error))
+            // One line without a value may be the name of a file.
+            let is_name = !given.is_empty() && !given.iter().any(|byte| matches!(byte, b'\n' | b'='));
+            let given = if is_name { Given::Name } else { Given::Text };
+            parsed.map_err(|error| errors::of_rules(py, given, &error))
         }
         (None, Some(Location(path))) => {
             let read = py.detach(|| std::fs::read(&path).map(ratecell::rules::Rules::parse));
             let parsed =
                 read.map_err(|error| errors::of_file(&path, error.raw_os_error(), &error.to_string()))?;
-            parsed.map_err(|error| errors::of_rules(py, Some(&path), &error))
+            parsed.map_err(|error| errors::of_rules(py, Given::Path(&path), &error))
         }
         (Some(_), Some(_)) => {
             Err(PyValueError::new_err("text and path are both given: expected one of them"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
 import threading
 import warnings
 import weakref
@@ -13,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from ratecell import Outcome, Rules, RulesError
-from test_together import in_a_child
+from ratecell import Limiter, Outcome, Rules, RulesError
+from test_together import FORK, in_a_child
 
 TEXT = """
 ratecell_rules = 1
@@ -118,9 +120,16 @@ def test_attributes_are_any_mapping() -> None:
     assert rules.decide({**LOGIN, "what the file does not use": "x"}, at_ns=0).remaining == 0
 
 
+def test_none_is_absent() -> None:
+    rules = Rules(TEXT)
+    d = rules.decide({**LOGIN, "method": None, "user": None, "unused": None}, at_ns=0)
+    assert (d.rule, d.shadow) == ("site", [])
+
+
 BAD: list[tuple[Any, type[Exception], str]] = [
-    ({"user": 3}, TypeError, "the attribute user is of type int: expected str or bytes"),
-    ({"unused": None}, TypeError, "the attribute unused is of type NoneType: expected str or bytes"),
+    ({"user": 3}, TypeError, "the attribute user is of type int: expected str, bytes or None"),
+    ({"unused": 3}, TypeError, "the attribute unused is of type int: expected str, bytes or None"),
+    ({b"user": None}, TypeError, "an attribute's name is of type bytes: expected str"),
     ({b"user": "x"}, TypeError, "an attribute's name is of type bytes: expected str"),
     ([("user", "x")], TypeError, "attributes is of type list: expected a mapping of names to values"),
     ({"user": "\ud800"}, UnicodeEncodeError, "surrogates not allowed"),
@@ -161,6 +170,8 @@ def test_a_bad_file_changes_nothing(tmp_path: Path) -> None:
     assert rules.decide(LOGIN, at_ns=0).remaining == 0
 
 
+A_LOG = "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = []\nlimit = 'sliding_log 5/1h'\n"
+
 BAD_FILES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Rules("ratecell_rules = 1"), RulesError, "line 1: rule: missing_field"),
     (lambda: Rules(b"\xff"), RulesError, "syntax"),
@@ -168,10 +179,28 @@ BAD_FILES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Rules(TEXT, path="x"), ValueError, "text and path are both given: expected one of them"),
     (lambda: Rules(3), TypeError, "text is of type int: expected str or bytes"),  # type: ignore[arg-type]
     (lambda: Rules(TEXT, max_keys=0), ValueError, "max_keys is 0: expected 1 to"),
+    (lambda: Rules(TEXT, forked="yes"), TypeError, "forked is of type str: expected bool"),  # type: ignore[arg-type]
+    (lambda: Rules(A_LOG, forked=True), ValueError, "a sliding_log keeps its entries in one process"),
     (lambda: Rules(TEXT, when_full="burn"), ValueError, "when_full is 'burn'"),  # type: ignore[arg-type]
     (lambda: Rules(path="/nowhere/rules.toml"), FileNotFoundError, "/nowhere/rules.toml"),
     (lambda: Rules(path="/"), IsADirectoryError, "'/'"),
 ]
+
+
+A_NAME = "; this is the text of a file: expected path=... for a file's name"
+
+
+def test_the_name_of_a_file_is_no_text() -> None:
+    for name in ("limits.toml", b"/run/limits.toml"):
+        with pytest.raises(RulesError, match=f"^line 1: syntax: .*{A_NAME}$"):
+            Rules(name)
+    rules = Rules(TEXT)
+    with pytest.raises(RulesError, match=A_NAME):
+        rules.change("limits.toml")
+    for text in ("", "limits.toml\n", "limits = "):
+        with pytest.raises(RulesError) as refused:
+            Rules(text)
+        assert A_NAME not in str(refused.value)
 
 
 @pytest.mark.parametrize("number", range(len(BAD_FILES)))
@@ -294,3 +323,67 @@ def test_a_fork_warns_once() -> None:
         return len(warned)
 
     assert in_a_child(child) == 1
+
+
+def test_forked_processes_share_the_limits() -> None:
+    """Together they admit exactly the limit, and nothing warns."""
+    limit = 10_000
+    rules = Rules(
+        f"ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = ['client']\nlimit = '{limit}/100d'\n", forked=True
+    )
+    assert rules.decide(LOGIN)
+    start = FORK.Barrier(2)
+    counts = FORK.Queue()
+
+    def work() -> None:
+        start.wait()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            counts.put(sum(bool(rules.decide(LOGIN)) for _ in range(limit)))
+
+    processes = [FORK.Process(target=work) for _ in range(2)]
+    for process in processes:
+        process.start()
+    assert sum(counts.get(timeout=60) for _ in processes) == limit - 1
+    for process in processes:
+        process.join()
+    assert rules.decide(LOGIN).remaining == 0
+
+
+def test_a_fork_waits_for_a_change() -> None:
+    """Of what a change locks, a child has nothing locked: it decides and changes."""
+
+    def file(limit: int) -> str:
+        # One rule stays; a table is made for each of the others, in most of the time of a change.
+        names = ["stays", *(f"r{n}-{limit}" for n in range(8))]
+        every = (f"[[rule]]\nname = '{name}'\nkey = []\nlimit = '{limit}/h'\n" for name in names)
+        return "ratecell_rules = 1\n" + "".join(every)
+
+    rules, limiter = Rules(file(1000)), Limiter("1000/h")
+    is_over = threading.Event()
+
+    def change() -> None:
+        for limit in itertools.cycle((2000, 3000)):
+            rules.change(file(limit))
+            limiter.change(f"{limit}/h")
+            if is_over.is_set():
+                break
+
+    def child() -> int:
+        # Where it waits for ever, this ends it.
+        signal.alarm(60)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            decided = rules.decide({}), limiter.check("k")
+            rules.change(file(4000))
+            limiter.change("4000/h")
+        return 7 if all(decided) and (rules.decide({}).limit, limiter.capacity) == (4000, 4000) else 0
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(20):
+            assert in_a_child(child) == 7
+    finally:
+        is_over.set()
+        thread.join()

@@ -418,7 +418,7 @@ class Limiter:
         the one in force, and takes the rate of the new policy.
 
         Every third change reads and writes the whole table, in tens of milliseconds for ten million
-        keys; other threads run meanwhile.
+        keys; other threads run meanwhile. A fork of the process waits until the change is made.
 
         Raises PolicyError, and changes nothing, for a policy that is refused or cannot follow: its
         `code` is then "different_table", "range", "precision" or "clock_range". Raises ValueError for
@@ -497,10 +497,13 @@ class Rules:
 
     The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and
     each of its tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are
-    those of `Limiter`. The limits are this process's alone. Threads may share it.
+    those of `Limiter`. Threads may share it. The limits are this process's alone. With `forked` it shares
+    them with the processes that are forked off later, and together they admit exactly what the rules allow;
+    a change after the fork is of its process alone.
 
-    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0; OSError,
-    as `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, and with
+    `forked` for a rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read;
+    MemoryError where there is too little for `max_keys`.
     """
 
     def __new__(
@@ -511,18 +514,21 @@ class Rules:
         max_keys: int | None = None,
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,
         epoch_s: int | None = None,
+        forked: bool = False,
     ) -> Self: ...
-    def decide(self, attributes: Mapping[str, str | bytes], *, at_ns: int | None = None) -> RulesDecision:
+    def decide(
+        self, attributes: Mapping[str, str | bytes | None], *, at_ns: int | None = None
+    ) -> RulesDecision:
         """Decides a request with these attributes: all limits that apply to it are charged, or none is.
 
         `attributes` are the values, str (by its UTF-8) or bytes, by the names that the file uses:
         "method", "path" as it was sent, still encoded, "host", "client" (the key of
         `Clients(v6_width=128)`, for rules have widths of their own), "header:x-api-key" in small letters,
-        and those that the file lists. One that is not there is absent; one that the file does not use is
-        passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
+        and those that the file lists. One that is not there, or is None, is absent; one that the file does
+        not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
 
-        Raises TypeError for a name that is no str, or a value that is neither str nor bytes, and ValueError
-        for a str that has no UTF-8; nothing is charged then.
+        Raises TypeError for a name that is no str, or a value that is neither str nor bytes nor None, and
+        ValueError for a str that has no UTF-8; nothing is charged then.
         """
     def change(
         self,
@@ -534,8 +540,9 @@ class Rules:
         """Limits by another file from now on, given as to `Rules`, while other threads decide. Each request
         is decided by the old file or by the new one. A rule goes on with what it has counted if its name
         and its key stay: where the numbers of its limit change, what each key has used stays used, in
-        units. With another algorithm, another window or another number of layers it begins anew. `at_ns`
-        is the time of the change, as for `decide`.
+        units. With another algorithm, another window or another number of layers it begins anew; with
+        `forked`, where its limit changes at all. `at_ns` is the time of the change, as for `decide`. A fork
+        of the process waits until the change is made.
 
         Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the
         rules in force stay.

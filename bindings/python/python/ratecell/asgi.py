@@ -36,7 +36,7 @@ class RateLimitMiddleware:
     several limits are given it is a `Joint`, of rules a `RulesDecision`, otherwise a `Decision`.
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
-    application sees it.
+    application sees it, also if its client goes meanwhile.
 
     A WebSocket is charged when it opens; one that is refused gets the status where the server can send it,
     otherwise 403.

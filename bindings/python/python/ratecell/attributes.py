@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from ratecell.keys import Clients, KeyFunction, Request
 
-Attributes = Mapping[str, "str | bytes"]
-"""Values by the names that a file of rules uses; one that is not there is absent."""
+Attributes = Mapping[str, "str | bytes | None"]
+"""Values by the names that a file of rules uses; one that is not there, or is None, is absent."""
 
 AttributesFunction = Callable[[Any], "Attributes | None"]
 """Returns the attributes of a request, or None for one that is not to be limited."""
@@ -31,8 +31,8 @@ class ByRequest:
 
     `client` is a function of the request that returns the key of its client; None or an empty key is a client
     that is absent. Without it that is the whole address of the peer, for a rule's key has widths of its own:
-    `client` is the /64 of an IPv6 address, `client/32/128` all of it. Behind proxies give
-    `Clients(field=..., hops=..., v6_width=128)`; of narrower clients, as of `Clients()`, rules see no single address.
+    `client` is the /64 of an IPv6 address, `client/32/128` all of it. Behind proxies, give
+    `Clients(field=..., hops=..., v6_width=128)`: with other widths rules see no single addresses.
 
     The header is what the client writes. Under ASGI a field of several lines is one value, joined by ", ".
     Under WSGI the server joins them, gunicorn by ","; and there names that differ only in `-` and `_`, as

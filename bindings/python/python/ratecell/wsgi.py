@@ -32,7 +32,7 @@ class RateLimitMiddleware:
     several limits are given it is a `Joint`, of rules a `RulesDecision`, otherwise a `Decision`.
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
-    application sees it; its thread sleeps.
+    application sees it; its thread sleeps, also if its client goes meanwhile.
     """
 
     def __init__(
