@@ -265,9 +265,8 @@ impl Limiter {
         match &self.remote {
             None => self.decide_changed(h, now, request),
             Some(remote) if request.is_charge() => self.charge_leased(remote, h, request),
-            Some(remote) => match self.regimes.first.layers.decide_apart(h, self.clock.now(), request) {
+            Some(remote) => match self.decide_held_apart(h, request) {
                 asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, request),
-                decision if decision.is_superseded() => decision.never(),
                 decision => decision,
             },
         }

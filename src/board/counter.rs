@@ -34,12 +34,14 @@ pub(crate) enum Counter {
     Opened = 12,
     /// Requests that the agent decided by its part of the policy because the store was away.
     Local = 13,
+    /// No count: the store's generation that the leases are of, plus 1; 0 before the first.
+    Generation = 14,
 }
 
 impl Counter {
     /// Each at its number.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Leased,
         Self::Used,
         Self::Passed,
@@ -54,5 +56,6 @@ impl Counter {
         Self::BoardFull,
         Self::Opened,
         Self::Local,
+        Self::Generation,
     ];
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ratecell_core::algorithm::{Answered, Kernel, LayoutChoice, Lease};
+use ratecell_core::algorithm::{Answered, Kernel, Lease};
 use ratecell_core::{Generation, Policy};
 use ratecell_sync::{
-    Agent, Attached, Connection, Counts, Desk, Effect, Miss, Named, Status, StoreError, StoreErrorKind,
-    Terms, drive,
+    Agent, Attached, Connection, Counts, Desk, Effect, Miss, Named, Refusal, Status, StoreError,
+    StoreErrorKind, Terms, drive,
 };
 
 use super::generations::{Generations, Own};
@@ -27,6 +27,12 @@ use crate::region::file::AgentLock;
 use crate::table::era::Era;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, Table, WhenFull};
 
+mod follow;
+mod order;
+
+use follow::copied;
+use order::Orders;
+
 /// How long the store may take for each question before the limiter is there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -37,6 +43,7 @@ pub(super) struct Running {
     board: Board,
     thread: Option<JoinHandle<()>>,
     warnings: Warnings,
+    orders: Arc<Orders>,
     /// A process that was forked off has the value, and not the thread.
     process: u32,
 }
@@ -48,14 +55,23 @@ impl Running {
         // A panic under the lock would be a bug, and leaves whole texts.
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// Changes the policy for all machines of the store.
+    pub(super) fn change(&self, policy: Policy) -> Result<(), BuildError> {
+        self.orders.change(policy, &self.board)
+    }
+
+    /// Whether its thread is of this process.
+    pub(super) fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         drop(self.life.take());
         self.board.wake();
-        let is_here = self.process == std::process::id();
-        if let (Some(thread), true) = (self.thread.take(), is_here) {
+        if let (Some(thread), true) = (self.thread.take(), self.is_here()) {
             // Its panic was printed by itself.
             let _ = thread.join();
         }
@@ -64,12 +80,15 @@ impl Drop for Running {
 
 /// A machine's tables, as its agent sees them.
 struct Machine {
+    regimes: Regimes,
+    /// Those of the regime in force.
     layers: Vec<(Lease, Table)>,
     board: Board,
     clock: Clock,
     life: Weak<()>,
     reported: Counts,
     warnings: Warnings,
+    orders: Arc<Orders>,
     /// The last trouble is the last of the warnings.
     is_troubled: bool,
     /// Of a machine that has a file: no other process is its agent until this one has ended.
@@ -152,6 +171,26 @@ impl Desk for Machine {
         warnings.extend(error.map(ToString::to_string));
         self.is_troubled = error.is_some();
     }
+
+    fn follow(&mut self, generation: &Generation) -> Result<(), StoreError> {
+        self.follow_to(generation).map_err(|error| {
+            StoreError::of_machine(format!("the machine cannot follow to \"{}\": {error}", generation.policy()))
+        })
+    }
+
+    fn order(&mut self) -> Option<Policy> {
+        self.orders.taken()
+    }
+
+    fn ended(&mut self, result: Result<(), Refusal>) {
+        self.orders.ended(result);
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.orders.close();
+    }
 }
 
 fn refused(error: &StoreError) -> BuildError {
@@ -187,9 +226,7 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     let attached = match store.attach(None, PATIENCE) {
         Err(error) if error.kind() == StoreErrorKind::NoRecord => {
             let policy = builder.policy.as_ref().ok_or_else(|| no_policy(store))?;
-            let wide = policy.repacked(|_| LayoutChoice::WIDE)?;
-            let layouts = ratecell_sync::layouts(&wide).map_err(|error| refused(&error))?;
-            let terms = Terms { layouts, policy: policy.to_string(), version: 0 };
+            let terms = Terms::new(policy, 0).map_err(|error| refused(&error))?;
             store.attach(Some(&terms), PATIENCE)
         }
         attached => attached,
@@ -204,14 +241,13 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
             "the store's policy is \"{policy}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold"
         ));
     }
-    let packed = fit(&policy, &record.layouts, &policy).map_err(differs)?;
     let machines = match builder.on_failure {
         Some(OnFailure::Local { machines }) => Some(machines),
         _ => None,
     };
     let secret = Secret::of_words(record.secret);
     let seed = Secret::random()?.words()[0];
-    let agent = Agent::new(&packed, record, machines, seed).map_err(|error| refused(&error))?;
+    let agent = Agent::new(record, machines, seed).map_err(|error| refused(&error))?;
     let member = Member { name: store.name().to_owned(), secret };
     Ok(Joined { connection, agent, policy, member, warnings })
 }
@@ -220,7 +256,9 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
 pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, BuildError> {
     let joined = join(&builder, store)?;
     let buckets = crate::table::buckets_for(builder.max_keys.unwrap_or(DEFAULT_MAX_KEYS))?;
-    let generations = Generations::Own(Own::new(Generation::first(joined.policy.clone()))?);
+    let first = Generation::first(joined.policy.clone()).leased();
+    let lineage = Arc::new([first.clone()]);
+    let generations = Generations::Own(Own::new(first)?);
     let layers = kernels(&joined.policy, true)?.into_iter().map(|kernel| {
         let era = Era::first(generations.in_force().clone());
         let table = Table::made_in(buckets, WhenFull::Evict, Memory::private, era)?;
@@ -229,7 +267,7 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
     let (on_miss, on_failure) = (builder.on_miss.unwrap_or_default(), builder.on_failure.unwrap_or_default());
     let layers = layers.collect::<Result<_, BuildError>>()?;
     let (policy, secret) = (Arc::new(joined.policy.clone()), joined.member.secret.clone());
-    let first = Regime { number: 0, policy, layers, lineage: Arc::new([]) };
+    let first = Regime { number: 0, policy, layers, lineage };
     let limiter = Limiter {
         remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
         ..Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret)
@@ -248,20 +286,30 @@ pub(super) fn open(mut builder: LimiterBuilder, store: &Named, path: &Path) -> R
 }
 
 fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Result<Limiter, BuildError> {
-    let Joined { mut connection, mut agent, warnings, .. } = joined;
+    let Joined { mut connection, mut agent, policy, warnings, .. } = joined;
+    let held = limiter.policy();
     let Some(remote) = &mut limiter.remote else { return Ok(limiter) };
     let life = Arc::new(());
     let warnings = Arc::new(Mutex::new(warnings));
+    let orders = Arc::new(Orders::default());
     let mut machine = Machine {
+        regimes: Regimes::new(copied(&limiter.regimes.first), limiter.regimes.generations.clone()),
         layers: leases(&limiter.regimes.first.layers),
         board: remote.board.clone(),
         clock: limiter.clock,
         life: Arc::downgrade(&life),
         reported: Counts::default(),
         warnings: Arc::clone(&warnings),
+        orders: Arc::clone(&orders),
         is_troubled: false,
         _lock: lock,
     };
+    // What a file holds may be leases of a policy that the store had before.
+    let (was, is) = (machine.was_of(), agent.record().generation);
+    if was.is_some_and(|was| was != is) || *held != policy {
+        machine.follow_to(agent.generation().ok_or(BuildError::NoPolicy)?)?;
+    }
+    machine.is_of(is);
     // What was missed, or to be forgotten, when nobody was there to answer, is no more.
     remote.board.take(|_, _| {});
     // Before its thread runs: a check that comes first waits for it.
@@ -281,6 +329,7 @@ fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Resul
         board: remote.board.clone(),
         thread: Some(thread),
         warnings,
+        orders,
         process: std::process::id(),
     });
     Ok(limiter)

@@ -60,9 +60,11 @@ impl Limiter {
     }
 
     pub(crate) fn change_by(&self, policy: &Policy, now_ns: Option<u64>) -> Result<(), BuildError> {
-        if self.remote.is_some() {
-            let reason = "a limiter that shares its units with other machines has the policy of its store: expected no change";
-            return Err(BuildError::Shared { reason: reason.to_owned() });
+        if let Some(remote) = &self.remote {
+            let changed = remote.change(policy);
+            #[cfg(feature = "async")]
+            self.waits.policy_changed(self);
+            return changed;
         }
         let generations = &self.regimes.generations;
         let changed = generations.exclusively(|| {

@@ -1,11 +1,8 @@
 //! Deciding by leases: what the machine holds, and what it asks for.
 
 use super::Limiter;
+use super::regime::Regime;
 use super::remote::{FILL, Remote, Shared, Wait};
-use super::states::Layers;
-use super::tables::LayerTable;
-use crate::table::Lookup;
-use ratecell_core::algorithm::Kernel;
 use ratecell_core::{Decision, Outcome, Request};
 
 impl Limiter {
@@ -35,14 +32,13 @@ impl Limiter {
     /// Decides a plain request by the lease that is held, if there is one.
     #[inline(always)]
     fn decide_held(&self, h: u64, now: u64, cost: u32) -> Decision {
-        let layers = &self.regimes.first.layers;
-        let known = match layers {
-            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => table.try_hit(lease, h, now, cost),
-            _ => Err(Lookup::NotYet),
-        };
-        let decision = known.unwrap_or_else(|lookup| layers.decide_cost(h, now, cost, lookup));
-        // Leases have one policy: in a region that says otherwise nobody knows what they mean.
-        if decision.is_superseded() { decision.never() } else { decision }
+        self.in_force(now, None, |regime, now| regime.decide_held(h, now, cost))
+    }
+
+    /// Decides any request by the lease that is held.
+    pub(super) fn decide_held_apart(&self, h: u64, request: &Request<'_>) -> Decision {
+        let decide = |regime: &Regime, now| regime.layers.decide_apart(h, now, request);
+        self.in_force(self.clock.now(), None, decide)
     }
 
     /// The answer to a request that no lease answers.
@@ -53,7 +49,7 @@ impl Limiter {
         loop {
             let ticket = remote.board.ticket(h);
             let now = self.clock.now();
-            let decision = self.regimes.first.layers.decide_apart(h, now, request);
+            let decision = self.decide_held_apart(h, request);
             if decision.outcome() != Outcome::Asked {
                 return decision;
             }
@@ -76,8 +72,7 @@ impl Limiter {
             let ticket = remote.board.ticket(h);
             let now = self.clock.now();
             let elapsed_ns = wait.as_ref().map_or(0, |wait: &Wait| wait.elapsed_ns(now));
-            let decide =
-                |cost| self.regimes.first.layers.decide_apart(h, now, &Request::default().cost(cost));
+            let decide = |cost| self.decide_held_apart(h, &Request::default().cost(cost));
             let there = decide(0);
             let part = u32::try_from(there.remaining()).unwrap_or(u32::MAX).clamp(1, left.max(1));
             let decision = if left == 0 { return there } else { decide(part) };
@@ -108,7 +103,7 @@ impl Limiter {
         if request.is_plain() {
             return self.decide_held(h, now, request.units());
         }
-        self.regimes.first.layers.decide_apart(h, now, &request)
+        self.decide_held_apart(h, &request)
     }
 
     /// For a limiter that shares its units with other machines: its agent's state and counts; `None` for any other.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::Limiter;
 use super::generations::OfRegion;
-use super::regions::{lineage, of_file, tables};
+use super::regions::{of_file, tables};
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::region;
@@ -65,7 +65,7 @@ impl Region {
         let path = path.as_ref();
         let region = || {
             let (memory, header) = region::file::read(path)?;
-            let lineage = lineage(&header, &OfRegion::to_read(&header))?;
+            let lineage = OfRegion::to_read(&header).lineage()?;
             let policy = Limiter::following().fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
             let layers = tables(&policy, &memory, &header, &lineage)?;
             let max_keys = keys_in(header.directory.buckets());

@@ -10,11 +10,11 @@ use super::generations::Generations;
 use super::states::Layers;
 use super::tables::LayerTable;
 use crate::error::{BuildError, RegionError};
-use crate::table::Table;
+use crate::table::{Lookup, Table};
 use crate::table::era::{Era, InForce, Lineage};
 use crate::table::log::LogTable;
-use ratecell_core::algorithm::{Kernel, Plan};
-use ratecell_core::{Decision, Policy, Request};
+use ratecell_core::algorithm::{Kernel, Lend, Plan};
+use ratecell_core::{Decision, Policy, Request, with_kernel};
 
 /// How often a regime is made that is not in force any more when it is there.
 const ATTEMPTS: usize = 1_000;
@@ -38,6 +38,10 @@ impl Regime {
         let layers = self.layers.iter().zip(plans).enumerate().map(|(number, (layer, plan))| {
             let era = Era::last_of(in_force.clone(), lineage, number);
             match (layer, plan) {
+                (LayerTable::Words(Kernel::Lease(_), table), Plan::Word(kernel)) => {
+                    let lease = with_kernel!(&kernel, algorithm => algorithm.lease())?;
+                    Some(LayerTable::Words(Kernel::Lease(lease), table.in_era(era)))
+                }
                 (LayerTable::Words(_, table), Plan::Word(kernel)) => {
                     Some(LayerTable::Words(kernel, table.in_era(era)))
                 }
@@ -61,6 +65,16 @@ impl Regime {
             return known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup));
         }
         self.layers.decide_apart(h, now, request)
+    }
+
+    /// Decides a plain request by the lease that is held, if there is one.
+    #[inline]
+    pub(super) fn decide_held(&self, h: u64, now: u64, cost: u32) -> Decision {
+        let known = match &self.layers {
+            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => table.try_hit(lease, h, now, cost),
+            _ => Err(Lookup::NotYet),
+        };
+        known.unwrap_or_else(|lookup| self.layers.decide_cost(h, now, cost, lookup))
     }
 
     /// Whether what was charged so many generations ago can be given back in the layer of that number.

@@ -199,9 +199,10 @@ impl LimiterBuilder {
 
     /// The builder's policy, or otherwise that of the region, in the words of the region's last generation.
     pub(super) fn fitted(&self, header: &Header, lineage: &Lineage) -> Result<Policy, BuildError> {
-        let Some(held) = lineage.last().map(Generation::policy) else {
-            return self.fitted_to_leases(parsed(&header.policy)?, header);
-        };
+        let held = lineage.last().map(Generation::policy).ok_or(RegionError::Corrupt)?;
+        if header.board.is_some() {
+            return self.fitted_to_leases(held.clone(), header);
+        }
         self.refuse_sharing()?;
         let policy = self.policy.as_ref().unwrap_or(held);
         header.agrees(&self.wide(policy)?)?;
@@ -210,7 +211,9 @@ impl LimiterBuilder {
 
     /// The policy of a region of leases, which is the store's.
     fn fitted_to_leases(&self, held: Policy, header: &Header) -> Result<Policy, BuildError> {
-        if let Some(asked) = self.policy.as_ref().filter(|asked| **asked != held) {
+        // The agent brings the store's policy, which the region follows.
+        let asked = self.policy.as_ref().filter(|_| self.member.is_none());
+        if let Some(asked) = asked.filter(|asked| **asked != held) {
             let reason = format!(
                 "the region shares \"{held}\" with other machines through a store, and \"{asked}\" was asked for: expected \
                  that policy, or none"
@@ -232,11 +235,11 @@ impl LimiterBuilder {
 impl LimiterBuilder {
     /// The limiter in a region.
     fn limiter(&self, memory: &Memory, header: Header, generations: OfRegion) -> Result<Limiter, BuildError> {
-        let lineage = lineage(&header, &generations)?;
+        let lineage = generations.lineage()?;
         let policy = self.fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
         let layers = tables(&policy, memory, &header, &lineage)?.into_iter();
         let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
-        if !lineage.is_empty() {
+        if header.board.is_none() {
             generations.raise(policy.layers().iter().map(Layer::capacity));
         }
         let number = lineage.last().map_or(0, Generation::number);
@@ -255,14 +258,6 @@ impl LimiterBuilder {
                 header.secret,
             )
         })
-    }
-}
-
-/// The generations of a region's policy; none of leases, which have the policy of their store.
-pub(super) fn lineage(header: &Header, generations: &OfRegion) -> Result<Lineage, BuildError> {
-    match header.board {
-        Some(_) => Ok(Arc::new([])),
-        None => generations.lineage(),
     }
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::board::{Board, Counter, State};
 use crate::table::Secret;
-use ratecell_core::{Decision, Outcome, Request};
+use crate::error::BuildError;
+use ratecell_core::{Decision, Outcome, Policy, Request};
 
 /// Beside the units of a miss: fewer will do, for they are charged whatever there is.
 pub(super) const FILL: u64 = 1 << 63;
@@ -123,6 +124,17 @@ impl Remote {
             #[cfg(feature = "store")]
             agent: None,
         }
+    }
+
+    /// Has the agent change the policy for all machines.
+    pub(super) fn change(&self, policy: &Policy) -> Result<(), BuildError> {
+        #[cfg(feature = "store")]
+        if let Some(agent) = self.agent.as_ref().filter(|agent| agent.is_here()) {
+            return agent.change(policy.clone());
+        }
+        let reason =
+            format!("the agent of this machine is in another process: expected the change to \"{policy}\" there");
+        Err(BuildError::Shared { reason })
     }
 
     /// Whether an agent answers, by the region's clock.

@@ -5,32 +5,44 @@
 //! [`effects`](Agent::effects) returns what to write to the machine's table. [`drive`](drive()) connects it with a
 //! machine and a store.
 //!
+//! Another machine may change the policy. Each batch looks at the record before its operations, and an answer to a batch
+//! that saw another generation than the agent's is not used. The agent then reads the record and decides by it, once
+//! its machine's table [does](Agent::followed).
+//!
 //! Instants of the machine are nanoseconds by the clock of its table; those of the store count from the store's epoch.
 
 use std::collections::{HashMap, VecDeque};
 
-use ratecell_core::Policy;
+use ratecell_core::Generation;
 use ratecell_core::algorithm::{Lease, MAX_LEASE};
 
 use crate::Layered;
 use crate::store::{Answer, Operation, Record, Reply, StoreError, StoreErrorKind};
 
 mod clock;
+mod course;
 mod drive;
 mod known;
 mod layer;
+mod lineage;
 mod local;
+mod order;
 mod sizing;
+mod sweep;
 mod visit;
 
 pub use clock::StoreClock;
 pub use drive::{Desk, Status, drive};
 pub use layer::layouts;
+pub use order::Refusal;
 pub use sizing::{Pace, Sizing};
 
+use course::Course;
 use known::{Known, Missed, TooMuch, make_room};
 use layer::{Layer, layers};
 use local::Local;
+use order::Order;
+use sweep::Sweep;
 
 /// Units whose answer is older are not used, in nanoseconds: their lease's clock would be as far behind.
 const MAX_AGE_NS: u64 = 500_000_000;
@@ -95,6 +107,8 @@ pub struct Question {
     /// The store's time, or earlier: what the operations were decided by.
     at: u64,
     sent: u64,
+    /// Of the policy that they were decided by.
+    generation: u64,
 }
 
 impl Question {
@@ -113,6 +127,8 @@ struct Visit {
     wanted: u64,
     /// Of a swap, the units that it charges.
     charged: u64,
+    /// Whether the key is carried to the generation in force, and asks for nothing.
+    is_sweep: bool,
 }
 
 /// What the agent has counted since it began.
@@ -139,6 +155,16 @@ pub struct Counts {
 pub struct Agent {
     layers: Vec<Layer>,
     record: Record,
+    /// The generations that a value may be of; the last is the one that the agent decides by.
+    lineage: Vec<Generation>,
+    course: Course,
+    order: Option<Order>,
+    ended: Option<Result<(), Refusal>>,
+    /// The machine's table decides by an older generation yet.
+    has_followed: bool,
+    sweep: Option<Sweep>,
+    /// When to look whether somebody carries the keys, by the machine's clock.
+    sweep_at: u64,
     sizing: Sizing,
     clock: StoreClock,
     keys: HashMap<u64, Known>,
@@ -156,32 +182,28 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent of the store with this record, whose policy is `policy`, packed as the record says. With `machines` the
-    /// agent decides by its part of the policy, of so many machines, while the store is away. `seed` is any number.
+    /// An agent of the store with this record. With `machines` the agent decides by its part of the policy, of so many
+    /// machines, while the store is away. `seed` is any number.
     ///
     /// # Errors
     /// The policy cannot be shared, or not be divided among so many machines.
-    pub fn new(
-        policy: &Policy,
-        record: Record,
-        machines: Option<u32>,
-        seed: u64,
-    ) -> Result<Self, StoreError> {
-        // Instants of the store count from its epoch.
-        let epoch = i64::try_from(record.epoch_ns / 1_000_000_000).unwrap_or(i64::MAX);
-        let policy = &policy.at_epoch(epoch).map_err(|error| {
-            StoreError::new(StoreErrorKind::Mismatch, format!("\"{policy}\" from the store's epoch: {error}"))
-        })?;
+    pub fn new(record: Record, machines: Option<u32>, seed: u64) -> Result<Self, StoreError> {
+        let lineage = record.lineage()?;
+        let policy = lineage.last().map(Generation::policy).ok_or_else(no_policy)?;
         let layers = layers(policy)?;
         let local = machines.map(|machines| Local::new(policy, machines)).transpose()?;
-        let least =
-            |part: fn(&Lease) -> u64| layers.iter().map(|layer| part(&layer.lease)).min().unwrap_or(1);
-        let most = least(Lease::capacity).min(MAX_LEASE);
-        let one_by_one = layers.iter().any(|layer| layer.lease.is_one_by_one());
         Ok(Self {
-            sizing: Sizing::new(least(Lease::burst_ns), most, one_by_one),
+            sizing: sizing_of(&layers),
             layers,
+            // Nobody has said yet when it began.
+            course: if record.at == 0 { Course::Reading { unsettled: None } } else { Course::Known },
+            order: None,
+            ended: None,
+            has_followed: false,
+            sweep: None,
+            sweep_at: u64::MAX,
             record,
+            lineage,
             clock: StoreClock::default(),
             keys: HashMap::new(),
             queue: VecDeque::new(),
@@ -255,13 +277,20 @@ impl Agent {
 
     /// What to send to the store now, if there is anything.
     pub fn question(&mut self, now: u64) -> Option<Question> {
+        self.expires_order(now);
         if now < self.try_at {
             return None;
         }
-        let at = self.clock.at(now);
-        let mut question = Question { operations: Vec::new(), visits: Vec::new(), at, sent: now };
+        // The instant of the last change has passed.
+        let at = self.clock.at(now).max(self.record.at);
+        let generation = self.record.generation;
+        let mut question = Question { operations: Vec::new(), visits: Vec::new(), at, sent: now, generation };
         // While the store is away, and where its time is not known well enough, a batch of nothing asks for that.
         if self.clock.is_stale(now) || self.is_away() {
+            return Some(question);
+        }
+        question.operations = self.of_record(now);
+        if !question.operations.is_empty() {
             return Some(question);
         }
         while question.operations.len() < MOST_OPERATIONS {
@@ -269,8 +298,9 @@ impl Agent {
             let Some(known) = self.keys.get(&h).filter(|known| known.missed.queued) else { continue };
             let (operation, wanted, charged) = self.operation(h, known, at);
             question.operations.push(operation);
-            question.visits.push(Visit { h, wanted, charged });
+            question.visits.push(Visit { h, wanted, charged, is_sweep: false });
         }
+        self.carry_on(&mut question);
         self.counts.operations += question.operations.len() as u64;
         (!question.operations.is_empty()).then_some(question)
     }
@@ -278,29 +308,30 @@ impl Agent {
     /// Takes the answers to a question, which came at `now`.
     ///
     /// # Errors
-    /// The policy at the store is of another generation than this agent's.
+    /// The store is under a policy that the agent cannot decide by.
     pub fn answered(&mut self, question: Question, reply: Reply, now: u64) -> Result<(), StoreError> {
         let trip = now.saturating_sub(question.sent);
         let age = trip.saturating_add(self.clock.lag_ns(question.sent));
         let read = reply.now_us.saturating_mul(1_000).saturating_sub(self.record.epoch_ns);
         self.clock.note(read, question.sent, now);
         // A server may tell its time, and what it holds, and do nothing else: so does a replica.
-        let is_probe = question.operations.iter().all(|one| matches!(one, Operation::Read { .. }));
+        let is_probe = question.operations.iter().all(|one| {
+            matches!(one, Operation::Read { .. } | Operation::ReadRecord | Operation::Scan { .. })
+        });
         self.failed = if is_probe { self.failed.min(MOST_TRIES - 1) } else { 0 };
         self.try_at = 0;
         self.round_trip_ns = trip.max(self.round_trip_ns - self.round_trip_ns / 8);
-        if reply.generation != self.record.generation {
-            let text = format!(
-                "the store's policy is of generation {}: expected {}. Start the agent again to follow it",
-                reply.generation, self.record.generation
-            );
-            return Err(StoreError::new(StoreErrorKind::Mismatch, text));
-        }
+        let is_ours = self.looked(&reply, question.generation);
         let Question { operations, visits, at, .. } = question;
+        if visits.is_empty() {
+            return self.came_of_record(operations, reply, read, now);
+        }
         let mut answers = reply.answers.into_iter();
         for (visit, operation) in visits.into_iter().zip(operations) {
             match answers.next() {
+                Some(answer) if visit.is_sweep => self.came_of_sweep(visit.h, operation, answer),
                 // What was charged is not used, and passes.
+                Some(Answer::Taken { .. } | Answer::Swapped) if !is_ours => self.queue.push_back(visit.h),
                 Some(Answer::Taken { .. } | Answer::Swapped) if age > MAX_AGE_NS => {
                     self.is_too_old(visit, at, now);
                 }
@@ -316,8 +347,13 @@ impl Agent {
         self.failed = self.failed.saturating_add(1);
         // It may only have been late.
         self.round_trip_ns = (self.timeout_ns() / 3).min(FIRST_TRIP_NS);
-        for visit in question.visits {
-            self.queue.push_back(visit.h);
+        self.lost_of_record(&question.operations);
+        for (visit, operation) in question.visits.into_iter().zip(question.operations) {
+            if visit.is_sweep {
+                self.lost_of_sweep(visit.h, operation);
+            } else {
+                self.queue.push_back(visit.h);
+            }
         }
         if self.is_away() {
             let pause_ns = 1_000_000_000 << (self.failed - MOST_TRIES).min(3);
@@ -341,10 +377,16 @@ impl Agent {
         }
     }
 
-    /// The record of the store.
+    /// The record of the store, as the agent knows it.
     #[must_use]
     pub fn record(&self) -> &Record {
         &self.record
+    }
+
+    /// The generation that the agent decides by.
+    #[must_use]
+    pub fn generation(&self) -> Option<&Generation> {
+        self.lineage.last()
     }
 
     /// Whether the store does not answer.
@@ -389,6 +431,17 @@ impl Agent {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
+}
+
+fn no_policy() -> StoreError {
+    StoreError::new(StoreErrorKind::Mismatch, "the store's record has no policy")
+}
+
+fn sizing_of(layers: &[Layer]) -> Sizing {
+    let least = |part: fn(&Lease) -> u64| layers.iter().map(|layer| part(&layer.lease)).min().unwrap_or(1);
+    let most = least(Lease::capacity).min(MAX_LEASE);
+    let one_by_one = layers.iter().any(|layer| layer.lease.is_one_by_one());
+    Sizing::new(least(Lease::burst_ns), most, one_by_one)
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub(in crate::limiter) struct OfRegion {
     clock: Clock,
     /// What the region's first words mean.
     first_words: Vec<WordLayout>,
+    /// Whether its words are leases.
+    is_leased: bool,
     /// Whether the memory is only read.
     is_reader: bool,
 }
@@ -29,6 +31,7 @@ impl OfRegion {
             records: header.records.clone(),
             clock: header.clock,
             first_words: header.packings.clone(),
+            is_leased: header.board.is_some(),
             is_reader: false,
         }
     }
@@ -76,10 +79,10 @@ impl OfRegion {
         // Read after the instant was known: a limiter that was made under this generation has been noted by then.
         let raised = self.records.raised().map(|capacity| u32::try_from(capacity).unwrap_or(u32::MAX));
         let generation = Generation::recorded(&policy, number, reach, at)?.raised(raised);
-        if number == 0 && packings(generation.policy(), false)? != self.first_words {
+        if number == 0 && packings(generation.policy(), self.is_leased)? != self.first_words {
             return Err(RegionError::Corrupt.into());
         }
-        Ok(Some(generation))
+        Ok(Some(if self.is_leased { generation.leased() } else { generation }))
     }
 
     /// From when on the generation of that number is in force. If the changer died before it wrote that, the first caller

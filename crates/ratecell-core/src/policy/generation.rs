@@ -18,6 +18,8 @@ pub struct Generation {
     at: u64,
     /// Whether it has the policy of the one before, whose words are then its own.
     is_repeated: bool,
+    /// Whether its words are leases of the policy's units.
+    is_leased: bool,
 }
 
 /// Why a policy cannot follow the one in force: nothing has changed.
@@ -84,7 +86,7 @@ impl Generation {
     pub fn first(policy: Policy) -> Self {
         // Capacities are 32-bit parameters.
         let reach = policy.layers().iter().map(|layer| layer.capacity() as u32).collect();
-        Self { policy, number: 0, reach, at: 0, is_repeated: false }
+        Self { policy, number: 0, reach, at: 0, is_repeated: false, is_leased: false }
     }
 
     /// A generation as it was recorded: `policy`, packed for words of the greatest capacities of `reach`, one for each of its
@@ -94,7 +96,7 @@ impl Generation {
     /// The policy does not fit such words.
     pub fn recorded(policy: &Policy, number: u64, reach: Vec<u32>, at_ns: u64) -> Result<Self, PolicyError> {
         let policy = policy.reaching(&reach)?;
-        Ok(Self { policy, number, reach, at: at_ns, is_repeated: false })
+        Ok(Self { policy, number, reach, at: at_ns, is_repeated: false, is_leased: false })
     }
 
     /// The generation after this one with the same policy, where policies of other tables change: no word of this one
@@ -102,6 +104,13 @@ impl Generation {
     #[must_use]
     pub fn repeated(&self) -> Self {
         Self { number: self.number.saturating_add(1), is_repeated: true, ..self.clone() }
+    }
+
+    /// The same generation, whose words are leases of its policy's units. A lease of an older one is none: what it holds is
+    /// charged by the units of the policy before, and passes.
+    #[must_use]
+    pub fn leased(self) -> Self {
+        Self { is_leased: true, ..self }
     }
 
     /// The same generation, of which words may hold what policies beside its own allow: of each layer the capacity.
@@ -170,7 +179,8 @@ impl Generation {
         let alike = policy.layers() == self.policy.layers()
             || (reach == self.reach && plans(&policy) == plans(&self.policy));
         let number = self.number.saturating_add(1);
-        Ok((!alike).then_some(Self { policy, number, reach, at, is_repeated: false }))
+        let is_leased = self.is_leased;
+        Ok((!alike).then_some(Self { policy, number, reach, at, is_repeated: false, is_leased }))
     }
 
     /// What a word of this generation in the layer of that number becomes in the `next` one. An instant of a log is an
@@ -179,6 +189,9 @@ impl Generation {
     pub fn changed(&self, next: &Self, layer: usize, word: u64) -> u64 {
         if next.is_repeated {
             return word;
+        }
+        if next.is_leased {
+            return 0;
         }
         let plan = |policy: &Policy| policy.layers().get(layer).map(super::Layer::plan);
         match (plan(&self.policy), plan(&next.policy), self.reach.get(layer)) {

@@ -4,7 +4,9 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use super::{Agent, Counts, Effect, Miss, Question};
+use ratecell_core::{Generation, Policy};
+
+use super::{Agent, Counts, Effect, Miss, Question, Refusal};
 use crate::store::{Channel, Reply, StoreError, StoreErrorKind};
 
 /// How long the agent sleeps at most where nothing is to be done.
@@ -33,6 +35,18 @@ pub trait Desk {
 
     /// An error that does not end the agent, or its end.
     fn trouble(&mut self, error: Option<&StoreError>);
+
+    /// The policy in force is another: what the table holds is of the one before, and no use of it begins after this.
+    ///
+    /// # Errors
+    /// The table cannot decide by it, which ends the agent.
+    fn follow(&mut self, generation: &Generation) -> Result<(), StoreError>;
+
+    /// A policy that is to be put in force, if there is one.
+    fn order(&mut self) -> Option<Policy>;
+
+    /// What has come of it.
+    fn ended(&mut self, result: Result<(), Refusal>);
 }
 
 /// The state of an agent.
@@ -92,6 +106,10 @@ pub fn drive(
                 }
             }
         }
+        // Before a grant by it is written, or asked for.
+        if let Some(generation) = agent.followed() {
+            desk.follow(generation)?;
+        }
         write(agent, desk);
     }
 }
@@ -107,6 +125,12 @@ fn turn(agent: &mut Agent, desk: &mut impl Desk, reported_at: &mut Option<u64>) 
         if !desk.report(&status) {
             return None;
         }
+    }
+    if let Some(result) = agent.ended() {
+        desk.ended(result);
+    }
+    if let Some(policy) = desk.order() {
+        agent.change(policy, now);
     }
     desk.misses(&mut |miss| agent.heard(miss, now));
     Some(now)

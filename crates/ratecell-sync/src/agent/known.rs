@@ -16,6 +16,8 @@ pub(super) struct Known {
     pub(super) pace: Pace,
     /// The value at the store, as it was last seen: what is there by now is no smaller, unless the store forgot.
     pub(super) value: Option<Value>,
+    /// Its words, carried to the generation in force; none of a value whose generation nobody here knows.
+    pub(super) seen: Words,
     /// The words that this machine's last charge left: while nothing is forgotten, the store's are no smaller.
     pub(super) own: Words,
     /// Units of the last lease that were not used when the agent last looked.
@@ -62,6 +64,7 @@ impl Known {
         Self {
             pace: Pace::new(sizing, now),
             value: None,
+            seen: Words::new(),
             own: Words::new(),
             left: 0,
             counted: 0,
@@ -77,8 +80,16 @@ impl Known {
 
     /// The word of a layer at the store: the last that was seen, or this machine's own where that is later.
     pub(super) fn word(&self, layer: usize) -> u64 {
-        let seen = self.value.as_ref().and_then(|value| value.words.get(layer)).copied().unwrap_or(0);
-        seen.max(self.own(layer))
+        self.seen(layer).max(self.own(layer))
+    }
+
+    pub(super) fn seen(&self, layer: usize) -> u64 {
+        self.seen.get(layer).copied().unwrap_or(0)
+    }
+
+    /// Whether the value that was seen is of a generation that nobody here knows.
+    pub(super) fn is_strange(&self) -> bool {
+        self.value.is_some() && self.seen.is_empty()
     }
 
     pub(super) fn own(&self, layer: usize) -> u64 {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ratecell_core::algorithm::{Algorithm, GRACE_NS, Kernel, Lease, Lend};
-use ratecell_core::{Policy, with_kernel};
+use ratecell_core::{Generation, Policy, with_kernel};
 
 use super::known::Missed;
 use super::{Agent, Effect, Layer, layers};
@@ -22,6 +22,8 @@ pub(super) struct Local {
     /// Those of the whole policy, by which the table decides on leases.
     whole: Vec<Layer>,
     words: HashMap<u64, Words>,
+    machines: u32,
+    part: Generation,
 }
 
 impl Local {
@@ -38,7 +40,31 @@ impl Local {
             );
             return Err(StoreError::new(StoreErrorKind::Mismatch, text));
         }
-        Ok(Self { layers: layers_of_part, whole: layers(policy)?, words: HashMap::new() })
+        Ok(Self {
+            layers: layers_of_part,
+            whole: layers(policy)?,
+            words: HashMap::new(),
+            machines,
+            part: Generation::first(part),
+        })
+    }
+
+    pub(super) fn machines(&self) -> u32 {
+        self.machines
+    }
+
+    /// The part of another policy, under which what was used stays used: `now` is by the machine's clock.
+    pub(super) fn followed_by(self, policy: &Policy, now: u64) -> Result<Self, StoreError> {
+        let next = Self::new(policy, self.machines)?;
+        let part = self.part.followed_by(next.part.policy(), now).map_err(|error| {
+            StoreError::new(StoreErrorKind::Mismatch, format!("a part of \"{policy}\": {error}"))
+        })?;
+        let Some(part) = part else { return Ok(Self { whole: next.whole, ..self }) };
+        let carried = |words: Words| {
+            words.iter().enumerate().map(|(layer, word)| self.part.changed(&part, layer, *word)).collect()
+        };
+        let words = self.words.into_iter().map(|(h, words)| (h, carried(words))).collect();
+        Ok(Self { layers: layers(part.policy())?, words, part, ..next })
     }
 
     /// What was decided of the key is forgotten.

@@ -71,6 +71,11 @@ impl Pace {
         self.ask_at
     }
 
+    /// The policy is another: what was refused by the one before says nothing.
+    pub(super) fn resumes(&mut self, sizing: &Sizing) {
+        (self.period_ns, self.ask_at) = (sizing.span_ns, 0);
+    }
+
     /// The units to ask for, where a caller misses `missed`: those of a span. A machine that has to wait longer than others
     /// asks for no more than they do, or it would be brought less than it wants, and wait again.
     #[must_use]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Words;
-use crate::store::Value;
+use crate::store::{Terms, Value};
+use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, GRACE_NS, Span};
 
 mod driving;
@@ -17,17 +18,10 @@ struct Bench {
 }
 
 fn record(policy: &Policy) -> Record {
-    let layouts = layouts(policy).expect("a policy with words");
-    Record {
-        epoch_ns: 0,
-        secret: [1, 2],
-        layouts,
-        policy: policy.to_string(),
-        version: 1,
-        generation: 7,
-        at: 0,
-        swept: 7,
-    }
+    let Terms { layouts, reach, policy, version } = Terms::new(policy, 1).expect("a policy with words");
+    let epoch_ns = 0;
+    let (generation, at, swept) = (7, 1, 7);
+    Record { epoch_ns, secret: [1, 2], layouts, policy, version, generation, at, reach, swept, earlier: vec![] }
 }
 
 fn miss(units: u64) -> Miss {
@@ -37,7 +31,7 @@ fn miss(units: u64) -> Miss {
 impl Bench {
     fn new(policy: &str, machines: Option<u32>) -> Self {
         let policy: Policy = policy.parse().expect("a policy");
-        let agent = Agent::new(&policy, record(&policy), machines, 1).expect("an agent");
+        let agent = Agent::new(record(&policy), machines, 1).expect("an agent");
         let mut bench = Self { agent, now: 10 * SECOND };
         let question = bench.agent.question(bench.now).expect("a question for the time");
         assert!(question.operations.is_empty());
@@ -46,7 +40,7 @@ impl Bench {
     }
 
     fn reply(&self, answers: Vec<Answer>) -> Reply {
-        Reply { now_us: (AHEAD + self.now) / 1_000, generation: 7, at: 0, answers }
+        Reply { now_us: (AHEAD + self.now) / 1_000, generation: 7, at: 1, answers }
     }
 
     fn answer(&mut self, question: Question, answers: Vec<Answer>) {
@@ -276,7 +270,7 @@ fn a_key_that_is_to_be_forgotten_is_decided_while_the_store_is_away() {
 fn a_store_that_is_far_away_is_heard() {
     let mut bench = Bench::new("1000/s", None);
     let policy: Policy = "1000/s".parse().expect("a policy");
-    let agent = Agent::new(&policy, record(&policy), None, 1).expect("an agent");
+    let agent = Agent::new(record(&policy), None, 1).expect("an agent");
     assert_eq!(agent.timeout_ns(), LONGEST_TIMEOUT_NS);
     for _ in 0..100 {
         bench.heard(miss(1));

@@ -33,8 +33,10 @@ impl Agent {
             Want { most: known.pace.want(&self.sizing, units), least: units.max(1), share: SHARE }
         };
         let generation = self.record.generation as u8;
+        // A value of an older generation is carried, which is no addition.
+        let is_ours = known.value.as_ref().is_none_or(|value| value.generation == generation);
         let spans = self.layers.iter().enumerate().map(|(layer, Layer { kernel, .. })| {
-            let seen = known.value.as_ref().and_then(|value| value.words.get(layer)).copied().unwrap_or(0);
+            let seen = known.seen(layer);
             let span = with_kernel!(kernel, algorithm => algorithm.span(seen, at))?;
             // What this machine has charged is there, or was forgotten and is put back: by a swap, where a word cannot be
             // raised.
@@ -43,12 +45,12 @@ impl Agent {
             (span.raises || seen >= own).then_some(Span { floor, ..span })
         });
         let spans: Option<Layered<Span>> = spans.collect();
-        if let Some(spans) = spans.filter(|spans| spans.iter().all(takes)) {
+        if let Some(spans) = spans.filter(|spans| is_ours && spans.iter().all(takes)) {
             let ceilings: Words = spans.iter().map(|span| span.ceiling.max(span.floor)).collect();
             let expires_ms = self.expires_ms(&ceilings);
             return (Operation::Take { h, generation, spans, want, expires_ms }, want.most, 0);
         }
-        match self.stepped(known, at, want) {
+        match self.stepped(known, at, want).filter(|_| !known.is_strange()) {
             Some((words, units)) => {
                 let expires_ms = self.expires_ms(&words);
                 let new = Value { generation, words };
@@ -78,7 +80,7 @@ impl Agent {
     }
 
     /// When the store may forget words that are no later than these: at an instant at which all are fresh, and a margin.
-    fn expires_ms(&self, words: &Words) -> u64 {
+    pub(super) fn expires_ms(&self, words: &Words) -> u64 {
         let fresh_at =
             self.layers.iter().zip(words).map(
                 |(Layer { kernel, .. }, word)| with_kernel!(kernel, algorithm => algorithm.fresh_at(*word)),
@@ -89,7 +91,7 @@ impl Agent {
     }
 
     pub(super) fn came(&mut self, visit: Visit, operation: Operation, answer: Answer, at: u64, now: u64) {
-        let Visit { h, wanted, charged } = visit;
+        let Visit { h, wanted, charged, .. } = visit;
         match (answer, operation) {
             (Answer::Taken { units, words }, _) => self.grant(h, wanted, units, words, at, now),
             (Answer::Swapped, Operation::Swap { new, .. }) => {
@@ -118,16 +120,19 @@ impl Agent {
                 self.again(h, wanted, at, now);
             }
             // No store answers so.
-            (Answer::Swapped, _) => self.refused(h, wanted, at, now),
+            (Answer::Swapped | Answer::Record(_) | Answer::Keys { .. }, _) => self.refused(h, wanted, at, now),
         }
     }
 
     /// Takes note of a value that the store holds.
     fn saw(&mut self, h: u64, value: Option<Value>, at: u64) {
+        let seen = value.as_ref().map_or_else(|| Some(Words::new()), |value| self.carried(value));
+        let is_strange = seen.is_none();
         let Some(known) = self.keys.get_mut(&h) else { return };
+        known.seen = seen.unwrap_or_default();
         // A word that decides as none is no loss: its value may have expired.
         let is_lost = |(layer, Layer { kernel, .. }): (usize, &Layer)| {
-            let found = value.as_ref().and_then(|value| value.words.get(layer)).copied().unwrap_or(0);
+            let found = if is_strange { u64::MAX } else { known.seen(layer) };
             let own = known.own(layer);
             found < own && with_kernel!(kernel, algorithm => !algorithm.is_fresh(own, at))
         };
@@ -141,8 +146,16 @@ impl Agent {
     fn again(&mut self, h: u64, wanted: u64, at: u64, now: u64) {
         let Some(known) = self.keys.get_mut(&h) else { return };
         let least = if known.missed.fill { 1 } else { known.missed.units.max(1) };
-        let generation = self.record.generation as u8;
-        let is_ours = known.value.as_ref().is_none_or(|value| value.generation == generation);
+        if known.is_strange() {
+            // A newer one is heard of by the next look.
+            known.tries += 1;
+            if known.tries > MOST_TRIES {
+                self.waits(h, wanted, None, now);
+            } else {
+                self.queue.push_back(h);
+            }
+            return;
+        }
         let cost = u32::try_from(least).unwrap_or(u32::MAX);
         let refusing = self.layers.iter().enumerate().position(|(number, Layer { kernel, .. })| {
             let word = known.word(number);
@@ -150,7 +163,7 @@ impl Agent {
         });
         known.refusing = refusing.unwrap_or(0);
         known.tries += 1;
-        if !is_ours || refusing.is_some() || known.tries > MOST_TRIES {
+        if refusing.is_some() || known.tries > MOST_TRIES {
             self.refused(h, wanted, at, now);
         } else {
             self.queue.push_front(h);
@@ -159,7 +172,6 @@ impl Agent {
 
     /// The store had nothing for the key, or too little.
     fn refused(&mut self, h: u64, wanted: u64, at: u64, now: u64) {
-        let random = self.next_random();
         let Some(known) = self.keys.get_mut(&h) else { return };
         known.tries = 0;
         let passed = self.clock.at(now).saturating_sub(at);
@@ -189,6 +201,15 @@ impl Agent {
             self.is_answered(h);
             return;
         }
+        self.waits(h, wanted, wait_ns, now);
+    }
+
+    /// The store brought nothing: the key waits for its period, and for so long.
+    fn waits(&mut self, h: u64, wanted: u64, wait_ns: Option<u64>, now: u64) {
+        let random = self.next_random();
+        let Some(known) = self.keys.get_mut(&h) else { return };
+        known.tries = 0;
+        let refusing = known.refusing;
         known.pace.brought(&self.sizing, now, wanted, 0, random);
         let until = known.pace.ask_at().max(now.saturating_add(wait_ns.unwrap_or(0)));
         // A lease that can be used is not denied: only more than its units are not there.
@@ -251,6 +272,7 @@ impl Agent {
         });
         let is_enough = wanted <= FEW && rest.min().unwrap_or(0) > 0;
         let wanted = if is_enough { units } else { wanted };
+        known.seen = words.clone();
         known.value = Some(Value { generation: self.record.generation as u8, words });
         known.pace.brought(&self.sizing, now, wanted, units, random);
         self.effects.push(Effect::of_words(h, leases));

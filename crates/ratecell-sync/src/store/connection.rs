@@ -63,9 +63,17 @@ impl Connection {
         let mut sent = Vec::new();
         let mut refused = Vec::new();
         for operation in operations {
-            match operation::command(operation, &name, can, Form::Short) {
+            let command = match operation {
+                Operation::Scan { .. } if self.links.is_cluster() => {
+                    let text = "a server of a cluster knows the keys of its own slots alone: expected a store of one server";
+                    Err(StoreError::new(StoreErrorKind::Mismatch, text))
+                }
+                _ => operation::command(operation, &name, can, Form::Short),
+            };
+            match command {
                 Ok(command) => {
-                    asks.push(Ask { key: key(&name, operation.h()), command });
+                    let key = operation.h().map_or_else(|| record_key(&name), |h| key(&name, h));
+                    asks.push(Ask { key, command });
                     sent.push(operation);
                     refused.push(None);
                 }
@@ -93,7 +101,10 @@ impl Connection {
             None => {
                 let outcome = outcomes.next().unwrap_or_else(unanswered);
                 self.note(operation, &outcome);
-                outcome.and_then(|raw| operation::answer(operation, raw, can)).unwrap_or_else(Answer::Failed)
+                let answer = outcome.and_then(|raw| operation::answer(operation, raw, &name, can));
+                let answer = answer.unwrap_or_else(Answer::Failed);
+                self.learn(operation, &answer);
+                answer
             }
         });
         Ok(Reply { answers: answers.collect(), now_us, generation: head.generation, at: head.at })
@@ -120,6 +131,18 @@ impl Connection {
             && error.to_string().contains("syntax error")
         {
             self.can = Abilities { ifeq: false, nx_get: false, ..self.can };
+        }
+    }
+
+    /// What is put back where the store forgets is the newest record that was seen.
+    fn learn(&mut self, operation: &Operation, answer: &Answer) {
+        let newest = match (operation, answer) {
+            (Operation::SwapRecord { new, .. }, Answer::Swapped) => new,
+            (_, Answer::Record(Some(record))) => record,
+            _ => return,
+        };
+        if newest.secret == self.record.secret && newest.generation >= self.record.generation {
+            self.record = Record::clone(newest);
         }
     }
 

@@ -50,6 +50,11 @@ impl StoreError {
         Self { kind, text: text.into() }
     }
 
+    /// What the machine itself cannot do.
+    pub fn of_machine(text: String) -> Self {
+        Self::new(StoreErrorKind::Other, text)
+    }
+
     /// Which kind of error it is.
     pub fn kind(&self) -> StoreErrorKind {
         self.kind

@@ -5,8 +5,9 @@ use ratecell_core::algorithm::{Span, Want};
 use redis::{Cmd, Value as Raw};
 
 use super::error::{StoreError, StoreErrorKind};
+use super::record::Record;
 use super::script::{EXACT, Scripts, Text, packed};
-use super::value::{MOST_LAYERS, Value, key};
+use super::value::{MOST_LAYERS, Value, key, record_key};
 
 /// One thing that is asked of the store, for the key with the hash `h` under the record's secret.
 ///
@@ -49,13 +50,29 @@ pub enum Operation {
         /// The key.
         h: u64,
     },
+    /// Answers the record.
+    ReadRecord,
+    /// Puts `new` in the place of the record `old`, if that is what is there.
+    SwapRecord {
+        /// What must be there.
+        old: Box<Record>,
+        /// What is there then.
+        new: Box<Record>,
+    },
+    /// Answers some of the keys, and where to go on. By turns, from 0 until it is 0 again, all are answered that are there
+    /// all the while, some of them twice. Not of a cluster.
+    Scan {
+        /// Where to go on.
+        cursor: u64,
+    },
 }
 
 impl Operation {
-    /// The key that it is about.
-    pub fn h(&self) -> u64 {
+    /// The key that it is about; `None` where it is about the record, or all keys.
+    pub fn h(&self) -> Option<u64> {
         match self {
-            Self::Take { h, .. } | Self::Swap { h, .. } | Self::Read { h } | Self::Forget { h } => *h,
+            Self::Take { h, .. } | Self::Swap { h, .. } | Self::Read { h } | Self::Forget { h } => Some(*h),
+            Self::ReadRecord | Self::SwapRecord { .. } | Self::Scan { .. } => None,
         }
     }
 }
@@ -72,7 +89,7 @@ pub enum Answer {
     },
     /// A take changed nothing; the value as it is.
     Refused(Option<Value>),
-    /// A swap is done.
+    /// A swap is done, of a value or of the record.
     Swapped,
     /// A swap changed nothing; the value as it is.
     Lost(Option<Value>),
@@ -80,6 +97,15 @@ pub enum Answer {
     Value(Option<Value>),
     /// Whether there was a key to be forgotten.
     Forgotten(bool),
+    /// The record that was asked for, or that made a swap of it come too late; `None` if there is none.
+    Record(Option<Box<Record>>),
+    /// Keys, by their hashes, and where to go on.
+    Keys {
+        /// Where to go on; 0 at the end.
+        cursor: u64,
+        /// Some of the keys.
+        keys: Vec<u64>,
+    },
     /// The server refused it, or did not answer: after [`StoreErrorKind::Timeout`] and [`StoreErrorKind::Disconnected`]
     /// it may have been done.
     Failed(StoreError),
@@ -173,8 +199,24 @@ pub(crate) fn command(
         }
         Operation::Read { h } => one("GET", &key(name, *h)),
         Operation::Forget { h } => one("DEL", &key(name, *h)),
+        Operation::ReadRecord => one("GET", &record_key(name)),
+        Operation::SwapRecord { old, new } => {
+            let mut command = script(&scripts.swap, &record_key(name), form);
+            // It does not expire.
+            command.arg(old.bytes()).arg(new.bytes()).arg("");
+            command
+        }
+        Operation::Scan { cursor } => {
+            // No sign of a name is one of a pattern.
+            let mut command = redis::cmd("SCAN");
+            command.arg(*cursor).arg("MATCH").arg(format!("{name}????????")).arg("COUNT").arg(SCANNED);
+            command
+        }
     })
 }
+
+/// How many keys of the server, of whatever name, a scan looks at.
+const SCANNED: usize = 1_000;
 
 /// The word of `SET` that swaps, where the server has it.
 fn swap_by(absent: bool, can: Abilities) -> Option<&'static str> {
@@ -201,7 +243,12 @@ fn script(text: &Text, key: &[u8], form: Form) -> Cmd {
 }
 
 /// Reads what the server answered to the command of `operation`; no error of the server's.
-pub(crate) fn answer(operation: &Operation, raw: Raw, can: Abilities) -> Result<Answer, StoreError> {
+pub(crate) fn answer(
+    operation: &Operation,
+    raw: Raw,
+    name: &str,
+    can: Abilities,
+) -> Result<Answer, StoreError> {
     let answer = match (operation, raw) {
         (Operation::Take { .. }, Raw::Array(parts)) => match <[Raw; 2]>::try_from(parts) {
             Ok([Raw::Int(units), Raw::BulkString(bytes)]) => {
@@ -223,11 +270,26 @@ pub(crate) fn answer(operation: &Operation, raw: Raw, can: Abilities) -> Result<
         (Operation::Read { .. }, raw) => value(raw).map(|value| value.map(Answer::Value)),
         (Operation::Forget { .. }, Raw::Int(keys)) => Some(Ok(Answer::Forgotten(keys > 0))),
         (Operation::Forget { .. }, _) => None,
+        (Operation::SwapRecord { .. }, Raw::Array(_)) => Some(Ok(Answer::Swapped)),
+        (Operation::ReadRecord | Operation::SwapRecord { .. }, Raw::Nil) => Some(Ok(Answer::Record(None))),
+        (Operation::ReadRecord | Operation::SwapRecord { .. }, Raw::BulkString(bytes)) => {
+            let record = Record::parse(&bytes, name).map(Box::new);
+            Some(record.map(|record| Answer::Record(Some(record))))
+        }
+        (Operation::ReadRecord | Operation::SwapRecord { .. }, _) => None,
+        (Operation::Scan { .. }, raw) => keys(raw, name).map(Ok),
     };
     answer.unwrap_or_else(|| {
         let text = "the server's answer is of another form than that of Redis";
         Err(StoreError::new(StoreErrorKind::Other, text))
     })
+}
+
+/// What a scan answered.
+fn keys(raw: Raw, name: &str) -> Option<Answer> {
+    let (cursor, found): (String, Vec<Vec<u8>>) = redis::from_redis_value(raw).ok()?;
+    let h = |key: Vec<u8>| Some(u64::from_be_bytes(key.strip_prefix(name.as_bytes())?.try_into().ok()?));
+    Some(Answer::Keys { cursor: cursor.parse().ok()?, keys: found.into_iter().filter_map(h).collect() })
 }
 
 /// A value, or none; `None` where the answer is neither.

@@ -11,6 +11,8 @@ use super::value::MOST_LAYERS;
 pub struct Terms {
     /// What the bits of each layer's words mean; 1 to 8 layers.
     pub layouts: Vec<WordLayout>,
+    /// Of each layer the capacity.
+    pub reach: Vec<u32>,
     /// The policy's text.
     pub policy: String,
     /// The operator's number of the configuration.
@@ -32,18 +34,36 @@ pub struct Record {
     pub version: u64,
     /// The policy's generation.
     pub generation: u64,
-    /// When that generation began, in nanoseconds since the epoch; 0 for the first.
+    /// When that generation began, in nanoseconds since the epoch, at least 1; 0 while nobody has said so, and nothing is
+    /// granted.
     pub at: u64,
+    /// Of each layer the greatest capacity of any policy until now.
+    pub reach: Vec<u32>,
     /// The last generation to which every key was carried.
     pub swept: u64,
+    /// The generations before, the newest last: at most three, which a value may still be of.
+    pub earlier: Vec<Stated>,
+}
+
+/// A generation as the record states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// Its number.
+    pub generation: u64,
+    /// When it began.
+    pub at: u64,
+    /// Of each layer the greatest capacity of any policy until then.
+    pub reach: Vec<u32>,
+    /// The policy's text.
+    pub policy: String,
 }
 
 const MAGIC: [u8; 8] = *b"ratecell";
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 /// Where the head stands that every batch reads: generation, at, secret.
 pub(crate) const HEAD: std::ops::Range<usize> = 16..48;
 /// Policies that are kept, the last one in force: a key may be generations behind.
-const MOST_POLICIES: usize = 4;
+pub(crate) const MOST_POLICIES: usize = 4;
 const MONDAY: u64 = 345_600;
 const WEEK: u64 = 604_800;
 
@@ -88,8 +108,10 @@ impl Terms {
             policy: self.policy.clone(),
             version: self.version,
             generation: 0,
-            at: 0,
+            at: 1,
+            reach: self.reach.clone(),
             swept: 0,
+            earlier: Vec::new(),
         })
     }
 
@@ -120,7 +142,7 @@ fn nanoseconds(seconds: u64) -> u64 {
 }
 
 /// The layouts in words.
-fn list(layouts: &[WordLayout]) -> String {
+pub(crate) fn list(layouts: &[WordLayout]) -> String {
     let one = |layout: &WordLayout| {
         let WordLayout { word, unit, grain, count_bits } = layout;
         format!(
@@ -132,6 +154,18 @@ fn list(layouts: &[WordLayout]) -> String {
 }
 
 impl Record {
+    /// The generation in force.
+    #[must_use]
+    pub fn stated(&self) -> Stated {
+        let Self { generation, at, reach, policy, .. } = self;
+        Stated { generation: *generation, at: *at, reach: reach.clone(), policy: policy.clone() }
+    }
+
+    /// When the generation before the one in force began.
+    pub(crate) fn at_before(&self) -> u64 {
+        self.earlier.last().map_or(1, |stated| stated.at)
+    }
+
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let Self { generation, at, secret: [first, second], epoch_ns, version, swept, .. } = *self;
         let mut bytes = MAGIC.to_vec();
@@ -142,8 +176,15 @@ impl Record {
             bytes.extend(numbers(&[layout.unit, layout.grain, u64::from(layout.count_bits)]));
         }
         // A list, of which the last is in force.
-        bytes.extend(numbers(&[1, generation, at, self.policy.len() as u64]));
-        bytes.extend(self.policy.as_bytes());
+        bytes.extend(numbers(&[self.earlier.len() as u64 + 1]));
+        for Stated { generation, at, reach, policy } in self.earlier.iter().chain([&self.stated()]) {
+            bytes.extend(numbers(&[*generation, *at]));
+            for reach in (0..self.layouts.len()).map(|layer| reach.get(layer).copied().unwrap_or(0)) {
+                bytes.extend(numbers(&[u64::from(reach)]));
+            }
+            bytes.extend(numbers(&[policy.len() as u64]));
+            bytes.extend(policy.as_bytes());
+        }
         bytes
     }
 
@@ -209,10 +250,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn policy(&mut self) -> Option<(u64, u64, String)> {
+    fn stated(&mut self, layers: usize) -> Option<Stated> {
         let (generation, at) = (self.number()?, self.number()?);
+        let reach = (0..layers).map(|_| u32::try_from(self.number()?).ok()).collect::<Option<Vec<_>>>()?;
         let length = usize::try_from(self.number()?).ok()?;
-        Some((generation, at, String::from_utf8(self.take(length)?.to_vec()).ok()?))
+        let policy = String::from_utf8(self.take(length)?.to_vec()).ok()?;
+        Some(Stated { generation, at, reach, policy })
     }
 
     fn record(&mut self) -> Option<Record> {
@@ -221,21 +264,23 @@ impl<'a> Fields<'a> {
         let layers = self.count(MOST_LAYERS)?;
         let layouts = (0..layers).map(|_| self.layout()).collect::<Option<Vec<_>>>()?;
         let policies = self.count(MOST_POLICIES)?;
-        let mut last = None;
-        for _ in 0..policies {
-            last = Some(self.policy()?);
-        }
-        let (of, since, policy) = last?;
+        let mut earlier = (0..policies).map(|_| self.stated(layers)).collect::<Option<Vec<_>>>()?;
+        let last = earlier.pop()?;
+        // One after the other, so that a value of each can be carried; and only of the last it may be open since when.
+        let since = generation.checked_sub(earlier.len() as u64)?;
+        let is_row = (since..).zip(&earlier).all(|(number, one)| one.generation == number && one.at > 0);
         // The head is what batches believe, so the two must agree.
-        ((of, since) == (generation, at)).then_some(Record {
+        (is_row && (last.generation, last.at) == (generation, at)).then_some(Record {
             epoch_ns,
             secret,
             layouts,
-            policy,
+            policy: last.policy,
             version,
             generation,
             at,
+            reach: last.reach,
             swept,
+            earlier,
         })
     }
 }

@@ -77,12 +77,22 @@ impl Desk for Machine {
     }
 
     fn trouble(&mut self, _: Option<&StoreError>) {}
+
+    fn follow(&mut self, _: &Generation) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn order(&mut self) -> Option<Policy> {
+        None
+    }
+
+    fn ended(&mut self, _: Result<(), Refusal>) {}
 }
 
 #[test]
 fn a_machine_decides_by_its_part_while_it_asks_whether_the_store_is_back() {
     let policy: Policy = "10/s burst=10".parse().expect("a policy");
-    let mut agent = Agent::new(&policy, record(&policy), Some(2), 1).expect("an agent");
+    let mut agent = Agent::new(record(&policy), Some(2), 1).expect("an agent");
     let stage = Stage::default();
     let (written, answered) = channel();
     let mut store = Store { stage: stage.clone(), failures: 0, answered, found: None };

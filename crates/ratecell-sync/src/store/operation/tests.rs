@@ -74,7 +74,7 @@ fn spans_beyond_52_bits_are_not_sent() {
 #[test]
 fn answers_are_read() {
     let bulk = |value: &Value| Raw::BulkString(value.bytes().to_vec());
-    let read = |operation: &Operation, raw: Raw, can| answer(operation, raw, can);
+    let read = |operation: &Operation, raw: Raw, can| answer(operation, raw, "api", can);
     let taken = Raw::Array(vec![Raw::Int(2), bulk(&one_word(8))]);
     let words = one_word(8).words;
     assert_eq!(read(&take(SPAN), taken, NEW), Ok(Answer::Taken { units: 2, words }));

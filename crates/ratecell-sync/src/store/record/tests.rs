@@ -4,7 +4,7 @@ const GCRA: WordLayout = WordLayout { word: *b"gcra    ", unit: 3, grain: 9, cou
 const FIXED: WordLayout = WordLayout { word: *b"fixed   ", unit: 60_000_000_000, grain: 0, count_bits: 20 };
 
 fn terms(policy: &str) -> Terms {
-    Terms { layouts: vec![GCRA, FIXED], policy: policy.to_owned(), version: 4 }
+    Terms { layouts: vec![GCRA, FIXED], reach: vec![10, 20], policy: policy.to_owned(), version: 4 }
 }
 
 fn record() -> Record {
@@ -19,7 +19,7 @@ fn the_epoch_is_the_monday_before() {
     for (now, expected) in [(monday, monday), (monday + WEEK - 1, monday), (monday + WEEK, monday + WEEK)] {
         let record = terms("1/s").begin(now * 1_000_000 + 999_999, [0; 2]).expect("a record");
         assert_eq!(record.epoch_ns, expected * 1_000_000_000);
-        assert_eq!((record.generation, record.at, record.swept, record.version), (0, 0, 0, 4));
+        assert_eq!((record.generation, record.at, record.swept, record.version), (0, 1, 0, 4));
     }
     let error = terms("1/s").begin(9_000_000, [0; 2]).expect_err("no clock");
     assert!(error.to_string().contains("second 9 of 1970"), "{error}");
@@ -36,10 +36,10 @@ fn a_record_is_read_as_it_was_written() {
 
 #[test]
 fn the_bytes_of_a_record_are_fixed() {
-    let record = Record { layouts: vec![GCRA], policy: "1/s".to_owned(), ..record() };
+    let record = Record { layouts: vec![GCRA], policy: "1/s".to_owned(), reach: vec![10], ..record() };
     let numbers = |of: &[u64]| numbers(of).collect::<Vec<_>>();
-    let head = numbers(&[1, 258, 77, 5, 6, record.epoch_ns, 4, 257, 1]);
-    let (layout, policy) = (numbers(&[3, 9, 0]), numbers(&[1, 258, 77, 3]));
+    let head = numbers(&[2, 258, 77, 5, 6, record.epoch_ns, 4, 257, 1]);
+    let (layout, policy) = (numbers(&[3, 9, 0]), numbers(&[1, 258, 77, 10, 3]));
     let expected = [b"ratecell".as_slice(), &head, b"gcra    ", &layout, &policy, b"1/s"].concat();
     assert_eq!(record.bytes(), expected);
 }
@@ -58,19 +58,23 @@ fn no_damaged_record_is_read() {
         Record::parse(&bytes, "redis://host").expect_err("changed").to_string()
     };
     assert_eq!(changed(0), "the record of redis://host was not written by ratecell");
-    assert_eq!(changed(15), "the record of redis://host has format 0: expected 1");
+    assert_eq!(changed(15), "the record of redis://host has format 3: expected 2");
     assert!(changed(23).contains("damaged"), "a head that is not the last policy's: {}", changed(23));
     assert!(changed(55).contains("Monday"), "{}", changed(55));
 }
 
 #[test]
 fn of_several_policies_the_last_is_in_force() {
-    let record = Record { policy: "1/s".to_owned(), ..record() };
-    let bytes = record.bytes();
-    let list = bytes.len() - 35;
-    let older: Vec<u8> = [2, 257, 70, 4].into_iter().flat_map(u64::to_be_bytes).collect();
-    let longer = [&bytes[..list], &older, b"10/m", &bytes[list + 8..]].concat();
-    assert_eq!(Record::parse(&longer, "store"), Ok(record));
+    let stated = |generation, at| Stated { generation, at, reach: vec![9, 30], policy: "10/m".to_owned() };
+    let record = Record { earlier: vec![stated(256, 60), stated(257, 70)], ..record() };
+    assert_eq!(Record::parse(&record.bytes(), "store"), Ok(record.clone()));
+    // Values are carried through each generation, from an instant that is known.
+    for earlier in [vec![stated(255, 60), stated(257, 70)], vec![stated(257, 0)], vec![stated(258, 70)]] {
+        let broken = Record { earlier, ..record.clone() };
+        assert!(Record::parse(&broken.bytes(), "store").is_err(), "{broken:?}");
+    }
+    let five = Record { earlier: (254..258).map(|number| stated(number, 1)).collect(), ..record };
+    assert!(Record::parse(&five.bytes(), "store").is_err(), "more than a value can be of");
 }
 
 #[test]
