@@ -26,7 +26,7 @@ import "runtime"
 // for ten million keys.
 //
 // The error is [ErrClosed], or an [*Error] of [StatusChange] if the policy cannot follow the one in force, of a policy's
-// status if it is none or does not fit, of [StatusStore] if the units are those of many machines, or of [StatusFile]. Then
+// status if it is none or does not fit, of [StatusStore] if the units are those of many machines and the store does not do it, or of [StatusFile]. Then
 // nothing has changed.
 func (l *Limiter) Change(policy string) error {
 	return l.change(policy, 0, 0)

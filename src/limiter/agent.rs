@@ -174,7 +174,10 @@ impl Desk for Machine {
 
     fn follow(&mut self, generation: &Generation) -> Result<(), StoreError> {
         self.follow_to(generation).map_err(|error| {
-            StoreError::of_machine(format!("the machine cannot follow to \"{}\": {error}", generation.policy()))
+            StoreError::of_machine(format!(
+                "the machine cannot follow to \"{}\": {error}",
+                generation.policy()
+            ))
         })
     }
 

@@ -25,6 +25,12 @@ impl Limiter {
     /// first converts the keys that nobody has seen since: that reads and writes the whole table, in tens of milliseconds for
     /// ten million keys. A crash in the middle harms nobody: the change is made, or is not.
     ///
+    /// The policy of a limiter that shares its units with other machines changes for all of them, if its agent runs in this
+    /// process. The call waits until the store has the policy and this machine decides by it: some round trips, or at most 5 s
+    /// if the store does not answer; or, where a change before it was not carried to all keys, until that is done. Other
+    /// machines follow within a second. Units that they hold by the policy before are lost to those who have heard, and used
+    /// by those who have not: at most one burst (limit) of it, for each key.
+    ///
     /// Processes that share a file change its policy one after the other. Where they share memory without a file, as after a
     /// fork, expect one process to change it.
     ///
@@ -42,15 +48,17 @@ impl Limiter {
     /// ```
     ///
     /// # Errors
-    /// Nothing has changed: the policy cannot follow the one in force ([`BuildError::Change`]); the limiter shares its units
-    /// with other machines ([`BuildError::Shared`]); or the region's file cannot be locked.
+    /// Nothing has changed: the policy cannot follow the one in force ([`BuildError::Change`]); or the region's file cannot be
+    /// locked. Of a limiter that shares its units with other machines, [`BuildError::Shared`]: the agent is in another process;
+    /// another machine's change came before; the store refuses it, or is a cluster; or the store does not answer. Where the
+    /// error says so, that change may still come.
     ///
     /// [definition]: https://github.com/ratecell/ratecell/blob/main/vectors/held/change.md
     pub fn change(&self, policy: Policy) -> Result<(), BuildError> {
         self.change_by(&policy, None)
     }
 
-    /// [`change`](Self::change) at `now_ns`, for programs that give every request its time. Requests that were given a later
+    /// [`change`](Self::change) at `now_ns`, which a limiter that shares its units with other machines ignores, for programs that give every request its time. Requests that were given a later
     /// time, and are decided by the policy before, count as before the change.
     ///
     /// # Errors

@@ -10,9 +10,9 @@ use super::generations::Generations;
 use super::states::Layers;
 use super::tables::LayerTable;
 use crate::error::{BuildError, RegionError};
-use crate::table::{Lookup, Table};
 use crate::table::era::{Era, InForce, Lineage};
 use crate::table::log::LogTable;
+use crate::table::{Lookup, Table};
 use ratecell_core::algorithm::{Kernel, Lend, Plan};
 use ratecell_core::{Decision, Policy, Request, with_kernel};
 

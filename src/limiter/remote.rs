@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::board::{Board, Counter, State};
-use crate::table::Secret;
 use crate::error::BuildError;
+use crate::table::Secret;
 use ratecell_core::{Decision, Outcome, Policy, Request};
 
 /// Beside the units of a miss: fewer will do, for they are charged whatever there is.
@@ -132,8 +132,9 @@ impl Remote {
         if let Some(agent) = self.agent.as_ref().filter(|agent| agent.is_here()) {
             return agent.change(policy.clone());
         }
-        let reason =
-            format!("the agent of this machine is in another process: expected the change to \"{policy}\" there");
+        let reason = format!(
+            "the agent of this machine is in another process: expected the change to \"{policy}\" there"
+        );
         Err(BuildError::Shared { reason })
     }
 

@@ -1,6 +1,8 @@
 //! Machines that share a limit, against a real server: started by `ci/store.sh`, which says where it is.
 #![cfg(feature = "store")]
 
+mod changing;
+
 use std::time::{Duration, Instant};
 
 use ratecell::store::Store;

@@ -16,6 +16,26 @@ pub(crate) enum Fault {
     NoDrain,
     /// The machine believes that the store's clock shows more than it does.
     ClockAhead,
+    /// A change: a key is carried at the instant at which a machine reads the record.
+    LateCarry,
+    /// A change: a take does not compare the generation.
+    NoByte,
+    /// A change: what is carried stands under its old generation.
+    OldByte,
+    /// A change: the batch does not look at the record.
+    NoLook,
+    /// A change: its instant is read before it is published.
+    EarlyInstant,
+    /// A change: no key is carried that nobody asks for, and values expire soon.
+    NoSweep,
+    /// A change: leases are used to their end, by the rate before.
+    OldLeases,
+    /// A change: leases are used to their end, by the new rate.
+    NewRateLeases,
+    /// A change: what is left of leases is added to new ones.
+    MergedLeases,
+    /// A change: a machine that starts changes back to what it was configured with.
+    StartChanges,
 }
 
 impl Fault {
@@ -24,6 +44,18 @@ impl Fault {
         ("past-the-end", Self::PastTheEnd),
         ("no-drain", Self::NoDrain),
         ("clock-ahead", Self::ClockAhead),
+    ];
+    pub(crate) const OF_CHANGE: [(&'static str, Self); 10] = [
+        ("late-carry", Self::LateCarry),
+        ("no-byte", Self::NoByte),
+        ("old-byte", Self::OldByte),
+        ("no-look", Self::NoLook),
+        ("early-instant", Self::EarlyInstant),
+        ("no-sweep", Self::NoSweep),
+        ("old-leases", Self::OldLeases),
+        ("new-rate-leases", Self::NewRateLeases),
+        ("merged-leases", Self::MergedLeases),
+        ("start-changes", Self::StartChanges),
     ];
 }
 
@@ -86,6 +118,10 @@ pub(crate) struct Config {
     /// Whether what a machine charged is put back where the store forgot it.
     pub(crate) heals: bool,
     pub(crate) fault: Option<Fault>,
+    /// When a machine changes the policy, which machine, and to what.
+    pub(crate) changes: Vec<(u64, usize, String)>,
+    /// A value outlives its words by so much less than it does, in milliseconds.
+    pub(crate) expires_earlier_ms: u64,
     pub(crate) seed: u64,
 }
 
@@ -142,7 +178,58 @@ impl Config {
             local: None,
             heals: true,
             fault: None,
+            changes: Vec::new(),
+            expires_earlier_ms: 0,
             seed: 1,
+        }
+    }
+
+    /// Any configuration whose policy changes.
+    pub(crate) fn changing(seed: u64, fault: Option<Fault>) -> Self {
+        let mut random = Random::new(seed.wrapping_mul(0x9E6C_63D0_985B_1A2B) ^ 0x5555);
+        let random = &mut random;
+        let kind = random.below(10);
+        let policy = |random: &mut Random| {
+            let per_second = random.pick(&[2, 5, 20, 100, 400]);
+            let burst = random.pick(&[1, 3, 10, 50, 200]);
+            match kind {
+                0..5 => format!("{per_second}/s burst={burst}"),
+                5 | 6 => format!("fixed_window {per_second}/1s"),
+                7 => format!("sliding_window {per_second}/1s"),
+                8 => format!("token_bucket {per_second}/1s capacity={burst} mode=interval"),
+                _ => format!("{per_second}/s burst={burst} & fixed_window {}/2s", 2 * per_second),
+            }
+        };
+        let (first, machines) = (policy(random), random.pick(&[2, 3, 5, 10]));
+        let any = Self::any(seed);
+        let duration = 6 * SECOND + random.below(8 * SECOND);
+        let number = 1 + random.below(5);
+        let is_quiet = fault == Some(Fault::NoSweep) || random.chance(0.2);
+        let mut changes: Vec<_> = (0..number)
+            .map(|_| (random.below(duration), random.below(machines as u64) as usize, policy(random)))
+            .collect();
+        changes.sort();
+        let often = |mean: u64| if is_quiet { 0 } else { mean };
+        let rare = |part: f64| if is_quiet { 0.0 } else { part };
+        Self {
+            machines,
+            duration,
+            keys: if is_quiet { 20 } else { any.keys },
+            rate: if is_quiet { 3.0 } else { random.pick(&[2.0, 20.0, 150.0, 600.0]) },
+            changes,
+            fault,
+            loss: rare(any.loss),
+            late: rare(any.late),
+            twice: rare(any.twice),
+            stops: often(any.stops),
+            crashes: often(any.crashes),
+            partitions: often(any.partitions),
+            rtt: if is_quiet { MS } else { any.rtt },
+            clock_steps: 0,
+            local: None,
+            expires_earlier_ms: if is_quiet { 59_500 } else { 0 },
+            policy: first,
+            ..any
         }
     }
 
@@ -189,8 +276,9 @@ impl Config {
 
 impl Fault {
     pub(crate) fn parse(name: &str) -> anyhow::Result<Self> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        let names: Vec<_> = Self::ALL.iter().map(|(known, _)| *known).collect();
+        let all = || Self::ALL.iter().chain(&Self::OF_CHANGE);
+        let found = all().find(|(known, _)| *known == name);
+        let names: Vec<_> = all().map(|(known, _)| *known).collect();
         found
             .map(|(_, fault)| *fault)
             .ok_or_else(|| anyhow::anyhow!("no fault `{name}`: expected {}", names.join(", ")))

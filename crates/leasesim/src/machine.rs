@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ratecell_core::Outcome;
-use ratecell_core::algorithm::{Algorithm, Answered, GRACE_NS, Lease};
+use ratecell_core::algorithm::{Algorithm, Answered, GRACE_NS, Kernel, Lease, Lend, Plan};
+use ratecell_core::{Generation, Outcome, Policy, with_kernel};
 use ratecell_sync::{Agent, Effect, Layered, Miss, Question, StoreClock, Words};
 
 use crate::config::Fault;
@@ -24,6 +24,8 @@ pub(crate) struct Caller {
 #[derive(Clone, Debug)]
 struct Held {
     words: Words,
+    /// The generation of its units, where that is not the machine's.
+    generation: u64,
     /// The store's instant at which the lease was granted, none where this machine granted it; and when it arrived, by the
     /// machine's clock.
     granted: Option<u64>,
@@ -36,11 +38,12 @@ pub(crate) enum Granter {
     Store {
         instant: u64,
         latest: u64,
+        /// The generation that the machine knew of, and that of the lease.
+        known: u64,
+        lent: u64,
     },
     /// The machine, by its part of the policy and its own clock.
-    Itself {
-        instant: u64,
-    },
+    Itself { instant: u64 },
 }
 
 /// What the table decided on a request.
@@ -67,7 +70,12 @@ pub(crate) struct Flight {
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) agent: Agent,
+    /// The store's generation by which the table decides, and what it decides by.
+    pub(crate) generation: u64,
+    pub(crate) kernels: Vec<Kernel>,
     leases: Layered<Lease>,
+    /// What it was made for.
+    pub(crate) configured: Policy,
     fault: Option<Fault>,
     table: HashMap<u64, Held>,
     /// Units that are missed, and whether fewer will do, by key.
@@ -88,16 +96,13 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(
-        agent: Agent,
-        leases: Layered<Lease>,
-        fault: Option<Fault>,
-        offset: u64,
-        drift: f64,
-    ) -> Self {
-        Self {
+    pub(crate) fn new(agent: Agent, policy: &Policy, fault: Option<Fault>, offset: u64, drift: f64) -> Self {
+        let mut machine = Self {
             agent,
-            leases,
+            generation: 0,
+            kernels: Vec::new(),
+            leases: Layered::new(),
+            configured: policy.clone(),
             fault,
             table: HashMap::new(),
             board: HashMap::new(),
@@ -110,6 +115,24 @@ impl Machine {
             cut_off_until: 0,
             agents: 0,
             wakes_at: None,
+        };
+        machine.follow();
+        machine
+    }
+
+    /// Decides by the agent's generation: what the table holds is of another.
+    pub(crate) fn follow(&mut self) {
+        let Some(generation) = self.agent.generation().cloned() else { return };
+        self.generation = generation.number();
+        self.kernels = kernels(generation.policy());
+        let old = std::mem::take(&mut self.leases);
+        let leases =
+            self.kernels.iter().filter_map(|kernel| with_kernel!(kernel, algorithm => algorithm.lease()));
+        self.leases = leases.collect();
+        match self.fault {
+            Some(Fault::OldLeases) if !old.is_empty() => self.leases = old,
+            Some(Fault::OldLeases | Fault::NewRateLeases | Fault::MergedLeases) => {}
+            _ => self.table.clear(),
         }
     }
 
@@ -129,6 +152,10 @@ impl Machine {
             self.board.clear();
             self.waiting.clear();
         }
+        let number = self.agent.generation().map(Generation::number);
+        if number != Some(self.generation) {
+            self.follow();
+        }
     }
 
     fn units(&self, lease: &Lease, word: u64, now: u64) -> u64 {
@@ -142,7 +169,12 @@ impl Machine {
 
     /// Decides a request of `caller` at `now` by the machine's clock, and posts what is missed.
     pub(crate) fn decide(&mut self, caller: &Caller, now: u64) -> Verdict {
-        let nothing = || Held { words: self.leases.iter().map(|_| 0).collect(), granted: None, arrived: 0 };
+        let nothing = || Held {
+            words: self.leases.iter().map(|_| 0).collect(),
+            generation: 0,
+            granted: None,
+            arrived: 0,
+        };
         let mut held = self.table.get(&caller.h).cloned().unwrap_or_else(nothing);
         let units = self.leases.iter().zip(&held.words).map(|(lease, word)| self.units(lease, *word, now));
         let there = units.min().unwrap_or(0);
@@ -159,7 +191,8 @@ impl Machine {
             let by = match held.granted {
                 Some(granted) => {
                     let instant = granted + since;
-                    Granter::Store { instant, latest: instant - since.div_ceil(500) }
+                    let latest = instant - since.div_ceil(500);
+                    Granter::Store { instant, latest, known: self.generation, lent: held.generation }
                 }
                 None => Granter::Itself { instant: held.arrived + since },
             };
@@ -197,20 +230,33 @@ impl Machine {
         if effect.words.is_empty() {
             return;
         }
-        let nothing = || Held { words: self.leases.iter().map(|_| 0).collect(), granted: None, arrived: 0 };
+        let nothing = || Held {
+            words: self.leases.iter().map(|_| 0).collect(),
+            generation: 0,
+            granted: None,
+            arrived: 0,
+        };
         let held = self.table.entry(effect.h).or_insert_with(nothing);
         for ((lease, word), answer) in self.leases.iter().zip(held.words.iter_mut()).zip(&effect.words) {
             let Some(answer) = *answer else { continue };
             let units = Lease::left(answer);
             *word = match self.fault {
-                Some(Fault::MergeLater) if units > 0 => {
+                Some(Fault::MergeLater | Fault::MergedLeases) if units > 0 => {
                     Lease::granted(Lease::deadline_ns(answer), units + Lease::left(*word))
                 }
                 _ => Answered::new(*lease, answer).word(),
             };
             if units > 0 {
-                (held.granted, held.arrived) = (granted, now);
+                (held.granted, held.arrived, held.generation) = (granted, now, self.generation);
             }
         }
     }
+}
+
+pub(crate) fn kernels(policy: &Policy) -> Vec<Kernel> {
+    let kernel = |plan| match plan {
+        Plan::Word(kernel) => Some(kernel),
+        Plan::Log(_) => None,
+    };
+    policy.layers().iter().filter_map(|layer| kernel(layer.plan())).collect()
 }

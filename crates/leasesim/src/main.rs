@@ -8,6 +8,7 @@ mod store;
 mod machine;
 mod world;
 mod soak;
+mod change;
 mod compare;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use config::Fault;
 
 const USAGE: &str = "usage: leasesim soak [N] [--from SEED] [--fault FAULT]
+       leasesim change [N] [--from SEED] [--fault FAULT]
        leasesim compare [TEXT]
        leasesim forget";
 
@@ -26,7 +28,7 @@ fn run() -> Result<bool> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut words = arguments.iter().map(String::as_str);
     match words.next() {
-        Some("soak") => {
+        Some(command @ ("soak" | "change")) => {
             let (mut number, mut from, mut fault) = (2_000, 0, None);
             while let Some(word) = words.next() {
                 let mut value =
@@ -37,7 +39,11 @@ fn run() -> Result<bool> {
                     _ => number = word.parse().with_context(|| format!("`{word}`: {USAGE}"))?,
                 }
             }
-            soak::soak(from, number, fault)
+            if command == "soak" {
+                soak::soak(from, number, fault)
+            } else {
+                change::change(from, number, fault)
+            }
         }
         Some("compare") => compare::compare(words.next().unwrap_or("")),
         Some("forget") => compare::forget(),

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 
 use ratecell_core::algorithm::Span;
-use ratecell_sync::{Answer, Operation, Value, takes};
+use ratecell_sync::{Answer, Operation, Record, Value, takes};
 
-use crate::config::SECOND;
+use crate::config::{Fault, SECOND};
 
 /// A value, and when it expires, in milliseconds.
 type Held = (Value, u64);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Store {
+    pub(crate) record: Record,
+    /// Each record that stood here with a generation's instant, by its number.
+    pub(crate) settled: Vec<Record>,
+    fault: Option<Fault>,
     values: HashMap<u64, Held>,
     /// What stood where something was written, and when.
     writes: Vec<(u64, u64, Option<Held>)>,
@@ -19,13 +23,42 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(keeps_writes: bool) -> Self {
-        Self { keeps_writes, ..Self::default() }
+    pub(crate) fn new(record: Record, keeps_writes: bool, fault: Option<Fault>) -> Self {
+        let settled = vec![record.clone()];
+        Self { record, settled, fault, values: HashMap::new(), writes: Vec::new(), keeps_writes }
+    }
+
+    /// What is asked of the record, or of all keys.
+    fn apply_to_all(&mut self, operation: &Operation, now_ms: u64) -> Answer {
+        match operation {
+            Operation::SwapRecord { old, new } => {
+                if **old != self.record {
+                    return Answer::Record(Some(Box::new(self.record.clone())));
+                }
+                if new.at > 0 && new.generation > self.settled.last().map_or(0, |last| last.generation) {
+                    self.settled.push(Record::clone(new));
+                }
+                self.record = Record::clone(new);
+                Answer::Swapped
+            }
+            Operation::Scan { .. } if self.fault == Some(Fault::NoSweep) => {
+                Answer::Keys { cursor: 0, keys: Vec::new() }
+            }
+            Operation::Scan { cursor } => {
+                let there = self.values.iter().filter(|(_, (_, expires))| *expires > now_ms);
+                let mut keys: Vec<u64> = there.map(|(h, _)| *h).filter(|h| h >= cursor).collect();
+                keys.sort_unstable();
+                let next = keys.get(2).copied().unwrap_or(0);
+                keys.truncate(2);
+                Answer::Keys { cursor: next, keys }
+            }
+            _ => Answer::Record(Some(Box::new(self.record.clone()))),
+        }
     }
 
     /// Does `operation` when the store's clock shows `now_ms`; `at` is the true time.
     pub(crate) fn apply(&mut self, operation: &Operation, now_ms: u64, at: u64) -> Answer {
-        let h = operation.h();
+        let Some(h) = operation.h() else { return self.apply_to_all(operation, now_ms) };
         let held =
             self.values.get(&h).filter(|(_, expires)| *expires > now_ms).map(|(value, _)| value.clone());
         match operation {
@@ -35,7 +68,10 @@ impl Store {
                     "a take that a server would not do: {spans:?}"
                 );
                 let mut words = match &held {
-                    Some(value) if value.generation != *generation || value.words.len() != spans.len() => {
+                    Some(value)
+                        if value.generation != *generation && self.fault != Some(Fault::NoByte)
+                            || value.words.len() != spans.len() =>
+                    {
                         return Answer::Refused(held);
                     }
                     Some(value) => value.words.clone(),
@@ -57,6 +93,9 @@ impl Store {
                 }
                 self.write(h, Some((new.clone(), *expires_ms)), at);
                 Answer::Swapped
+            }
+            Operation::ReadRecord | Operation::SwapRecord { .. } | Operation::Scan { .. } => {
+                Answer::Record(Some(Box::new(self.record.clone())))
             }
             Operation::Read { .. } => Answer::Value(held),
             Operation::Forget { .. } => {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use ratecell_core::algorithm::{Algorithm, Kernel};
-use ratecell_core::with_kernel;
+use ratecell_core::{Generation, Policy, with_kernel};
 use ratecell_sync::Words;
+
+use crate::machine::kernels;
 
 /// A request that was admitted by a lease.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,9 @@ pub(crate) struct Use {
     pub(crate) shown: u64,
     pub(crate) machine: usize,
     pub(crate) cost: u32,
+    /// The generation that the machine knew of, and that of the lease.
+    pub(crate) known: u64,
+    pub(crate) lent: u64,
 }
 
 /// All that was granted and used of a key.
@@ -42,6 +47,11 @@ pub(crate) struct Findings {
     pub(crate) slotless: u64,
     /// Uses judged by an instant that the store's clock had not shown yet.
     pub(crate) early: u64,
+    /// Uses of machines that had not heard of a change, the most of them of a key and a generation, and those beyond its
+    /// burst.
+    pub(crate) unheard: u64,
+    pub(crate) most_unheard: u64,
+    pub(crate) beyond_burst: u64,
 }
 
 impl Findings {
@@ -53,10 +63,14 @@ impl Findings {
         self.refused_local += other.refused_local;
         self.slotless += other.slotless;
         self.early += other.early;
+        self.unheard += other.unheard;
+        self.most_unheard = self.most_unheard.max(other.most_unheard);
+        self.beyond_burst += other.beyond_burst;
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        self.refused + self.refused_later + self.refused_local + self.slotless + self.early == 0
+        let refused = self.refused + self.refused_later + self.refused_local;
+        refused + self.slotless + self.early + self.beyond_burst == 0
     }
 }
 
@@ -78,7 +92,61 @@ pub(crate) fn refused(kernels: &[Kernel], uses: impl IntoIterator<Item = (u64, u
     refused
 }
 
+/// One limiter that changes at the record's instants.
+fn refused_by_all<'u>(generations: &[Generation], uses: impl Iterator<Item = (u64, &'u Use)>) -> u64 {
+    let mut uses: Vec<_> = uses.map(|(instant, one)| (instant, one.cost)).collect();
+    uses.sort_unstable();
+    let Some((first, mut later)) = generations.split_first() else { return uses.len() as u64 };
+    let (mut now, mut refused) = (first, 0);
+    let mut words: Words = kernels(first.policy()).iter().map(|_| 0).collect();
+    for (instant, cost) in uses {
+        while let Some((next, rest)) = later.split_first().filter(|(next, _)| next.at_ns() <= instant) {
+            for (layer, word) in words.iter_mut().enumerate() {
+                *word = now.changed(next, layer, *word);
+            }
+            (now, later) = (next, rest);
+        }
+        let kernels = kernels(now.policy());
+        let charged = kernels.iter().zip(&words).map(
+            |(kernel, word)| with_kernel!(kernel, algorithm => algorithm.step(*word, instant, cost).charged),
+        );
+        match charged.collect::<Option<Words>>() {
+            Some(charged) => words = charged,
+            None => refused += 1,
+        }
+    }
+    refused
+}
+
 impl History {
+    /// Checks the uses of a key under policies that follow each other, the first one from the beginning on. A use is heard if
+    /// its machine knows the generation in force then.
+    pub(crate) fn changed(&self, generations: &[Generation]) -> Findings {
+        let in_force = |instant: u64| {
+            let begun = generations.iter().rev().find(|one| one.at_ns() <= instant);
+            begun.or(generations.first()).map_or(0, Generation::number)
+        };
+        let (heard, unheard): (Vec<&Use>, Vec<&Use>) =
+            self.uses.iter().partition(|one| one.known >= in_force(one.instant));
+        let mut of: HashMap<u64, u64> = HashMap::new();
+        for one in &unheard {
+            *of.entry(one.lent).or_default() += u64::from(one.cost);
+        }
+        let beyond = of.iter().map(|(number, units)| {
+            let policy = generations.iter().find(|one| one.number() == *number).map(Generation::policy);
+            units.saturating_sub(policy.map_or(0, Policy::capacity))
+        });
+        Findings {
+            uses: self.uses.len() as u64,
+            refused: refused_by_all(generations, heard.iter().map(|one| (one.instant, *one))),
+            early: self.uses.iter().filter(|one| one.latest > one.shown).count() as u64,
+            unheard: unheard.len() as u64,
+            most_unheard: of.values().copied().max().unwrap_or(0),
+            beyond_burst: beyond.sum(),
+            ..Findings::default()
+        }
+    }
+
     /// Checks the uses of a key. `dens` are the ticks of a nanosecond of each layer that has slots. Where the store's clock
     /// was set, what it showed says nothing.
     pub(crate) fn findings(&self, kernels: &[Kernel], dens: &[Option<u64>], clock_was_set: bool) -> Findings {
@@ -126,7 +194,7 @@ mod tests {
 
     #[test]
     fn each_unit_needs_a_slot_of_its_own() {
-        let one = |instant| Use { instant, latest: instant, shown: instant, machine: 0, cost: 1 };
+        let one = |at| Use { instant: at, latest: at, shown: at, machine: 0, cost: 1, known: 0, lent: 0 };
         let slots = HashMap::from([((0, 0), vec![10, 30, 20])]);
         let history = |instants: &[u64]| History {
             uses: instants.iter().map(|at| one(*at)).collect(),

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use anyhow::{Context, Result};
-use ratecell_core::algorithm::{Kernel, Lease, Lend, Plan};
-use ratecell_core::{Policy, with_kernel};
-use ratecell_sync::{Agent, Layered, Operation, Record, Reply, layouts};
+use ratecell_core::algorithm::Kernel;
+use ratecell_core::{Generation, Policy};
+use ratecell_sync::{Agent, Operation, Record, Reply, Terms};
 
-use crate::config::{Config, Forgets, MS, SECOND};
-use crate::machine::Machine;
+use crate::config::{Config, Fault, Forgets, MS, SECOND};
+use crate::machine::{Machine, kernels};
 use crate::random::Random;
 use crate::store::Store;
 use crate::uses::{Findings, History, refused};
@@ -40,6 +40,8 @@ enum Event {
     IsCutOff(usize),
     ClockSteps,
     Forgets,
+    /// The change of that number is asked for.
+    Changes(usize),
 }
 
 /// What was counted of a run.
@@ -63,9 +65,7 @@ pub(crate) struct Tally {
 pub(crate) struct World {
     config: Config,
     policy: Policy,
-    record: Record,
     pub(crate) kernels: Vec<Kernel>,
-    leases: Layered<Lease>,
     random: Random,
     /// Since the beginning.
     now: u64,
@@ -85,24 +85,27 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(config: Config) -> Result<Self> {
         let policy: Policy = config.policy.parse().with_context(|| config.policy.clone())?;
+        let Terms { layouts, reach, policy: text, version } = Terms::new(&policy, 1)?;
+        let generation = 0x1234_5678;
         let record = Record {
             epoch_ns: EPOCH_NS,
             secret: [1, 2],
-            layouts: layouts(&policy)?,
-            policy: policy.to_string(),
-            version: 1,
-            generation: 0x1234_5678,
-            at: 0,
-            swept: 0x1234_5678,
+            layouts,
+            policy: text,
+            version,
+            generation,
+            at: 1,
+            reach,
+            swept: generation,
+            earlier: Vec::new(),
         };
+        let lineage = record.lineage()?;
+        let policy = lineage.last().map_or(policy, |first| first.policy().clone());
         let kernels = kernels(&policy);
-        let leases = kernels.iter().filter_map(|kernel| with_kernel!(kernel, algorithm => algorithm.lease()));
         let mut world = Self {
-            leases: leases.collect(),
             random: Random::new(config.seed),
-            store: Store::new(matches!(config.forgets, Forgets::LastSecond(_))),
+            store: Store::new(record, matches!(config.forgets, Forgets::LastSecond(_)), config.fault),
             policy,
-            record,
             kernels,
             now: 0,
             clock_set: 0,
@@ -124,7 +127,7 @@ impl World {
             let agent = self.agent()?;
             let offset = 1 + self.random.below(1_000_000 * SECOND);
             let drift = (self.random.unit() * 2.0 - 1.0) * self.config.drift / 1_000.0;
-            self.machines.push(Machine::new(agent, self.leases.clone(), self.config.fault, offset, drift));
+            self.machines.push(Machine::new(agent, &self.policy, self.config.fault, offset, drift));
             let wakes = self.random.below(NAP);
             self.wake(m, wakes);
             for h in 1..=self.config.keys {
@@ -137,6 +140,9 @@ impl World {
                 self.recurs(mean, event);
             }
         }
+        for (number, (at, ..)) in self.config.changes.clone().into_iter().enumerate() {
+            self.schedule(at, Event::Changes(number));
+        }
         self.recurs(self.config.clock_steps, Event::ClockSteps);
         match self.config.forgets {
             Forgets::Nothing => {}
@@ -147,7 +153,7 @@ impl World {
 
     fn agent(&mut self) -> Result<Agent> {
         let seed = self.random.next();
-        Ok(Agent::new(&self.policy, self.record.clone(), self.config.local, seed)?)
+        Ok(Agent::new(self.store.record.clone(), self.config.local, seed)?)
     }
 
     fn schedule(&mut self, at: u64, event: Event) {
@@ -227,6 +233,10 @@ impl World {
                 let agent = self.agent()?;
                 let is_whole = self.random.chance(0.5);
                 self.machines[m].crash(agent, is_whole);
+                if self.config.fault == Some(Fault::StartChanges) {
+                    let machine = &mut self.machines[m];
+                    machine.agent.change(machine.configured.clone(), machine.local(self.now));
+                }
                 self.wake(m, self.now + NAP);
                 self.recurs(self.config.crashes, Event::Crashes(m));
             }
@@ -235,6 +245,12 @@ impl World {
                 self.recurs(self.config.clock_steps, Event::ClockSteps);
             }
             Event::Forgets => self.forgets(),
+            Event::Changes(number) => {
+                let Some((_, m, text)) = self.config.changes.get(number).cloned() else { return Ok(()) };
+                let machine = &mut self.machines[m];
+                machine.agent.change(text.parse()?, machine.local(self.now));
+                self.wake(m, self.now + WAKING);
+            }
         }
         Ok(())
     }
@@ -288,15 +304,24 @@ impl World {
         Ok(all)
     }
 
+    /// What a run came to whose policy changed, and how often that was.
+    pub(crate) fn changed(&self) -> Result<(Findings, u64)> {
+        let settled = self.store.settled.iter().map(|record| Ok(record.lineage()?.pop()));
+        let generations: Vec<Generation> =
+            settled.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let mut all = Findings::default();
+        for history in self.histories.values() {
+            all.add(history.changed(&generations));
+        }
+        Ok((all, generations.len() as u64 - 1))
+    }
+
+    /// Whether a machine follows the last policy that was asked for, or one that nobody asked for.
+    pub(crate) fn ends_with(&self, policy: &Policy) -> bool {
+        self.store.record.policy == policy.to_string()
+    }
+
     pub(crate) fn begin_ns() -> u64 {
         BEGIN
     }
-}
-
-fn kernels(policy: &Policy) -> Vec<Kernel> {
-    let kernel = |plan| match plan {
-        Plan::Word(kernel) => Some(kernel),
-        Plan::Log(_) => None,
-    };
-    policy.layers().iter().filter_map(|layer| kernel(layer.plan())).collect()
 }

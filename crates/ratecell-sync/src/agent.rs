@@ -329,7 +329,7 @@ impl Agent {
         let mut answers = reply.answers.into_iter();
         for (visit, operation) in visits.into_iter().zip(operations) {
             match answers.next() {
-                Some(answer) if visit.is_sweep => self.came_of_sweep(visit.h, operation, answer),
+                Some(answer) if visit.is_sweep => self.came_of_sweep(visit.h, operation, answer, now),
                 // What was charged is not used, and passes.
                 Some(Answer::Taken { .. } | Answer::Swapped) if !is_ours => self.queue.push_back(visit.h),
                 Some(Answer::Taken { .. } | Answer::Swapped) if age > MAX_AGE_NS => {

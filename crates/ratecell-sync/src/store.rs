@@ -16,6 +16,6 @@ pub use attach::{Attached, Named, Store, acl_rules};
 pub use connection::{Channel, Connection};
 pub use error::{StoreError, StoreErrorKind};
 pub use operation::{Abilities, Answer, Operation, Reply, takes};
+pub(crate) use record::{MOST_POLICIES, list};
 pub use record::{Record, Stated, Terms};
 pub use value::{MOST_LAYERS, Value};
-pub(crate) use record::{MOST_POLICIES, list};

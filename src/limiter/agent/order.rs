@@ -41,7 +41,8 @@ impl Orders {
                 return result.map_err(refused);
             }
             if state.is_over {
-                let reason = "its agent has ended, so nobody can change the policy of the store: see its warnings";
+                let reason =
+                    "its agent has ended, so nobody can change the policy of the store: see its warnings";
                 return Err(BuildError::Shared { reason: reason.to_owned() });
             }
             state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -49,12 +49,36 @@ impl World {
         let at = machine.clock.at(local);
         let mut operations = question.operations.clone();
         assert!(
-            operations.iter().all(|one| operations.iter().filter(|other| other.h() == one.h()).count() == 1),
+            operations.iter().all(|one| {
+                let others = operations.iter().filter(|other| other.h() == one.h());
+                one.h().is_none() || others.count() == 1
+            }),
             "a key is asked for twice in a batch"
         );
         if !self.config.heals {
-            unhealed(&mut operations, &self.kernels, at);
+            unhealed(&mut operations, &machine.kernels, at);
         }
+        let (earlier_ms, shown) = (self.config.expires_earlier_ms, self.shown());
+        for operation in &mut operations {
+            match operation {
+                Operation::Take { expires_ms, .. } => *expires_ms -= earlier_ms,
+                Operation::Swap { old, new, expires_ms, .. } => {
+                    *expires_ms -= earlier_ms;
+                    if let (Some(Fault::OldByte), Some(old)) = (self.config.fault, old) {
+                        new.generation = old.generation;
+                    }
+                }
+                Operation::SwapRecord { new, .. }
+                    if new.at == 0 && self.config.fault == Some(Fault::EarlyInstant) =>
+                {
+                    // By a changer that is slow.
+                    let before = new.earlier.last().map_or(1, |stated| stated.at);
+                    new.at = before.max(shown - 300 * MS);
+                }
+                _ => {}
+            }
+        }
+        let machine = &mut self.machines[m];
         let timeout = machine.agent.timeout_ns();
         let is_cut_off = machine.cut_off_until > self.now;
         machine.flight = Some(Flight { id, question, at });
@@ -78,14 +102,30 @@ impl World {
 
     pub(super) fn at_store(&mut self, m: usize, id: u64, operations: &[Operation], is_heard: bool) {
         let shown = EPOCH_NS + self.shown();
-        let answers =
-            operations.iter().map(|operation| self.store.apply(operation, shown / MS, self.now)).collect();
+        // Before the operations.
+        let (mut generation, mut began) = (self.store.record.generation, self.store.record.at);
+        let known = self.machines[m].agent.record();
+        let fault = self.config.fault;
+        let is_same = generation == known.generation && began > 0;
+        if fault == Some(Fault::NoLook) || fault == Some(Fault::LateCarry) && is_same {
+            (generation, began) = (known.generation, known.at);
+        }
+        let apply = |operation| {
+            let mut answer = self.store.apply(operation, shown / MS, self.now);
+            if let (Some(Fault::LateCarry), Answer::Record(Some(record))) = (fault, &mut answer)
+                && record.at > 1
+            {
+                record.at = shown - EPOCH_NS;
+            }
+            answer
+        };
+        let answers = operations.iter().map(apply).collect();
         let ahead = if self.config.fault == Some(Fault::ClockAhead) { 300_000 } else { 0 };
-        let (now_us, generation) = (shown / 1_000 + ahead, self.record.generation);
+        let now_us = shown / 1_000 + ahead;
         let is_cut_off = self.machines[m].cut_off_until > self.now;
         if is_heard && !is_cut_off && !self.random.chance(self.config.loss) {
             let comes_at = self.now + self.way();
-            self.schedule(comes_at, Event::Answered(m, id, Reply { now_us, generation, at: 0, answers }));
+            self.schedule(comes_at, Event::Answered(m, id, Reply { now_us, generation, at: began, answers }));
         }
     }
 
@@ -99,6 +139,7 @@ impl World {
             return Ok(());
         }
         machine.clock.note(reply.now_us * 1_000 - EPOCH_NS, sent, local);
+        let kernels = &machine.kernels;
         let granted =
             flight.question.operations.iter().zip(&reply.answers).filter_map(|(operation, answer)| {
                 let words = match (operation, answer) {
@@ -106,14 +147,18 @@ impl World {
                     (Operation::Swap { new, .. }, Answer::Swapped) => &new.words,
                     _ => return None,
                 };
-                let instants = self.kernels.iter().zip(words);
+                let instants = kernels.iter().zip(words);
                 let instant = instants
                     .map(|(kernel, word)| with_kernel!(kernel, a => a.instant(*word, flight.at)))
                     .max();
-                Some((operation.h(), (instant.unwrap_or(flight.at), words.clone())))
+                Some((operation.h()?, (instant.unwrap_or(flight.at), words.clone())))
             });
         let granted: HashMap<_, _> = granted.collect();
         machine.agent.answered(flight.question, reply, local)?;
+        let _ = machine.agent.ended();
+        if machine.agent.followed().is_some() {
+            machine.follow();
+        }
         self.write(m, &granted);
         self.turn(m);
         Ok(())
@@ -150,6 +195,9 @@ impl World {
     }
 
     fn note_slots(&mut self, m: usize, h: u64, words: &[u64], units: u64) {
+        if !self.config.changes.is_empty() {
+            return;
+        }
         let history = self.histories.entry(h).or_default();
         for (layer, (resolved, word)) in self.policy.resolved().zip(words).enumerate() {
             if let Some(emission) = resolved.emission {

@@ -65,8 +65,8 @@ impl World {
             Verdict::Passed { units, by } => {
                 let (shown, cost) = (self.shown(), units as u32);
                 match by {
-                    Granter::Store { instant, latest } => {
-                        let one = Use { instant, latest, shown, machine: m, cost };
+                    Granter::Store { instant, latest, known, lent } => {
+                        let one = Use { instant, latest, shown, machine: m, cost, known, lent };
                         self.histories.entry(caller.h).or_default().uses.push(one);
                     }
                     Granter::Itself { instant } => {

@@ -12,7 +12,8 @@ impl Terms {
     /// # Errors
     /// The policy has a layer whose units cannot be shared.
     pub fn new(policy: &Policy, version: u64) -> Result<Self, StoreError> {
-        let wide = policy.repacked(|_| LayoutChoice::WIDE).map_err(|error| unfit(&policy.to_string(), &error))?;
+        let wide =
+            policy.repacked(|_| LayoutChoice::WIDE).map_err(|error| unfit(&policy.to_string(), &error))?;
         Ok(Self {
             layouts: layouts(&wide)?,
             // Capacities are 32-bit parameters.
@@ -24,7 +25,10 @@ impl Terms {
 }
 
 fn unfit(policy: &str, error: &impl std::fmt::Display) -> StoreError {
-    StoreError::new(StoreErrorKind::Mismatch, format!("\"{policy}\" does not fit the words of the store: {error}"))
+    StoreError::new(
+        StoreErrorKind::Mismatch,
+        format!("\"{policy}\" does not fit the words of the store: {error}"),
+    )
 }
 
 impl Record {
@@ -39,7 +43,8 @@ impl Record {
             let Stated { generation, at, reach, policy: text } = stated;
             let policy = text.parse::<Policy>().and_then(|policy| policy.at_epoch(epoch));
             let policy = policy.and_then(|policy| policy.repacked(|_| LayoutChoice::WIDE));
-            let recorded = policy.and_then(|policy| Generation::recorded(&policy, *generation, reach.clone(), *at));
+            let recorded =
+                policy.and_then(|policy| Generation::recorded(&policy, *generation, reach.clone(), *at));
             recorded.map_err(|error| unfit(text, &error))
         };
         let last = self.stated();

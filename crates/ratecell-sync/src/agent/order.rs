@@ -119,7 +119,9 @@ impl Agent {
     pub(super) fn publishes(&mut self, now: u64) {
         let Course::Known = self.course else { return };
         let is_due = self.is_sweep_due();
-        let Some(order @ Order { phase: Phase::Asking, can_scan: true, .. }) = &mut self.order else { return };
+        let Some(order @ Order { phase: Phase::Asking, can_scan: true, .. }) = &mut self.order else {
+            return;
+        };
         if is_due {
             order.phase = Phase::Sweeping;
             self.begins_sweep();
@@ -173,7 +175,8 @@ impl Agent {
         }
         let mut stated = self.record.earlier.iter().map(|stated| (stated.generation, &stated.policy));
         let there = (self.record.generation == *generation).then_some(&self.record.policy);
-        let there = there.or_else(|| stated.find(|(number, _)| number == generation).map(|(_, policy)| policy));
+        let there =
+            there.or_else(|| stated.find(|(number, _)| number == generation).map(|(_, policy)| policy));
         if there == Some(policy) {
             self.ends(Ok(()));
             self.begins_sweep();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::{Agent, Question, Visit};
-use crate::store::{Answer, Operation, Record, Value};
+use crate::store::{Answer, Operation, Record, StoreErrorKind, Value};
 
 /// Keys of one batch, and those that are known before more are asked for.
 const MOST_KEYS: usize = 128;
@@ -78,8 +78,15 @@ impl Agent {
         self.sweep = Some(sweep);
     }
 
-    pub(super) fn came_of_sweep(&mut self, h: u64, operation: Operation, answer: Answer) {
-        if let Answer::Failed(_) = &answer {
+    pub(super) fn came_of_sweep(&mut self, h: u64, operation: Operation, answer: Answer, now: u64) {
+        if let Answer::Failed(error) = &answer {
+            let is_lost = matches!(error.kind(), StoreErrorKind::Timeout | StoreErrorKind::Disconnected);
+            if matches!(operation, Operation::Scan { .. }) && !is_lost {
+                // Without the right to list the keys it is another's to do. Later the server may be another one.
+                self.stops_sweep();
+                self.minds_sweep(now);
+                return;
+            }
             self.lost_of_sweep(h, operation);
             return;
         }

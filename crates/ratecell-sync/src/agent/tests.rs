@@ -21,7 +21,18 @@ fn record(policy: &Policy) -> Record {
     let Terms { layouts, reach, policy, version } = Terms::new(policy, 1).expect("a policy with words");
     let epoch_ns = 0;
     let (generation, at, swept) = (7, 1, 7);
-    Record { epoch_ns, secret: [1, 2], layouts, policy, version, generation, at, reach, swept, earlier: vec![] }
+    Record {
+        epoch_ns,
+        secret: [1, 2],
+        layouts,
+        policy,
+        version,
+        generation,
+        at,
+        reach,
+        swept,
+        earlier: vec![],
+    }
 }
 
 fn miss(units: u64) -> Miss {

@@ -120,7 +120,9 @@ impl Agent {
                 self.again(h, wanted, at, now);
             }
             // No store answers so.
-            (Answer::Swapped | Answer::Record(_) | Answer::Keys { .. }, _) => self.refused(h, wanted, at, now),
+            (Answer::Swapped | Answer::Record(_) | Answer::Keys { .. }, _) => {
+                self.refused(h, wanted, at, now)
+            }
         }
     }
 

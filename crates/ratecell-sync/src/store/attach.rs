@@ -44,7 +44,7 @@ pub struct Attached {
 /// The rights that a user of the store needs, in the words of `ACL SETUSER`.
 pub fn acl_rules(name: &str) -> String {
     format!(
-        "~{name}* +time +get +getrange +set +del +eval +evalsha (below Redis 6.2 +pexpireat, in a cluster +cluster|slots +asking)"
+        "~{name}* +time +get +getrange +set +del +eval +evalsha +scan (below Redis 6.2 +pexpireat, in a cluster +cluster|slots +asking)"
     )
 }
 

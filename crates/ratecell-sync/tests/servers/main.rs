@@ -8,6 +8,7 @@ mod lifetime;
 mod rights;
 mod failures;
 mod sharing;
+mod changing;
 mod cluster;
 #[cfg(feature = "tls")]
 mod tls;

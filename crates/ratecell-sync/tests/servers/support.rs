@@ -144,7 +144,7 @@ impl Drop for Server {
 /// Terms of a policy with so many layers.
 pub(crate) fn terms(layers: usize) -> Terms {
     let layout = WordLayout { word: *b"gcra    ", unit: 1, grain: 0, count_bits: 0 };
-    Terms { layouts: vec![layout; layers], policy: "100/s".to_owned(), version: 1 }
+    Terms { layouts: vec![layout; layers], reach: vec![100; layers], policy: "100/s".to_owned(), version: 1 }
 }
 
 pub(crate) fn try_attach(url: &str) -> Result<Attached, StoreError> {
