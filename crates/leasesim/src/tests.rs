@@ -1,3 +1,4 @@
+use crate::change;
 use crate::compare::{cases, forgotten, lease};
 use crate::config::{Config, Fault, Forgets, SECOND};
 use crate::soak::{Total, one};
@@ -24,6 +25,34 @@ fn planted_faults_are_seen() {
     for (name, fault) in Fault::ALL {
         let total = soak(60, Some(fault));
         assert!(total.red > 0, "{name}: not seen: {total:?}");
+    }
+}
+
+fn changing(number: u64, fault: Option<Fault>) -> change::Total {
+    let mut total = change::Total::default();
+    for seed in 0..number {
+        change::one(Config::changing(seed, fault), &mut total).expect("a run");
+    }
+    total
+}
+
+#[test]
+fn one_limiter_that_changes_admits_all_uses_that_have_heard() {
+    let total = changing(200, None);
+    assert!(total.changes > 200 && total.findings.uses > 50_000, "{total:?}: too little happened");
+    assert!(total.findings.unheard > 0, "{total:?}: every machine had heard");
+    assert_eq!(total.red, 0, "{total:?}");
+}
+
+#[test]
+fn planted_faults_of_a_change_are_seen() {
+    for (name, fault) in Fault::OF_CHANGE {
+        let red = (0..3_000).any(|seed| {
+            let mut total = change::Total::default();
+            change::one(Config::changing(seed, Some(fault)), &mut total).expect("a run");
+            total.red > 0
+        });
+        assert!(red, "{name}: not seen");
     }
 }
 
