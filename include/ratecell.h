@@ -1703,13 +1703,17 @@ int32_t ratecell_decide_all(const struct ratecell_claim *claims,
  * A limiter that attached with another policy, or was made by ratecell_limiter_with_policy, keeps its own burst, capacity or
  * limit where that was another than the region's, and takes the rate of the new policy.
  *
+ * The policy of a limiter that shares its units with other machines changes for all of them, if its agent runs in this process:
+ * the call waits for the store, at most 5 s for each answer. Otherwise, and where another machine's change came before, or
+ * the store refuses or does not answer, it is RATECELL_ESTORE; why says whether the change may still come.
+ *
  * flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Every third change
  * reads and writes the whole table. Processes that share a file change its policy one after the other; of processes that
  * share memory without a file, one may call this.
  *
  * Returns 0, and writes an empty text to why.
- * Errors: RATECELL_ECHANGE (the policy cannot follow the one in force), RATECELL_EPOLICY_..., RATECELL_ESTORE (the limiter
- * shares its units with other machines), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
+ * Errors: RATECELL_ECHANGE (the policy cannot follow the one in force), RATECELL_EPOLICY_..., RATECELL_ESTORE (of
+ * many machines, as above), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
  * why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
  * NULL: why may be, if why_len is 0.
  * Threads: any; one change comes after the other. Not from a signal handler. A process that is forked off meanwhile must make

@@ -238,8 +238,12 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     let differs = |error: BuildError| BuildError::Shared { reason: format!("{}: {error}", store.shown()) };
     let policy: Policy = record.policy.parse().map_err(BuildError::from).map_err(differs)?;
     if let Some(asked) = builder.policy.as_ref().filter(|asked| **asked != policy) {
-        // Of another kind, or another window, it is another limit.
-        fit(asked, &record.layouts, &policy).map_err(differs)?;
+        // Of another kind, or another window, it is another limit. One that may follow is none, though its words may have no
+        // room beside those that are there.
+        let follows = |lineage: Vec<Generation>| lineage.last()?.followed_by(asked, record.at).ok();
+        if record.lineage().ok().and_then(follows).is_none() {
+            fit(asked, &record.layouts, &policy).map_err(differs)?;
+        }
         warnings.push(format!(
             "the store's policy is \"{policy}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold"
         ));

@@ -11,9 +11,9 @@
 
 use ratecell_core::Generation;
 
-use super::{Agent, Effect, Layered, layers, no_policy, sizing_of};
-use crate::Words;
+use super::{Agent, Effect, layers, no_policy, sizing_of};
 use crate::store::{Answer, Operation, Record, Reply, StoreError, StoreErrorKind, Value};
+use crate::{Layered, Words};
 
 /// How long the agent waits for another to carry the keys, and at most so much longer.
 const STALLS_NS: u64 = 10_000_000_000;

@@ -139,7 +139,7 @@ fn compare(connection: &mut Connection, seed: u64, cases: u64) -> HashMap<&'stat
             };
         }
         let reply = connection.batch(&operations).expect("a reply");
-        assert_eq!((reply.generation, reply.at, reply.answers.len()), (0, 0, operations.len()));
+        assert_eq!((reply.generation, reply.at, reply.answers.len()), (0, 1, operations.len()));
         for ((operation, expected), answer) in operations.iter().zip(answers).zip(reply.answers) {
             let kind = match (&answer, expected) {
                 (Answer::Failed(error), None) => {
