@@ -121,7 +121,7 @@ impl Agent {
             }
             // No store answers so.
             (Answer::Swapped | Answer::Record(_) | Answer::Keys { .. }, _) => {
-                self.refused(h, wanted, at, now)
+                self.refused(h, wanted, at, now);
             }
         }
     }
