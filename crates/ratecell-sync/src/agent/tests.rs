@@ -1,6 +1,6 @@
 use super::*;
-use crate::Words;
 use crate::store::{Terms, Value};
+use crate::{Layered, Words};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::{Algorithm, GRACE_NS, Span};
 
