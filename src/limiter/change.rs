@@ -58,8 +58,9 @@ impl Limiter {
         self.change_by(&policy, None)
     }
 
-    /// [`change`](Self::change) at `now_ns`, which a limiter that shares its units with other machines ignores, for programs that give every request its time. Requests that were given a later
-    /// time, and are decided by the policy before, count as before the change.
+    /// [`change`](Self::change) at `now_ns`, for programs that give every request its time. Requests that were given a later
+    /// time, and are decided by the policy before, count as before the change. A limiter that shares its units with other
+    /// machines ignores the time: the store's clock says when.
     ///
     /// # Errors
     /// As [`change`](Self::change).
