@@ -49,3 +49,22 @@ echo "-- Python"
 (cd bindings/python && "$python" -m pytest -q tests/test_leases.py >"$work/python" 2>&1) || { cat "$work/python" "$work/agent.log" >&2; exit 1; }
 tail -n 1 "$work/python"
 if grep -q skipped "$work/python"; then echo "Python skipped tests of leases" >&2 && exit 1; fi
+echo "-- another policy, by the program"
+"${agent[0]}" change "unix:$work/store" --name tests --policy '2000/h burst=1500'
+"$python" - "$RATECELL_LEASED_FILE" <<'END'
+import sys, time
+from ratecell import Limiter
+
+limiter, deadline = Limiter(path=sys.argv[1]), time.monotonic() + 20
+while limiter.policy != "2000/h burst=1500":
+    if time.monotonic() > deadline:
+        sys.exit(f"expected the file to follow within 20 s: {limiter.policy}")
+    time.sleep(0.01)
+allowed = sum(bool(limiter.check("changed")) for _ in range(2000))
+if not 1500 <= allowed <= 1510:
+    sys.exit(f"expected 1500 units, and some of the rate: {allowed}")
+END
+if "${agent[0]}" change "unix:$work/store" --name tests --policy 'fixed_window 1/1h' 2>"$work/refused"; then
+    echo "another algorithm follows" >&2 && exit 1
+fi
+cat "$work/refused"

@@ -3,6 +3,8 @@ package ratecell
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -195,5 +197,31 @@ func TestRequestsAreDecidedWhileThePolicyChanges(t *testing.T) {
 	group.Wait()
 	if sum := allowed[0] + allowed[1] + allowed[2] + allowed[3]; sum < 1000 || sum > 1500 {
 		t.Errorf("%d allowed, expected 1000 to 1500", sum)
+	}
+}
+
+func TestALimiterWithoutAPolicyHasTheFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cells")
+	if _, err := Open(path, ""); err == nil || !strings.Contains(err.Error(), "policy") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is made: %v", err)
+	}
+	first, err := Open(path, "fixed_window 10/365d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	follower, err := Open(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.Close()
+	if err := first.Change("fixed_window 20/365d"); err != nil {
+		t.Fatal(err)
+	}
+	if got := follower.Policy(); got != first.Policy() || !follower.AllowN("key", 20) || first.Allow("key") {
+		t.Errorf("%q, %q", got, first.Policy())
 	}
 }

@@ -69,11 +69,14 @@ func New(policy string, options ...Option) (*Limiter, error) {
 // limit together, in any process and any language, each by its own rate; the algorithm and the windows are the
 // file's, and so is the secret of its hash.
 //
+// With the policy "" the limiter has the one of the file, and follows its changes; a file that is not there yet is then an
+// error.
+//
 // A new file can be read and written by its owner alone. It outlives the processes and a restart of the
 // machine. A file that is anything else is refused and left as it is, and so is a sliding_log, which cannot be
 // shared. Nobody may shorten the file while it is used.
 //
-// A file that `ratecell sync` made has the units of many machines, with the policy that it was made with. What no lease of
+// A file that `ratecell sync` made has the units of many machines, with the policy of their store: give that one, or "". What no lease of
 // this machine answers waits, in its goroutine, for at most 50 ms: see [OnMissWait] and [Request.WithoutWaiting].
 //
 // The error of a file that cannot be opened wraps the system's: it is [fs.ErrNotExist] where the folder is absent,
@@ -91,7 +94,11 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	}
 	var limiter *C.ratecell_limiter
 	why := sentence(path, policy)
-	status := C.go_open(bytesOf(path+"\x00"), bytesOf(policy+"\x00"), config.toC(),
+	var own *C.char
+	if policy != "" {
+		own = bytesOf(policy + "\x00")
+	}
+	status := C.go_open(bytesOf(path+"\x00"), own, config.toC(),
 		bytesOf(stringOf(why)), C.size_t(len(why)), &limiter)
 	if status < 0 {
 		refused := explained(status, why)

@@ -61,7 +61,12 @@ pub(crate) fn redis_rate(folder: &Path, script: &Path, keys: &[String], limit: L
 /// Takes of one unit, by the client that agents have, without a lease.
 pub(crate) fn take(folder: &Path, keys: &[String], limit: Limit) -> Result<Ask> {
     let layout = WordLayout { word: *b"gcra    ", unit: 1, grain: 0, count_bits: 0 };
-    let terms = Terms { layouts: vec![layout], reach: vec![u32::try_from(limit.0)?], policy: limit.text(), version: 0 };
+    let terms = Terms {
+        layouts: vec![layout],
+        reach: vec![u32::try_from(limit.0)?],
+        policy: limit.text(),
+        version: 0,
+    };
     let named = Store::open(&server::url(folder))?.named(&format!("takes{}", limit.0))?;
     let attached = named.attach(Some(&terms), PATIENCE)?;
     let (mut connection, generation) = (attached.connection, (attached.record.generation % 256) as u8);

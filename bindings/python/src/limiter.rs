@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use ratecell::{Outcome, Policy, Request};
 
@@ -117,11 +118,11 @@ fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
 #[pymethods]
 impl Limiter {
     #[new]
-    #[pyo3(signature = (policy, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, _beside=None))]
+    #[pyo3(signature = (policy=None, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, _beside=None))]
     #[expect(clippy::too_many_arguments, reason = "a limiter has that many options")]
     fn new(
         py: Python<'_>,
-        policy: PolicyText<'_>,
+        policy: Option<PolicyText<'_>>,
         max_keys: Option<&Bound<'_, PyAny>>,
         when_full: Option<Full>,
         path: Option<Location>,
@@ -131,13 +132,20 @@ impl Limiter {
         epoch_s: Option<i64>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
-        let policy = parse(py, policy.0)?;
-        if let Some(beside) = _beside {
-            let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
-            let (home, is_leased) = (beside.home.as_ref().map(Home::same), beside.is_leased);
-            return Ok(Self { core, waits: Waits::default(), home, is_leased });
-        }
-        let mut builder = ratecell::Limiter::builder(policy);
+        let policy = policy.map(|policy| parse(py, policy.0)).transpose()?;
+        let mut builder = match (_beside, policy) {
+            (Some(beside), Some(policy)) => {
+                let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
+                let (home, is_leased) = (beside.home.as_ref().map(Home::same), beside.is_leased);
+                return Ok(Self { core, waits: Waits::default(), home, is_leased });
+            }
+            (_, Some(policy)) => ratecell::Limiter::builder(policy),
+            (_, None) if path.is_some() => ratecell::Limiter::following(),
+            (_, None) => {
+                let text = "policy is missing: expected str, or path, of a file that has one";
+                return Err(PyTypeError::new_err(text));
+            }
+        };
         if let Some(max_keys) = number("max_keys", max_keys)? {
             builder = builder.max_keys(max_keys);
         }

@@ -34,6 +34,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rules(RulesCommand),
     Sync(SyncArgs),
+    Change(ChangeArgs),
 }
 
 /// Replay access logs: what would each policy have denied?
@@ -257,6 +258,24 @@ pub(crate) struct SyncArgs {
     /// machines. Without it each program that opens FILE denies or allows them, as its own on_failure says.
     #[arg(long, value_name = "local:N", value_parser = on_failure)]
     pub(crate) on_failure: Option<OnFailure>,
+}
+
+/// Change the policy that machines share through a store, while they are running.
+///
+/// What each key has used stays used, in units. Returns when the store has the policy; the machines follow within a
+/// second, and one of them carries the keys that nobody asks for.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    /// The address, as for sync.
+    pub(crate) store: String,
+
+    /// The name of the limit in the store, which has it already.
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// What to allow on all machines together. Rates, bursts and limits may be others; algorithms and windows may not.
+    #[arg(long, short, value_name = "POLICY")]
+    pub(crate) policy: Policy,
 }
 
 /// A policy that asks no request for its zone.

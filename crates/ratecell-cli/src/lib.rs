@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-mod cli;
+mod change;
 mod check;
+mod cli;
 mod output;
 mod replay;
 mod rules;
@@ -31,6 +32,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Change(args) => change::run(args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::complain(format_args!("{error:#}"));

@@ -20,7 +20,8 @@ class Limiter(_native.Limiter):
     `policy` is text such as "100/s burst=200"; `max_keys` how many keys have room at once (default 100,000;
     about 26 bytes each, taken here); `when_full` what becomes of a new key without room: "evict" (default),
     "share", "deny" or "allow". With `path`, a file that is made or attached to, every process that opens it
-    shares the same limits; without, the limiter is this process's alone.
+    shares the same limits; without, the limiter is this process's alone. Without a policy it has the file's,
+    and follows its changes.
 
     A file that `ratecell sync` made has the units of many machines. There a request that no lease of this
     machine answers waits, without the GIL, for at most `wait_ns` nanoseconds (50 ms); with `on_miss="deny"`
@@ -45,7 +46,7 @@ class Limiter(_native.Limiter):
 
     def __init__(
         self,
-        policy: str,
+        policy: str | None = None,
         *,
         max_keys: int | None = None,
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,

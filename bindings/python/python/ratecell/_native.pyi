@@ -323,7 +323,7 @@ class Limiter:
 
     def __new__(
         cls,
-        policy: str,
+        policy: str | None = None,
         *,
         max_keys: int | None = None,
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,
