@@ -160,7 +160,9 @@ class Machine:
 
     def lines(self, program=None):
         """What the programs noted, or one of them. The line that a killed program has not ended is left out."""
-        for log in self.logs if program is None else [self.logs[program]]:
+        logs = self.logs if program is None else [self.logs[program]]
+        # One that has just been started may not have made its own yet.
+        for log in (log for log in logs if log.exists()):
             for line in log.read_text().splitlines(keepends=True):
                 if line.endswith("\n"):
                     yield Line(line.split())
