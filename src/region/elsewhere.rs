@@ -43,7 +43,6 @@ pub(crate) struct Header {
     pub(crate) directory: Directory,
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
-    pub(crate) policy: String,
     pub(crate) records: Records,
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
