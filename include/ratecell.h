@@ -1714,7 +1714,7 @@ int32_t ratecell_decide_all(const struct ratecell_claim *claims,
  * Returns 0, and writes an empty text to why.
  * Errors: RATECELL_ECHANGE (the policy cannot follow the one in force), RATECELL_EPOLICY_..., RATECELL_ESTORE (of
  * many machines, as above), RATECELL_EFILE, RATECELL_EREGION_DAMAGED, RATECELL_EINVAL (limiter, policy, flags,
- * why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, and why says more.
+ * why), RATECELL_EALIGN, RATECELL_ESIZE, RATECELL_EPANIC. Then nothing has changed, but for what why says of RATECELL_ESTORE.
  * NULL: why may be, if why_len is 0.
  * Threads: any; one change comes after the other. Not from a signal handler. A process that is forked off meanwhile must make
  * limiters of its own.

@@ -1,8 +1,8 @@
 //! Another policy over live keys.
 
 use super::Limiter;
-use crate::error::{BuildError, RegionError};
-use ratecell_core::Policy;
+use crate::error::BuildError;
+use ratecell_core::{Generation, Policy};
 
 impl Limiter {
     /// Limits by `policy` from now on, here and in every other limiter of the same keys, in all processes. What each key has
@@ -77,23 +77,28 @@ impl Limiter {
         }
         let generations = &self.regimes.generations;
         let changed = generations.exclusively(|| {
-            let regime = self.regimes.reigning()?;
-            // As it is recorded: with the greatest capacity of any limiter beside this one.
-            let lineage = generations.lineage()?;
-            let Some(held) = lineage.last() else { return Err(BuildError::NoPolicy) };
-            let now = now_ns.unwrap_or_else(|| self.clock.latest());
-            let Some(next) = held.followed_by(policy, now)? else { return Ok(()) };
-            // The bits of the generation after this one are those of the one that is three before.
-            if generations.swept().saturating_add(2) < regime.number {
-                if !regime.sweep(generations.spares_memory()) {
-                    return Err(RegionError::Corrupt.into());
-                }
-                generations.set_swept(regime.number);
-            }
+            let Some(next) = self.followed_by(policy, now_ns)? else { return Ok(()) };
+            self.regimes.sweep_if_due()?;
             generations.put_in_force(next, now_ns, &self.clock)
         });
         #[cfg(feature = "async")]
         self.waits.policy_changed(self);
         changed
+    }
+    /// The generation after the one in force, with `policy`; `None` if it decides alike. `now_ns`, or else the clock, tells
+    /// whether it can decide.
+    ///
+    /// # Errors
+    /// `policy` cannot follow the one in force.
+    pub(crate) fn followed_by(
+        &self,
+        policy: &Policy,
+        now_ns: Option<u64>,
+    ) -> Result<Option<Generation>, BuildError> {
+        // As it is recorded: with the greatest capacity of any limiter beside this one.
+        let lineage = self.regimes.generations.lineage()?;
+        let held = lineage.last().ok_or(BuildError::NoPolicy)?;
+        let now = now_ns.unwrap_or_else(|| self.clock.latest());
+        Ok(held.followed_by(policy, now)?)
     }
 }

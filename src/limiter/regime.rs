@@ -170,6 +170,23 @@ impl Regimes {
         Ok(Some(reigning?).filter(|regime| regime.number == number))
     }
 
+    /// Carries all words to the generation in force, if the next one has the bits of one whose words may still be there. One
+    /// caller at a time changes the policy.
+    ///
+    /// # Errors
+    /// The region's record of its policy cannot be read, or another caller has changed it.
+    pub(super) fn sweep_if_due(&self) -> Result<(), BuildError> {
+        let regime = self.reigning()?;
+        // The bits of the generation after this one are those of the one that is three before.
+        if self.generations.swept().saturating_add(2) < regime.number {
+            if !regime.sweep(self.generations.spares_memory()) {
+                return Err(RegionError::Corrupt.into());
+            }
+            self.generations.set_swept(regime.number);
+        }
+        Ok(())
+    }
+
     /// The regime in force, for what has no error to answer: the first one, where that cannot be read.
     pub(super) fn reigning_or_first(&self) -> Reigning<'_> {
         self.reigning().unwrap_or(Reigning::First(&self.first))

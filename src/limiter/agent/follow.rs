@@ -2,7 +2,7 @@
 
 use super::{Machine, leases};
 use crate::board::Counter;
-use crate::error::{BuildError, RegionError};
+use crate::error::BuildError;
 use crate::limiter::regime::Regime;
 use crate::limiter::tables::LayerTable;
 use ratecell_core::algorithm::LayoutChoice;
@@ -18,17 +18,11 @@ impl Machine {
         let policy = policy.repacked(|_| LayoutChoice::WIDE)?;
         let generations = &self.regimes.generations;
         generations.exclusively(|| {
-            let regime = self.regimes.reigning()?;
-            // The bits of the generation after this one are those of the one that is three before.
-            if generations.swept().saturating_add(2) < regime.number {
-                if !regime.sweep(generations.spares_memory()) {
-                    return Err(RegionError::Corrupt.into());
-                }
-                generations.set_swept(regime.number);
-            }
+            self.regimes.sweep_if_due()?;
+            let number = self.regimes.reigning()?.number.saturating_add(1);
             // Capacities are 32-bit parameters.
             let reach = policy.layers().iter().map(|layer| layer.capacity() as u32).collect();
-            let next = Generation::recorded(&policy, regime.number.saturating_add(1), reach, 0)?.leased();
+            let next = Generation::recorded(&policy, number, reach, 0)?.leased();
             generations.put_in_force(next, None, &self.clock)
         })?;
         self.layers = leases(&self.regimes.reigning()?.layers);

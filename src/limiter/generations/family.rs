@@ -71,20 +71,12 @@ impl Family {
         &'l self,
         limiters: impl Iterator<Item = (&'l Limiter, Option<Generation>)>,
     ) -> Result<Ready<'l>, BuildError> {
-        let number = self.number();
         let mut next = Vec::new();
         for (limiter, other) in limiters {
             let Generations::Own(own) = &limiter.regimes.generations else {
                 return Err(RegionError::Corrupt.into());
             };
-            // The bits of the generation after this one are those of the one that is three before.
-            if own.record().swept.saturating_add(2) < number {
-                let regime = limiter.regimes.numbered(number)?.ok_or(RegionError::Corrupt)?;
-                if !regime.sweep(limiter.regimes.generations.spares_memory()) {
-                    return Err(RegionError::Corrupt.into());
-                }
-                own.record().swept = number;
-            }
+            limiter.regimes.sweep_if_due()?;
             let is_other = other.is_some();
             let generation = match (other, limiter.regimes.generations.lineage()?.last()) {
                 (Some(other), _) => other,
@@ -116,22 +108,6 @@ impl Ready<'_> {
 }
 
 impl Limiter {
-    /// The generation after the one in force, with `policy`; `None` if it decides alike. `now_ns`, or else the clock, tells
-    /// whether it can decide.
-    ///
-    /// # Errors
-    /// `policy` cannot follow the one in force.
-    pub(crate) fn followed_by(
-        &self,
-        policy: &Policy,
-        now_ns: Option<u64>,
-    ) -> Result<Option<Generation>, BuildError> {
-        let lineage = self.regimes.generations.lineage()?;
-        let held = lineage.last().ok_or(BuildError::NoPolicy)?;
-        let now = now_ns.unwrap_or_else(|| self.clock.latest());
-        Ok(held.followed_by(policy, now)?)
-    }
-
     /// Whether `policy` may follow the one in force over the same words.
     pub(crate) fn is_of_kind(&self, policy: &Policy) -> bool {
         let held = self.policy();
