@@ -131,10 +131,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Carries the word of a slot to this era. Says no if another caller was in the way, or the policy was changed.
+    ///
+    /// The void is stepped: four changes later the two bits are the same, and the word may be the same number, of other units.
     #[cold]
     #[inline(never)]
     pub(super) fn carry(&self, slot: &Slot, tag: Tag) -> bool {
-        let (word, to) = (slot.word(), tag.of_generation(self.era.in_tag()));
+        let (word, to) = (slot.word(), tag.of_generation(self.era.in_tag()).next_void());
         self.carried(slot, tag, word).is_some_and(|carried| slot.replace((tag, word), (to, carried)))
     }
 

@@ -10,7 +10,7 @@ use ratecell::{Limiter, LimiterBuilder, Policy};
 
 use super::counters::Counters;
 use super::random::random;
-use super::{changing, holding, traffic};
+use super::{instant, traffic};
 
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
@@ -136,11 +136,8 @@ pub(crate) fn run() {
     if name == traffic::TASK {
         return traffic::run(&path, first as usize, seed);
     }
-    if name == holding::TASK {
-        return holding::run(&path, first, seed);
-    }
-    if name == changing::TASK {
-        return changing::run(&path, first, seed);
+    if name == instant::TASK {
+        return instant::run(&path, first, seed);
     }
     let work = Work::ALL.into_iter().find(|work| work.name == name).expect("a work");
     let (limiter, counters) = (work.builder().open(&path).expect("the region"), work.counters(&path));

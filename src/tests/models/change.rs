@@ -338,6 +338,29 @@ fn settled_beside_a_change() {
     });
 }
 
+/// When the settle exchanges, the word is the same number as before, of other units. Red: a carry that keeps the void.
+#[test]
+fn settled_of_the_same_number_after_four() {
+    explore("change::settled_of_the_same_number_after_four", Bound::Preemptions(1), || {
+        let world = rates::<1>(&[SLOWEST, SLOW, MIDDLE, SLOWEST, SLOW], 1, WhenFull::Deny);
+        let (gcra, table) = world.handle();
+        let (_, _, holding) = table.reserve(gcra, A, AT, &Request::default());
+        let holding = holding.expect("room");
+        let settle = actor(move |world: &Rates<1>| {
+            let (gcra, table) = &world.handles[0];
+            let _ = table.settle(gcra, A, &holding, 1, 1, || AT);
+        });
+        let changed = actor(|world: &Rates<1>| {
+            world.change_four_times();
+            assert!(world.ask_for(A, AT, 2));
+        });
+        let world = world.race(vec![settle, changed]);
+        world.spend(A, AT);
+        // The unit that was reserved may have come back.
+        assert!(world.admitted(A) <= BURST, "{} beside it, of {BURST}", world.admitted(A));
+    });
+}
+
 /// A permit is released, whatever its key's word has become. Red: a release that ends where its carry fails.
 #[test]
 fn released_beside_a_change() {

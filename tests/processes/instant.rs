@@ -1,14 +1,16 @@
-//! Processes that charge keys of one region, and change its policy again and again: what a process does, and what must hold
-//! when some were killed or stopped.
+//! Processes that charge and reserve units of one region, settle, release and renew, and change its policy again and again:
+//! what a process does, and what must hold when some were killed or stopped.
 //!
-//! All is asked and changed in one instant. So nothing drains, and a key gets no more than the greatest capacity of any policy,
-//! however often the policies followed each other, and wherever a caller or a changer died.
+//! All is asked and changed in one instant. So nothing drains, and a key has no more units than the greatest capacity of any
+//! policy, less those that were given back, however often the policies followed each other, and wherever a process died. A
+//! process adds units to the count of their key after they were admitted, and takes them off before they are given back: a
+//! process that is killed in between leaves a count that is too small.
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use ratecell::{Limiter, LimiterBuilder, Policy, WhenFull};
+use ratecell::{Limiter, LimiterBuilder, Policy, Request, Reservation, WhenFull};
 
 use super::counters::Words;
 use super::disturb::Disturbed;
@@ -17,7 +19,7 @@ use super::round::scratch;
 use super::worker::{key, launch};
 
 /// The name of a process's task.
-pub(crate) const TASK: &str = "changing";
+pub(crate) const TASK: &str = "instant";
 /// The greatest of any policy; the first one of each kind has it.
 const CAPACITY: u64 = 40;
 /// Policies that follow each other, of every kind of word.
@@ -56,9 +58,13 @@ const KINDS: [[&str; 4]; 8] = [
         "in_flight 1 hold=1d & 1000000/s burst=4000000",
     ],
 ];
-/// Every kind, with room for all keys, without, and with a cell that newcomers share.
-pub(crate) const CASES: u64 = 3 * KINDS.len() as u64;
+/// Every kind, with room for all keys, without, and with a cell that newcomers share; each while its policy changes and while
+/// it stays.
+pub(crate) const CASES: u64 = 2 * ROOMS * KINDS.len() as u64;
+const ROOMS: u64 = 3;
 const KEYS: usize = 24;
+/// At most as many are held by a process at once.
+const HELD: usize = 8;
 /// So that a process without a parent ends.
 const TURNS: usize = 200_000_000;
 
@@ -68,16 +74,20 @@ struct Case(u64);
 
 impl Case {
     fn policy(self, number: u64) -> Policy {
-        let kind = KINDS[(self.0 / 3) as usize % KINDS.len()];
+        let kind = KINDS[(self.0 / ROOMS) as usize % KINDS.len()];
         kind[number as usize % kind.len()].parse().expect("a policy")
     }
 
+    fn changes(self) -> bool {
+        self.0 < CASES / 2
+    }
+
     fn evicts(self) -> bool {
-        self.0 % 3 == 1
+        self.0 % ROOMS == 1
     }
 
     fn builder(self) -> LimiterBuilder {
-        let (max_keys, when_full) = match self.0 % 3 {
+        let (max_keys, when_full) = match self.0 % ROOMS {
             0 => (10 * KEYS, WhenFull::Evict),
             1 => (5, WhenFull::Evict),
             _ => (5, WhenFull::Share),
@@ -99,19 +109,59 @@ pub(crate) fn run(path: &Path, case: u64, seed: u64) {
     let counts = counts(path);
     println!("go");
     let mut random = random(seed);
+    let mut held: Vec<(usize, Vec<u8>)> = Vec::new();
     for _ in 0..TURNS {
         if counts[0].load(Ordering::Acquire) != 0 {
             break;
         }
-        if random().is_multiple_of(100) {
+        if case.changes() && random().is_multiple_of(100) {
             limiter.change_at(case.policy(random()), 0).expect("it can follow");
             counts[1].fetch_add(1, Ordering::Relaxed);
-            continue;
+        } else if held.len() == HELD || (random().is_multiple_of(3) && !held.is_empty()) {
+            let (number, bytes) = held.swap_remove(random() as usize % held.len());
+            let reservation = Reservation::from_bytes(&bytes).expect("a reservation");
+            give_back(&limiter, reservation, &counts[2 + number], &mut random);
+        } else {
+            let (number, cost) = (random() as usize % KEYS, 1 + (random() % 8) as u32);
+            let key = key(number);
+            let request = Request::new(&key).cost(cost).at(0);
+            let reservation = if random().is_multiple_of(2) {
+                let (decision, reservation) = limiter.reserve(request).expect("it can reserve");
+                assert_eq!(decision.is_allowed(), reservation.is_some());
+                reservation
+            } else {
+                if limiter.decide(request).is_allowed() {
+                    counts[2 + number].fetch_add(cost, Ordering::SeqCst);
+                }
+                None
+            };
+            if let Some(reservation) = reservation {
+                counts[2 + number].fetch_add(cost, Ordering::SeqCst);
+                // As another process would have it.
+                held.push((number, reservation.to_bytes()));
+            }
         }
-        let (number, cost) = (random() as usize % KEYS, 1 + (random() % 3) as u32);
-        if limiter.check_at(key(number), cost, 0).is_allowed() {
-            counts[2 + number].fetch_add(cost, Ordering::SeqCst);
+    }
+}
+
+/// Settles what is held of a key, or releases it, and takes that off its count.
+fn give_back(
+    limiter: &Limiter,
+    mut reservation: Reservation,
+    count: &AtomicU32,
+    random: &mut impl FnMut() -> u64,
+) {
+    let cost = reservation.cost();
+    if limiter.policy().layers().len() > 1 {
+        if random().is_multiple_of(4) {
+            let _ = limiter.renew_at(&mut reservation, 0);
         }
+        count.fetch_sub(cost, Ordering::SeqCst);
+        let _ = limiter.release_at(reservation, 0);
+    } else {
+        let actual = (random() % u64::from(cost + 1)) as u32;
+        count.fetch_sub(cost - actual, Ordering::SeqCst);
+        let _ = limiter.settle_at(reservation, actual, 0);
     }
 }
 
@@ -121,7 +171,9 @@ pub(crate) struct Seen {
     pub(crate) rounds: u64,
     pub(crate) disturbed: Disturbed,
     pub(crate) changes: u64,
-    pub(crate) admitted: u64,
+    pub(crate) evicted: u64,
+    /// Units that were not given back.
+    pub(crate) kept: u64,
     pub(crate) violations: Vec<String>,
 }
 
@@ -130,7 +182,7 @@ pub(crate) fn round(seen: &mut Seen) {
     let number = seen.rounds;
     seen.rounds += 1;
     let (case, mut random) = (Case(number % CASES), random(number));
-    let path = scratch("changing");
+    let path = scratch(TASK);
     let files = [path.clone(), path.with_extension("counters")];
     files.iter().for_each(|file| drop(fs::remove_file(file)));
     let limiter = case.builder().open(&path).expect("a region");
@@ -152,16 +204,19 @@ fn judge(case: Case, limiter: &Limiter, counts: &Words, seen: &mut Seen) {
     let mut all = 0;
     for number in 0..KEYS {
         let counted = u64::from(counts[2 + number].load(Ordering::SeqCst));
-        seen.admitted += counted;
+        seen.kept += counted;
         let left =
             (0..=CAPACITY).take_while(|_| limiter.check_at(key(number), 1, 0).is_allowed()).count() as u64;
         if !case.evicts() && counted + left > CAPACITY {
-            seen.violations.push(format!("{case:?}: key {number}: {counted} units, and {left} were left"));
+            seen.violations
+                .push(format!("{case:?}: key {number}: {counted} net units, and {left} were left"));
         }
         all += counted + left;
     }
-    let most = CAPACITY * KEYS as u64 + limiter.stats_at(0).forgiven;
+    let stats = limiter.stats_at(0);
+    seen.evicted += stats.evicted;
+    let most = CAPACITY * KEYS as u64 + stats.forgiven;
     if all > most {
-        seen.violations.push(format!("{case:?}: {all} units of all keys, at most {most}"));
+        seen.violations.push(format!("{case:?}: {all} net units of all keys, at most {most}"));
     }
 }
