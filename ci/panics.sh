@@ -15,10 +15,9 @@ going_on='panic_cannot_unwind|panic_in_cleanup|_Unwind_Resume'
 # calls it after each change, once in each process. The drop of what it returns is followed.
 later='Regimes.*later'
 
-# The names that can be reached from the function $1, one a line, and the indirect calls on the way. Names like $2 are not
-# followed, unless it is the first.
-reached() {
-    awk -v root="$1" -v apart="$2" '
+# What each function calls: its name, whether it has an indirect call, and the names of its callees, a line for each function.
+graph() {
+    awk '
         # A place that the loader fills with the address of a function of this library, which has no name there.
         FILENAME ~ /relocations$/ { if ($2 == "R_X86_64_RELATIVE") { sub(/.*\+0x0*/, "", $3); sub(/^0*/, "", $1); place[$1] = $3 } next }
         /^[0-9a-f]+ <.*>:$/ {
@@ -86,6 +85,33 @@ reached() {
             }
         }
         END {
+            for (name in known) {
+                n = split(calls[name], callees, " ")
+                line = ""
+                for (i = 1; i <= n; i++) {
+                    callee = callees[i]
+                    if (callee ~ /^at:/) {
+                        sub(/^at:/, "", callee)
+                        if (!(callee in at_address)) { indirect[name] = 1; continue }
+                        callee = at_address[callee]
+                    }
+                    line = line " " callee
+                }
+                print name, (name in indirect ? "indirect" : "direct") line
+            }
+        }' "$target/capi.relocations" "$target/capi.asm"
+}
+
+# The names that can be reached from the function $1, one a line, and the indirect calls on the way. Names like $2 are not
+# followed, unless it is the first.
+reached() {
+    awk -v root="$1" -v apart="$2" '
+        {
+            known[$1]
+            if ($2 == "indirect") { indirect[$1] }
+            name = $1; $1 = $2 = ""; calls[name] = $0
+        }
+        END {
             if (!(root in known)) { print "no-such-function"; exit }
             todo[1] = root; count = 1; seen[root]
             for (at = 1; at <= count; at++) {
@@ -94,20 +120,15 @@ reached() {
                 if (todo[at] in indirect) { print "indirect-call-in:" todo[at] }
                 n = split(calls[todo[at]], callees, " ")
                 for (i = 1; i <= n; i++) {
-                    callee = callees[i]
-                    if (callee ~ /^at:/) {
-                        sub(/^at:/, "", callee)
-                        if (!(callee in at_address)) { print "indirect-call-in:" todo[at]; continue }
-                        callee = at_address[callee]
-                    }
-                    if (!(callee in seen)) { seen[callee]; todo[++count] = callee }
+                    if (!(callees[i] in seen)) { seen[callees[i]]; todo[++count] = callees[i] }
                 }
             }
-        }' "$target/capi.relocations" "$target/capi.asm"
+        }' "$target/capi.calls"
 }
 
 objdump -d --no-show-raw-insn "$1/libratecell.so" | sed 's/\(bnd\|notrack\) //' >"$target/capi.asm"
 objdump -R "$1/libratecell.so" >"$target/capi.relocations"
+graph >"$target/capi.calls"
 # What decides, and what is asked beside it: no panic is there at all.
 deciding=(decide_all limiter_check limiter_check_at limiter_decide limiter_decide_batch limiter_forget
     limiter_now limiter_release limiter_renew limiter_settle limiter_stats strerror version_number)
