@@ -20,6 +20,14 @@ tar -c --exclude-vcs --exclude=./target --exclude='./benches/*/target' . | tar -
 # Only what is broken is built: in folders of cargo's of its own, with the tools that Python has.
 export CARGO_TARGET_DIR="$work/target"
 ln -sfn "$target/python" "$work/target/python"
+# Other people's crates are the same there; cargo tells the project's own by the folder that they are in.
+triple="$(host)"
+mkdir -p "$work/target/$triple"
+for profile in capi release; do
+    if [ -d "$target/$triple/$profile" ] && [ ! -d "$work/target/$triple/$profile" ]; then
+        cp -a "$target/$triple/$profile" "$work/target/$triple"
+    fi
+done
 
 # The C libraries are those of the whole sources, where it is not they that are broken.
 capi() {

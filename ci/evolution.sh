@@ -11,9 +11,6 @@ rm -rf "$next"
 mkdir -p "$next"
 cp -r Cargo.toml Cargo.lock build.rs README.md src include crates benches ci docs "$next"
 patched "$next" ffi-tests/evolution/next.patch
-# Its speed is not looked at.
-CARGO_PROFILE_CAPI_LTO=off CARGO_PROFILE_CAPI_OPT_LEVEL=1 CARGO_TARGET_DIR="$target/next-build" \
-    "$next/ci/capi.sh" "$target/next-dist"
 
 program() {
     cc -std=c99 -Wall -Wextra -Wpedantic -Werror "-I$1" "${@:3}" ffi-tests/evolution/program.c \
@@ -22,6 +19,9 @@ program() {
 
 program include old
 program "$next/include" new -DAPPENDED
+# Its speed is not looked at.
+CARGO_PROFILE_CAPI_LTO=off CARGO_PROFILE_CAPI_OPT_LEVEL=1 CARGO_TARGET_DIR="$target/next-build" \
+    "$next/ci/capi.sh" "$target/next-dist"
 for program in old new; do
     LD_LIBRARY_PATH="$libraries" "$next/$program"
     NEXT=1 LD_LIBRARY_PATH="$target/next-dist" "$next/$program"
