@@ -10,10 +10,10 @@
 source "$(dirname "$0")/lib.sh"
 
 # What computes, and what often waits: for a compiler's one thread, a server, other processes. Two of one lane may share
-# a folder of cargo's, or target/capi-dist, and a part may need what one above it built. The last three of the first lane
-# have folders of their own, so that either lane could take them. What fails soonest comes first.
-computing=(test loom "loom --mutate" fuzz vectors demo systems miri msrv)
-waiting=(lint go python nginx together leased store many-machines c broken)
+# a folder of cargo's, or target/capi-dist, and a part may need what one above it built. systems, miri and msrv have folders
+# of their own, so that either lane could take them. What fails soonest comes first.
+computing=(test loom "loom --mutate" fuzz vectors demo systems miri)
+waiting=(lint go python nginx together leased store many-machines msrv c broken)
 
 parts=("${computing[@]}" "${waiting[@]}")
 # Whether the part $1 is among the arguments that follow.
