@@ -69,7 +69,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0 }
 
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
@@ -773,6 +773,12 @@ typedef struct ratecell_config {
    * one, and must not be freed during the call. NULL for none, and for any other call; otherwise RATECELL_ECONFIG.
    */
   const struct ratecell_rules *beside;
+  /**
+   * With a store: the operator's number of the policy. Where it is greater than that of the store's policy, the policy is
+   * changed for all machines, as ratecell_limiter_change does; otherwise the store's is in force. Without a store it is 0;
+   * otherwise RATECELL_ECONFIG.
+   */
+  uint64_t policy_version;
 } ratecell_config;
 
 /**

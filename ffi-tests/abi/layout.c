@@ -16,7 +16,7 @@
 #define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
 #define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
 
-SIZE(ratecell_config, 112, 8);
+SIZE(ratecell_config, 120, 8);
 FIELD(ratecell_config, size, 0, size_t);
 FIELD(ratecell_config, max_keys, 8, uint64_t);
 FIELD(ratecell_config, when_full, 16, uint64_t);
@@ -31,6 +31,7 @@ FIELD(ratecell_config, store, 80, const char *);
 FIELD(ratecell_config, store_name, 88, const char *);
 FIELD(ratecell_config, epoch_s, 96, int64_t);
 FIELD(ratecell_config, beside, 104, const ratecell_rules *);
+FIELD(ratecell_config, policy_version, 112, uint64_t);
 
 SIZE(ratecell_decision, 64, 8);
 FIELD(ratecell_decision, limit, 0, uint64_t);

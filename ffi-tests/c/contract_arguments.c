@@ -292,6 +292,7 @@ static void every_config_is_checked(void) {
         { { .size = right, .flags = 1 }, RATECELL_ECONFIG },
         { { .size = right, .flags = RATECELL_ZEROED << 1 }, RATECELL_ECONFIG },
         { { .size = right, .flags = UINT64_C(1) << 63 | RATECELL_ZEROED }, RATECELL_ECONFIG },
+        { { .size = right, .policy_version = 1 }, RATECELL_ECONFIG },
         { { .size = right, .why_len = 1 }, RATECELL_EINVAL },
     };
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {

@@ -66,6 +66,10 @@ pub struct ratecell_config {
     /// when_full, epoch_s and RATECELL_FORKED are then those of the earlier one, and 0 here. It may be freed before the new
     /// one, and must not be freed during the call. NULL for none, and for any other call; otherwise RATECELL_ECONFIG.
     pub beside: *const ratecell_rules,
+    /// With a store: the operator's number of the policy. Where it is greater than that of the store's policy, the policy is
+    /// changed for all machines, as ratecell_limiter_change does; otherwise the store's is in force. Without a store it is 0;
+    /// otherwise RATECELL_ECONFIG.
+    pub policy_version: u64,
 }
 
 impl Default for ratecell_config {
@@ -85,6 +89,7 @@ impl Default for ratecell_config {
             store_name: core::ptr::null(),
             epoch_s: 0,
             beside: core::ptr::null(),
+            policy_version: 0,
         }
     }
 }
@@ -215,10 +220,18 @@ impl ratecell_config {
             }
         };
         if self.store.is_null() && self.store_name.is_null() {
+            if self.policy_version > 0 {
+                let why =
+                    "policy_version: expected a store beside it, or 0; the agent of a file of leases has it";
+                return Err(Refusal::config(why.to_owned()));
+            }
             return Ok(builder);
         }
         // SAFETY: by the caller's word, each is NULL or a text that nobody changes during the call.
         let texts = unsafe { (plain(self.store, "store")?, plain(self.store_name, "store_name")?) };
+        if self.policy_version > 0 {
+            builder = builder.policy_version(self.policy_version);
+        }
         shared_by(builder, texts)
     }
 

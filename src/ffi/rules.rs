@@ -345,13 +345,13 @@ impl ratecell_config {
 
     /// An error where the config has what only a limiter of many machines has.
     fn refuse_machines(&self) -> Result<(), Refusal> {
-        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, .. } = *self;
-        let numbers = [on_miss, wait_ns, on_failure, machines];
-        if numbers == [0; 4] && store.is_null() && store_name.is_null() {
+        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, policy_version, .. } = *self;
+        let numbers = [on_miss, wait_ns, on_failure, machines, policy_version];
+        if numbers == [0; 5] && store.is_null() && store_name.is_null() {
             return Ok(());
         }
-        let why = "on_miss, wait_ns, on_failure, machines, store, store_name: expected none for rules, which limit one \
-                   process by itself";
+        let why = "on_miss, wait_ns, on_failure, machines, store, store_name, policy_version: expected none for rules, \
+                   which limit one process by itself";
         Err(Refusal::config(why.to_owned()))
     }
 }

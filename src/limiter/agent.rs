@@ -8,7 +8,7 @@ use std::time::Duration;
 use ratecell_core::algorithm::{Answered, Kernel, Lease};
 use ratecell_core::{Generation, Policy};
 use ratecell_sync::{
-    Agent, Attached, Connection, Counts, Desk, Effect, Miss, Named, Refusal, Status, StoreError,
+    Agent, Attached, Change, Connection, Counts, Desk, Effect, Miss, Named, Refusal, Status, StoreError,
     StoreErrorKind, Terms, drive,
 };
 
@@ -58,7 +58,20 @@ impl Running {
 
     /// Changes the policy for all machines of the store.
     pub(super) fn change(&self, policy: Policy) -> Result<(), BuildError> {
-        self.orders.change(policy, &self.board)
+        self.orders.change(policy.into(), &self.board).map_err(order::refused)
+    }
+
+    /// Changes the policy by a configuration with a greater version, unless another machine's came before.
+    fn configure(&self, change: Change) -> Result<(), BuildError> {
+        match self.orders.change(change.clone(), &self.board) {
+            Err(Refusal::Overtaken { by, version }) => {
+                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                // Before a trouble, which is the last.
+                warnings.insert(0, not_in_force(&by, version, &change.policy));
+                Ok(())
+            }
+            result => result.map_err(order::refused),
+        }
     }
 
     /// Whether its thread is of this process.
@@ -181,7 +194,7 @@ impl Desk for Machine {
         })
     }
 
-    fn order(&mut self) -> Option<Policy> {
+    fn order(&mut self) -> Option<Change> {
         self.orders.taken()
     }
 
@@ -208,6 +221,14 @@ fn no_policy(store: &Named) -> BuildError {
     BuildError::Shared { reason }
 }
 
+/// What a machine is told whose policy is not the store's.
+fn not_in_force(held: &impl std::fmt::Display, version: u64, asked: &Policy) -> String {
+    format!(
+        "the store's policy is \"{held}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold. \
+         A policy_version above {version} changes it"
+    )
+}
+
 /// A store that is there, with the policy that it holds.
 struct Joined {
     connection: Connection,
@@ -215,6 +236,8 @@ struct Joined {
     policy: Policy,
     member: Member,
     warnings: Vec<String>,
+    /// What this machine's configuration changes, as its version is greater than the store's.
+    change: Option<Change>,
 }
 
 /// Attaches to the store, and makes its record if there is none.
@@ -226,10 +249,15 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
         );
         return Err(BuildError::Shared { reason });
     }
+    if builder.policy_version.is_some() && builder.policy.is_none() {
+        let reason = "policy_version: expected a policy beside it, whose number it is";
+        return Err(BuildError::Shared { reason: reason.to_owned() });
+    }
+    let version = builder.policy_version.unwrap_or(0);
     let attached = match store.attach(None, PATIENCE) {
         Err(error) if error.kind() == StoreErrorKind::NoRecord => {
             let policy = builder.policy.as_ref().ok_or_else(|| no_policy(store))?;
-            let terms = Terms::new(policy, 0).map_err(|error| refused(&error))?;
+            let terms = Terms::new(policy, version).map_err(|error| refused(&error))?;
             store.attach(Some(&terms), PATIENCE)
         }
         attached => attached,
@@ -237,16 +265,17 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     let Attached { connection, record, mut warnings, .. } = attached.map_err(|error| refused(&error))?;
     let differs = |error: BuildError| BuildError::Shared { reason: format!("{}: {error}", store.shown()) };
     let policy: Policy = record.policy.parse().map_err(BuildError::from).map_err(differs)?;
-    if let Some(asked) = builder.policy.as_ref().filter(|asked| **asked != policy) {
+    let is_greater = version > record.version;
+    let change = builder.policy.clone().filter(|_| is_greater);
+    let change = change.map(|policy| Change { policy, version: Some(version) });
+    if let Some(asked) = builder.policy.as_ref().filter(|asked| **asked != policy && !is_greater) {
         // Of another kind, or another window, it is another limit. One that may follow is none, though its words may have no
         // room beside those that are there.
         let follows = |lineage: Vec<Generation>| lineage.last()?.followed_by(asked, record.at).ok();
         if record.lineage().ok().and_then(follows).is_none() {
             fit(asked, &record.layouts, &policy).map_err(differs)?;
         }
-        warnings.push(format!(
-            "the store's policy is \"{policy}\", which holds for all machines: \"{asked}\" was asked for here, and does not hold"
-        ));
+        warnings.push(not_in_force(&policy, record.version, asked));
     }
     let machines = match builder.on_failure {
         Some(OnFailure::Local { machines }) => Some(machines),
@@ -256,7 +285,7 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     let seed = Secret::random()?.words()[0];
     let agent = Agent::new(record, machines, seed).map_err(|error| refused(&error))?;
     let member = Member { name: store.name().to_owned(), secret };
-    Ok(Joined { connection, agent, policy, member, warnings })
+    Ok(Joined { connection, agent, policy, member, warnings, change })
 }
 
 /// Builds a limiter with a store, and starts its agent.
@@ -293,7 +322,7 @@ pub(super) fn open(mut builder: LimiterBuilder, store: &Named, path: &Path) -> R
 }
 
 fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Result<Limiter, BuildError> {
-    let Joined { mut connection, mut agent, policy, warnings, .. } = joined;
+    let Joined { mut connection, mut agent, policy, warnings, change, .. } = joined;
     let held = limiter.policy();
     let Some(remote) = &mut limiter.remote else { return Ok(limiter) };
     let life = Arc::new(());
@@ -331,14 +360,18 @@ fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Resul
     let thread = thread.map_err(|error| BuildError::Shared {
         reason: format!("the agent's thread cannot be started: {error}"),
     })?;
-    remote.agent = Some(Running {
+    let running = Running {
         life: Some(life),
         board: remote.board.clone(),
         thread: Some(thread),
         warnings,
         orders,
         process: std::process::id(),
-    });
+    };
+    if let Some(change) = change {
+        running.configure(change)?;
+    }
+    remote.agent = Some(running);
     Ok(limiter)
 }
 

@@ -35,6 +35,7 @@ pub struct LimiterBuilder {
     pub(super) reservations: bool,
     #[cfg(feature = "store")]
     pub(super) store: Option<ratecell_sync::Named>,
+    pub(super) policy_version: Option<u64>,
 }
 
 impl LimiterBuilder {
@@ -90,12 +91,24 @@ impl LimiterBuilder {
     /// Shares the limit with all machines that have the same store and name: see [`crate::store`]. The agent that talks to
     /// the store is a thread of this process, which ends with the limiter.
     ///
-    /// The policy in force is that of the store, if another machine was there first with another rate or capacity;
-    /// [`Shared::warnings`](crate::Shared::warnings) then says so. `when_full` cannot be changed: a lease that is evicted loses its units, and
+    /// The policy in force is that of the store, if another machine was there first with another rate or capacity, and this
+    /// one has no greater [`policy_version`](Self::policy_version); [`Shared::warnings`](crate::Shared::warnings) then says
+    /// so. `when_full` cannot be changed: a lease that is evicted loses its units, and
     /// forgives none.
     #[cfg(feature = "store")]
     pub fn shared_by(mut self, store: ratecell_sync::Named) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// For a limiter with a store: the operator's number of this policy; default 0. If it is greater than that of the store's
+    /// policy, and the policy is another, the limiter changes the policy for all machines when it is built, as
+    /// [`Limiter::change`] does. Otherwise the store's policy is in force, and [`Shared::warnings`](crate::Shared::warnings)
+    /// says so. So a machine that restarts with an old configuration changes nothing.
+    ///
+    /// A limiter without a store refuses to be built with it, and so does one without a policy.
+    pub fn policy_version(mut self, version: u64) -> Self {
+        self.policy_version = Some(version);
         self
     }
 
@@ -115,6 +128,7 @@ impl LimiterBuilder {
             reservations: false,
             #[cfg(feature = "store")]
             store: None,
+            policy_version: None,
         }
     }
 
@@ -125,12 +139,22 @@ impl LimiterBuilder {
 
     /// An error where options are set that only a limiter of many machines has.
     pub(super) fn refuse_sharing(&self) -> Result<(), BuildError> {
+        self.refuse_version()?;
         let option = match (self.on_miss, self.on_failure) {
             (Some(_), _) => "on_miss",
             (_, Some(_)) => "on_failure",
             _ => return Ok(()),
         };
         Err(BuildError::NotShared { option })
+    }
+
+    /// An error where a limiter without an agent has a number for the store.
+    pub(super) fn refuse_version(&self) -> Result<(), BuildError> {
+        if self.policy_version.is_none() {
+            return Ok(());
+        }
+        let reason = "policy_version: expected it where the store is: of a file of leases, with its agent";
+        Err(BuildError::Shared { reason: reason.to_owned() })
     }
 
     /// Builds the limiter, with all its memory, for this process alone.

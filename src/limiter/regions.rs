@@ -141,6 +141,7 @@ impl LimiterBuilder {
         if let Some(store) = self.store.clone() {
             return super::agent::open(self, &store, path);
         }
+        self.refuse_version()?;
         self.open_file(path)
     }
 

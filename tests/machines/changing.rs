@@ -1,7 +1,7 @@
 //! The policy changes for all machines.
 
 use super::{Limiter, Policy, Store, machine, name, url};
-use ratecell::Outcome;
+use ratecell::{OnMiss, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,41 @@ fn all_machines_follow_a_change_and_nothing_used_is_forgotten() {
         assert!(late.shared().expect("a machine").warnings[0].contains("does not hold"));
         assert!(!late.check("k").is_allowed());
     }
+}
+
+#[test]
+#[ignore = "needs a server: ci/store.sh"]
+fn a_greater_version_changes_the_policy_and_any_other_is_told_what_holds() {
+    let name = name("versions");
+    let configured = |text: &str, version: u64| {
+        let store = Store::open(&url()).expect("an address").named(&name).expect("a name");
+        let builder = Limiter::builder(policy(text)).max_keys(1_000).shared_by(store);
+        builder.on_miss(OnMiss::Wait(Duration::from_secs(2))).policy_version(version).build()
+    };
+    let machine = |text: &str, version: u64| configured(text, version).expect("a machine");
+    let machines = [machine("5/d", 1), machine("5/d", 1)];
+    assert_eq!(allowed(&machines, "k"), 5);
+    let raised = machine("8/d", 2);
+    assert_eq!(raised.policy().to_string(), policy("8/d").to_string());
+    machines.iter().for_each(|machine| follows(machine, "8/d"));
+    assert_eq!(allowed(&machines, "k"), 3);
+    // The same policy by a greater number, which is the store's then.
+    let renumbered = machine("8/d", 4);
+    for quiet in [&raised, &renumbered] {
+        assert_eq!(quiet.shared().expect("a machine").warnings, [""; 0]);
+    }
+    for (text, version) in [("5/d", 1), ("9/d", 3), ("9/d", 4), ("9/d", 0)] {
+        let told = machine(text, version);
+        assert_eq!(told.policy().to_string(), policy("8/d").to_string());
+        let warnings = told.shared().expect("a machine").warnings;
+        assert!(warnings[0].ends_with("does not hold. A policy_version above 4 changes it"), "{warnings:?}");
+        assert!(!told.check("k").is_allowed());
+    }
+    let error = configured("fixed_window 9/1h", 5).expect_err("another algorithm");
+    assert!(error.to_string().contains("cannot follow"), "{error}");
+    let store = Store::open(&url()).expect("an address").named(&name).expect("a name");
+    let error = Limiter::following().shared_by(store).policy_version(5).build().expect_err("no policy");
+    assert!(error.to_string().contains("expected a policy beside it"), "{error}");
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl World {
                 self.machines[m].crash(agent, is_whole);
                 if self.config.fault == Some(Fault::StartChanges) {
                     let machine = &mut self.machines[m];
-                    machine.agent.change(machine.configured.clone(), machine.local(self.now));
+                    machine.agent.change(machine.configured.clone().into(), machine.local(self.now));
                 }
                 self.wake(m, self.now + NAP);
                 self.recurs(self.config.crashes, Event::Crashes(m));
@@ -248,7 +248,7 @@ impl World {
             Event::Changes(number) => {
                 let Some((_, m, text)) = self.config.changes.get(number).cloned() else { return Ok(()) };
                 let machine = &mut self.machines[m];
-                machine.agent.change(text.parse()?, machine.local(self.now));
+                machine.agent.change(text.parse::<Policy>()?.into(), machine.local(self.now));
                 self.wake(m, self.now + WAKING);
             }
         }

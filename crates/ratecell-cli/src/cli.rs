@@ -250,6 +250,11 @@ pub(crate) struct SyncArgs {
     #[arg(long, short, value_name = "POLICY")]
     pub(crate) policy: Option<Policy>,
 
+    /// The number of this policy. If it is greater than that of the store's, the policy is changed for all machines;
+    /// otherwise the store's is in force, and a warning says so where it is another [default: 0].
+    #[arg(long, value_name = "N", requires = "policy")]
+    pub(crate) policy_version: Option<u64>,
+
     /// Keys that a new FILE has room for [default: 100000].
     #[arg(long, value_name = "N")]
     pub(crate) max_keys: Option<usize>,

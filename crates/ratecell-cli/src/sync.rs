@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const GONE: u32 = 10;
 
 pub(crate) fn run(args: SyncArgs) -> Result<()> {
-    let SyncArgs { file, store, name, policy, max_keys, on_failure } = args;
+    let SyncArgs { file, store, name, policy, policy_version, max_keys, on_failure } = args;
     let store = Store::open(&store)?.named(&name)?;
     // Before the file is there: a signal that comes from now on ends the agent cleanly.
     let (ended, end) = channel();
@@ -26,6 +26,10 @@ pub(crate) fn run(args: SyncArgs) -> Result<()> {
     })
     .context("signals cannot be received")?;
     let builder = policy.map_or_else(Limiter::following, Limiter::builder).shared_by(store);
+    let builder = match policy_version {
+        Some(version) => builder.policy_version(version),
+        None => builder,
+    };
     let builder = match max_keys {
         Some(max_keys) => builder.max_keys(max_keys),
         None => builder,

@@ -34,7 +34,7 @@ mod visit;
 pub use clock::StoreClock;
 pub use drive::{Desk, Status, drive};
 pub use layer::layouts;
-pub use order::Refusal;
+pub use order::{Change, Refusal};
 pub use sizing::{Pace, Sizing};
 pub use traffic::{Counts, Effect, Miss, Question};
 

@@ -4,8 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::board::Board;
 use crate::error::BuildError;
-use ratecell_core::Policy;
-use ratecell_sync::Refusal;
+use ratecell_sync::{Change, Refusal, StoreError};
 
 /// Where one change at a time is asked for.
 #[derive(Debug, Default)]
@@ -18,7 +17,7 @@ pub(super) struct Orders {
 
 #[derive(Debug, Default)]
 struct State {
-    asked: Option<Policy>,
+    asked: Option<Change>,
     ended: Option<Result<(), Refusal>>,
     /// There is no agent any more.
     is_over: bool,
@@ -31,25 +30,24 @@ impl Orders {
     }
 
     /// Has the agent change the policy, and waits until it has, or gives up.
-    pub(super) fn change(&self, policy: Policy, board: &Board) -> Result<(), BuildError> {
+    pub(super) fn change(&self, change: Change, board: &Board) -> Result<(), Refusal> {
         let _one_at_a_time = self.caller.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
-        *state = State { asked: Some(policy), ended: None, is_over: state.is_over };
+        *state = State { asked: Some(change), ended: None, is_over: state.is_over };
         board.wake();
         loop {
             if let Some(result) = state.ended.take() {
-                return result.map_err(refused);
+                return result;
             }
             if state.is_over {
-                let reason =
-                    "its agent has ended, so nobody can change the policy of the store: see its warnings";
-                return Err(BuildError::Shared { reason: reason.to_owned() });
+                let text = "the agent of this machine has ended: see its warnings";
+                return Err(Refusal::Store(StoreError::of_machine(text.to_owned())));
             }
             state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    pub(super) fn taken(&self) -> Option<Policy> {
+    pub(super) fn taken(&self) -> Option<Change> {
         self.state().asked.take()
     }
 
@@ -65,10 +63,11 @@ impl Orders {
     }
 }
 
-fn refused(refusal: Refusal) -> BuildError {
+/// The error of a call, or of a limiter that was to change the policy.
+pub(super) fn refused(refusal: Refusal) -> BuildError {
     let reason = match refusal {
         Refusal::Change(error) => return BuildError::Change(error),
-        Refusal::Overtaken { by } => {
+        Refusal::Overtaken { by, .. } => {
             format!("another machine changed the policy of the store meanwhile: \"{by}\" holds for all machines")
         }
         Refusal::Late { is_open: false } => {

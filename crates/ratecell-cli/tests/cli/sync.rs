@@ -11,6 +11,10 @@ fn what_is_wrong_is_named_before_a_store_is_asked() {
             "invalid value '10' for '--policy <POLICY>': syntax at column 1: `10`: expected LIMIT/PERIOD, such as 100/s or 5000/1h",
         ),
         (
+            "sync x redis://h --name a --policy-version 2",
+            "the following required arguments were not provided: --policy <POLICY>",
+        ),
+        (
             "sync x redis://h --name a --on-failure local:0",
             "invalid value 'local:0' for '--on-failure <local:N>': expected local:N with the number of machines, from 1",
         ),

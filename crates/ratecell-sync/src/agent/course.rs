@@ -96,9 +96,11 @@ impl Agent {
 
     fn wrote(&mut self, new: Record, now: u64) {
         if (new.generation, new.at) == (self.record.generation, self.record.at) {
-            // Its own: put back, or with the sweep that was done.
+            // Its own: put back, with the sweep that was done, or with a greater version.
             self.record = new;
             self.course = Course::Known;
+            self.doubts_order();
+            self.judges_order();
             self.minds_sweep(now);
         } else {
             // Published, or with its instant, it is followed as anybody follows it.

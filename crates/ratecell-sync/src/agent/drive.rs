@@ -4,9 +4,9 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use ratecell_core::{Generation, Policy};
+use ratecell_core::Generation;
 
-use super::{Agent, Counts, Effect, Miss, Question, Refusal};
+use super::{Agent, Change, Counts, Effect, Miss, Question, Refusal};
 use crate::store::{Channel, Reply, StoreError, StoreErrorKind};
 
 /// How long the agent sleeps at most where nothing is to be done.
@@ -42,8 +42,8 @@ pub trait Desk {
     /// The table cannot decide by it, which ends the agent.
     fn follow(&mut self, generation: &Generation) -> Result<(), StoreError>;
 
-    /// A policy that is to be put in force, if there is one.
-    fn order(&mut self) -> Option<Policy>;
+    /// A change that is to be made, if there is one.
+    fn order(&mut self) -> Option<Change>;
 
     /// What has come of it.
     fn ended(&mut self, result: Result<(), Refusal>);
@@ -129,8 +129,8 @@ fn turn(agent: &mut Agent, desk: &mut impl Desk, reported_at: &mut Option<u64>) 
     if let Some(result) = agent.ended() {
         desk.ended(result);
     }
-    if let Some(policy) = desk.order() {
-        agent.change(policy, now);
+    if let Some(change) = desk.order() {
+        agent.change(change, now);
     }
     desk.misses(&mut |miss| agent.heard(miss, now));
     Some(now)

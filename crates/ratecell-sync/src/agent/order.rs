@@ -10,15 +10,33 @@ use crate::store::{Answer, Operation, Record, StoreError, StoreErrorKind};
 /// How long the store may take.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
+/// A change of the policy that a machine asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The policy that is to hold for all machines.
+    pub policy: Policy,
+    /// The operator's number of the configuration that has the policy: it changes nothing unless it is greater than the
+    /// record's. `None` for a call, which changes the policy under any number, and leaves the number as it is.
+    pub version: Option<u64>,
+}
+
+impl From<Policy> for Change {
+    fn from(policy: Policy) -> Self {
+        Self { policy, version: None }
+    }
+}
+
 /// Why a policy was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The policy cannot follow the one in force.
     Change(ChangeError),
-    /// Another machine's change came before.
+    /// Another machine's change came before, or the record's number is no less than the configuration's.
     Overtaken {
-        /// The policy that holds now.
+        /// The policy that holds.
         by: String,
+        /// The operator's number of the configuration that it is of.
+        version: u64,
     },
     /// The store does not answer in time. Nothing has changed; or, if this says so, it may change yet.
     Late {
@@ -32,7 +50,7 @@ pub enum Refusal {
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    policy: Policy,
+    change: Change,
     until: u64,
     /// The store lets its keys be listed, without which none can be carried that nobody asks for.
     can_scan: bool,
@@ -55,9 +73,9 @@ enum Phase {
 
 impl Agent {
     /// Changes the policy for all machines. [`ended`](Self::ended) tells what has come of it; until then no other is asked for.
-    pub fn change(&mut self, policy: Policy, now: u64) {
+    pub fn change(&mut self, change: Change, now: u64) {
         let until = now.saturating_add(PATIENCE_NS);
-        self.order = Some(Order { policy, until, can_scan: false, phase: Phase::Asking, is_open: false });
+        self.order = Some(Order { change, until, can_scan: false, phase: Phase::Asking, is_open: false });
     }
 
     /// What has come of a change, once. After `Ok` the agent decides by the policy in force.
@@ -127,8 +145,8 @@ impl Agent {
             self.begins_sweep();
             return;
         }
-        let policy = order.policy.clone();
-        match self.next(&policy, now) {
+        let change = order.change.clone();
+        match self.next(&change, now) {
             Ok(Some(new)) => {
                 let (generation, policy) = (new.generation, new.policy.clone());
                 if let Some(order) = &mut self.order {
@@ -142,18 +160,30 @@ impl Agent {
         }
     }
 
-    /// The record with that policy; `None` if it decides as the one in force.
-    fn next(&self, policy: &Policy, now: u64) -> Result<Option<Record>, Refusal> {
+    /// The record with that change; `None` if it has it.
+    fn next(&self, change: &Change, now: u64) -> Result<Option<Record>, Refusal> {
+        let version = change.version.unwrap_or(self.record.version);
         let last = self.lineage.last().ok_or_else(no_policy).map_err(Refusal::Store)?;
         let now = self.clock.at(now).max(self.record.at);
-        let Some(next) = last.followed_by(policy, now).map_err(Refusal::Change)? else { return Ok(None) };
+        let Some(next) = last.followed_by(&change.policy, now).map_err(Refusal::Change)? else {
+            // Of the same policy the greater number holds: one between the two must not change it.
+            let is_greater = version > self.record.version;
+            return Ok(is_greater.then(|| Record { version, ..self.record.clone() }));
+        };
+        if change.version.is_some_and(|version| version <= self.record.version) {
+            return Err(self.overtaken());
+        }
         if let Some(local) = &self.local {
             Local::new(next.policy(), local.machines()).map_err(Refusal::Store)?;
         }
-        let record = self.record.followed_by(&next).map_err(Refusal::Store)?;
+        let record = Record { version, ..self.record.followed_by(&next).map_err(Refusal::Store)? };
         // As another machine reads it.
         Record { at: now.max(1), ..record.clone() }.lineage().map_err(Refusal::Store)?;
         Ok(Some(record))
+    }
+
+    fn overtaken(&self) -> Refusal {
+        Refusal::Overtaken { by: self.record.policy.clone(), version: self.record.version }
     }
 
     /// A record that was sent may have come, or another's.
@@ -169,7 +199,8 @@ impl Agent {
     pub(super) fn judges_order(&mut self) {
         let Some(order) = &mut self.order else { return };
         let Phase::InDoubt { generation, policy } = &order.phase else { return };
-        if self.record.generation < *generation {
+        let is_older = order.change.version.is_some_and(|version| self.record.version < version);
+        if self.record.generation < *generation || is_older {
             order.phase = Phase::Asking;
             return;
         }
@@ -181,8 +212,7 @@ impl Agent {
             self.ends(Ok(()));
             self.begins_sweep();
         } else {
-            let by = self.record.policy.clone();
-            self.ends(Err(Refusal::Overtaken { by }));
+            self.ends(Err(self.overtaken()));
         }
     }
 }

@@ -127,7 +127,8 @@ impl Terms {
             );
             return Err(StoreError::new(StoreErrorKind::Mismatch, text));
         }
-        if policy == &self.policy && *version == self.version {
+        // A greater version changes the policy as soon as the machine's agent runs.
+        if policy == &self.policy || self.version > *version {
             return Ok(Vec::new());
         }
         Ok(vec![format!(

@@ -82,7 +82,7 @@ impl Desk for Machine {
         Ok(())
     }
 
-    fn order(&mut self) -> Option<Policy> {
+    fn order(&mut self) -> Option<Change> {
         None
     }
 
