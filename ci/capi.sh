@@ -3,16 +3,23 @@
 #
 #   ci/capi.sh DIR                     libratecell.a, libratecell.so and what it links to
 #   ci/capi.sh DIR --sanitize NAME     libratecell.a alone, instrumented (address or thread), by a nightly compiler
+#
+# ZONES=system takes the time zones from the system's database when they are used; else they are in the library.
 source "$(dirname "$0")/lib.sh"
 
 dir="$1"
 mkdir -p "$dir"
 dir="$(cd "$dir" && pwd)"
 host="$(host)"
+case "${ZONES:-library}" in
+library) features=capi ;;
+system) features=capi,system-zones ;;
+*) echo "ZONES is $ZONES: expected library or system" >&2 && exit 2 ;;
+esac
 
 # cargo rustc of the library with the C ABI, as what $1 lists.
 library() {
-    cargo rustc --quiet --locked --lib --features capi --target "$host" --crate-type "$1" "${@:2}"
+    cargo rustc --quiet --locked --lib --features "$features" --target "$host" --crate-type "$1" "${@:2}"
 }
 
 if [ "${2:-}" = --sanitize ]; then
@@ -37,6 +44,7 @@ library cdylib,staticlib --profile capi -- -C "link-arg=-Wl,-soname,$soname"
 cp "$target/$host/capi/libratecell.so" "$dir/libratecell.so.$version"
 ln -sf "libratecell.so.$version" "$dir/$soname"
 ln -sf "$soname" "$dir/libratecell.so"
+echo "${ZONES:-library}" >"$dir/zones"
 
 # One object in which nothing but the C names is global, so that it can stand in a program beside another
 # library that Rust made: only what these names reach, without the compiler's own intermediate code, and

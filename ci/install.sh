@@ -26,10 +26,11 @@ check() {
 }
 
 build() {
-    local changed
-    if [ -e "$built/libratecell.so.$version" ] && [ -e "$built/libratecell.a" ]; then
+    local changed zones
+    if [ -e "$built/libratecell.so.$version" ] && [ -e "$built/libratecell.a" ] && [ -e "$built/zones" ]; then
         changed="$(find src crates/ratecell-core crates/ratecell-rules build.rs Cargo.toml Cargo.lock ci/capi.sh ci/lib.sh -newer "$built/libratecell.a" -print -quit)"
-        [ -n "$changed" ] || return 0
+        zones="$(cat "$built/zones")"
+        if [ -z "$changed" ] && [ "${ZONES:-$zones}" = "$zones" ]; then return 0; fi
     fi
     command -v cargo >/dev/null || {
         echo "missing: cargo (https://rustup.rs); or run \`make lib\` as your user first" >&2

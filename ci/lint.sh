@@ -17,7 +17,7 @@ ci/capi.sh target/capi-dist
 # A folder of its own: nobody's build is waited for.
 export CARGO_TARGET_DIR="$target/lint"
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
-cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store --quiet -- ${deny:+"$deny"}
+cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/system-zones --quiet -- ${deny:+"$deny"}
 # Only fuzz has a flag: what the others depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
     flags=""

