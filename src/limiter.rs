@@ -131,6 +131,11 @@ impl Limiter {
         }
     }
 
+    /// The same limiter, of units that many machines share, of which it reserves none.
+    fn of_many_machines(self, remote: Remote) -> Self {
+        Self { reserving: Err(ReserveError::Shared), remote: Some(Box::new(remote)), ..self }
+    }
+
     /// Begins a limiter of `policy`.
     pub fn builder(policy: Policy) -> LimiterBuilder {
         LimiterBuilder::of(policy)

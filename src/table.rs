@@ -45,7 +45,7 @@ pub(crate) mod tag;
 pub use counters::Stats;
 pub(crate) use counters::{COUNTER_LINE, COUNTER_LINES, Counters};
 pub(crate) use hash::{Secret, spread};
-pub(crate) use hold::{Holding, Superseded};
+pub(crate) use hold::{Holding, Superseded, Unused};
 pub(crate) use parts::Parts;
 pub(crate) use survey::Extent;
 

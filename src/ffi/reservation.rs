@@ -87,7 +87,7 @@ pub(super) unsafe fn decide_apart_or(
     decide().unwrap_or_else(|status: ratecell_status| status as i32)
 }
 
-/// Does something with the reservation that a request has, and answers. Where it `moves`, the reservation is written back.
+/// Does something with the reservation that a request has, and answers. A reservation that `act` returns is written back.
 ///
 /// # Safety
 /// As the header's preamble has it.
@@ -95,8 +95,7 @@ unsafe fn with_reservation(
     limiter: *const ratecell_limiter,
     request: *const ratecell_request,
     decision: *mut ratecell_decision,
-    moves: bool,
-    act: impl FnOnce(&Limiter, &mut Reservation, &Request<'_>) -> Decision,
+    act: impl FnOnce(&Limiter, Reservation, &Request<'_>) -> (Decision, Option<Reservation>),
 ) -> i32 {
     let act = || {
         // SAFETY: the caller's word.
@@ -105,14 +104,14 @@ unsafe fn with_reservation(
         // The key is that of the reservation.
         let request = ratecell_request { key_len: 0, ..request };
         // SAFETY: a request without a key; the same.
-        let (request, mut reservation, decision) = unsafe {
+        let (request, reservation, decision) = unsafe {
             (request.read_in(limiter)?, pointer::input(place)?.read()?, pointer::optional_output(decision)?)
         };
         limiter.can_reserve().map_err(|error| ratecell_status::from(&error))?;
-        let decided = act(limiter, &mut reservation, &request);
-        if moves {
+        let (decided, moved) = act(limiter, reservation, &request);
+        if moved.is_some() {
             // SAFETY: the caller's word; it was read above, so it is neither NULL nor misaligned.
-            ratecell_reservation::write(unsafe { pointer::output(place)? }, Some(&reservation));
+            ratecell_reservation::write(unsafe { pointer::output(place)? }, moved.as_ref());
         }
         Ok(write(decided, decision))
     };
@@ -149,11 +148,12 @@ pub unsafe extern "C" fn ratecell_limiter_settle(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        with_reservation(limiter, request, decision, false, |limiter, reservation, request| {
-            match request.now_ns() {
-                Some(now) => limiter.settle_by(reservation, request.units(), || now),
-                None => limiter.settle_now(reservation, request.units()),
-            }
+        with_reservation(limiter, request, decision, |limiter, reservation, request| {
+            let decision = match request.now_ns() {
+                Some(now) => limiter.settle_at(reservation, request.units(), now),
+                None => limiter.settle(reservation, request.units()),
+            };
+            (decision, None)
         })
     }
 }
@@ -179,11 +179,12 @@ pub unsafe extern "C" fn ratecell_limiter_release(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        with_reservation(limiter, request, decision, false, |limiter, reservation, request| {
-            match request.now_ns() {
-                Some(now) => limiter.release_by(reservation, || now),
-                None => limiter.release_now(reservation),
-            }
+        with_reservation(limiter, request, decision, |limiter, reservation, request| {
+            let decision = match request.now_ns() {
+                Some(now) => limiter.release_at(reservation, now),
+                None => limiter.release(reservation),
+            };
+            (decision, None)
         })
     }
 }
@@ -209,11 +210,12 @@ pub unsafe extern "C" fn ratecell_limiter_renew(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        with_reservation(limiter, request, decision, true, |limiter, reservation, request| {
-            match request.now_ns() {
-                Some(now) => limiter.renew_at(reservation, now),
-                None => limiter.renew(reservation),
-            }
+        with_reservation(limiter, request, decision, |limiter, mut reservation, request| {
+            let decision = match request.now_ns() {
+                Some(now) => limiter.renew_at(&mut reservation, now),
+                None => limiter.renew(&mut reservation),
+            };
+            (decision, Some(reservation))
         })
     }
 }

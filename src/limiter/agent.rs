@@ -304,11 +304,9 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
     let layers = layers.collect::<Result<_, BuildError>>()?;
     let (policy, secret) = (Arc::new(joined.policy.clone()), joined.member.secret.clone());
     let first = Regime { number: 0, policy, layers, lineage };
-    let limiter = Limiter {
-        remote: Some(Box::new(Remote::new(Board::private()?, on_miss, on_failure))),
-        ..Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret)
-    };
-    start(limiter, joined, None)
+    let limiter = Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret);
+    let remote = Remote::new(Board::private()?, on_miss, on_failure);
+    start(limiter.of_many_machines(remote), joined, None)
 }
 
 /// Opens or makes the file of a machine with a store, and starts an agent for it.

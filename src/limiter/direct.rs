@@ -62,7 +62,7 @@ impl Words for OneWord {
         let verdict = Words::charge(self, algorithm, h, now, request);
         let Step { charged, decision } = algorithm.decide(verdict.word(), now, request);
         let holding = charged.map(|after| {
-            let held = algorithm.held(verdict.word(), after, now, request.units(), 0);
+            let held = algorithm.held(after, now, request.units(), 0);
             Holding { seat: SeatNumber::SHARED, held }
         });
         (decision, verdict, holding)

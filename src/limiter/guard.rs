@@ -165,7 +165,7 @@ impl Hold<'_> {
     /// Settles and releases.
     fn end(&mut self, actual: u32) -> Decision {
         self.is_open = false;
-        let _ = self.limiter.settle_by(&self.reservation, actual, || self.instant());
+        let _ = self.limiter.settle_by(self.reservation.clone(), actual, || self.instant());
         let released = self.limiter.release_by(&self.reservation, || self.instant());
         #[cfg(feature = "async")]
         if let Some(key) = &self.key

@@ -8,7 +8,7 @@ use super::reservation::{MAX_RESERVED, Reservation, ReserveError};
 use super::states::{Layers, States};
 use super::tables::LayerTable;
 use super::{Inlined, Limiter};
-use crate::table::{Holding, Lookup, Secret, Superseded};
+use crate::table::{Holding, Lookup, Secret, Superseded, Unused};
 use ratecell_core::{Decision, Outcome, Request};
 
 impl Limiter {
@@ -39,7 +39,7 @@ impl Limiter {
     /// [`ReserveError`]: this limiter cannot reserve, or the request is a charge. Nothing was charged.
     #[inline(always)]
     pub fn reserve(&self, request: Request<'_>) -> Result<(Decision, Option<Reservation>), ReserveError> {
-        if self.reserving.is_err() || self.remote.is_some() || request.is_charge() {
+        if self.reserving.is_err() || request.is_charge() {
             self.can_reserve()?;
             return Err(ReserveError::Charge);
         }
@@ -54,10 +54,12 @@ impl Limiter {
             && self.regimes.is_first_in_force()
             && let Some((decision, holding)) = table.try_reserve(gcra, h, now, request.units())
         {
-            let made = || self.reservation(h, &request, &self.regimes.first, [holding]);
+            let made = || self.reservation(h, request.units(), &self.regimes.first, [holding]);
             return Ok((decision, decision.is_allowed().then(made)));
         }
-        Ok(self.reserve_late(h, now, &request))
+        // A copy, so that the request of the path above needs no memory.
+        let apart = request;
+        Ok(self.reserve_late(h, now, &apart))
     }
 
     /// Reserves what the inlined path did not.
@@ -67,7 +69,7 @@ impl Limiter {
         let decision = self.in_force(now, request.now_ns(), |regime, now| {
             let mut layers = ArrayVec::<_, MAX_RESERVED>::new();
             let decision = regime.reserve(h, now, request, &mut layers);
-            reservation = decision.is_allowed().then(|| self.reservation(h, request, regime, layers));
+            reservation = decision.is_allowed().then(|| self.reservation(h, request.units(), regime, layers));
             decision
         });
         (decision, reservation)
@@ -78,19 +80,18 @@ impl Limiter {
     fn reservation(
         &self,
         hash: u64,
-        request: &Request<'_>,
+        cost: u32,
         regime: &Regime,
-        layers: impl IntoIterator<Item = Option<Holding>>,
+        held: impl IntoIterator<Item = Option<Holding>>,
     ) -> Reservation {
-        let layers = layers.into_iter().collect();
         // Modulo 2^16.
         let generation = regime.number as u16;
-        Reservation { hash, cost: request.units(), generation, digest: self.digest, layers }
+        Reservation { hash, cost, generation, digest: self.digest, layers: held.into_iter().collect() }
     }
 
     /// An error where none of its charges can be held.
     pub(crate) fn can_reserve(&self) -> Result<(), ReserveError> {
-        if self.remote.is_some() { Err(ReserveError::Shared) } else { self.reserving.clone() }
+        self.reserving.clone()
     }
 
     /// Settles a reservation: of what was reserved `actual` units were used, so the others are given back, and 0 is a
@@ -111,55 +112,60 @@ impl Limiter {
     /// Settle each reservation once: a second time gives back units of other requests of the key.
     #[inline]
     pub fn settle(&self, reservation: Reservation, actual: u32) -> Decision {
-        self.settle_now(&reservation, actual)
-    }
-
-    /// [`settle`](Self::settle) of what the caller keeps.
-    #[inline]
-    pub(crate) fn settle_now(&self, reservation: &Reservation, actual: u32) -> Decision {
         self.settle_by(reservation, actual, || self.clock.latest())
     }
 
     /// [`settle`](Self::settle) at `now_ns`.
     #[inline]
     pub fn settle_at(&self, reservation: Reservation, actual: u32, now_ns: u64) -> Decision {
-        self.settle_by(&reservation, actual, || now_ns)
+        self.settle_by(reservation, actual, move || now_ns)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle_by(
         &self,
-        reservation: &Reservation,
+        reservation: Reservation,
         actual: u32,
         clock: impl Fn() -> u64,
     ) -> Decision {
-        self.settle_first(reservation, actual, &clock)
-            .unwrap_or_else(|| self.settle_late(reservation, actual, &clock))
+        let mut in_vain = 0;
+        match self.settle_first(&reservation, actual, &mut in_vain, &clock) {
+            Some(decision) => decision,
+            None => self.settle_late(reservation, actual, in_vain, clock).by_field(),
+        }
     }
 
     /// Settles what the inlined part of [`reserve`](Self::reserve) has charged to a cell of the key, unless the policy was
-    /// changed since, or more was used.
+    /// changed since, or more was used. If another caller is in the way, `in_vain` is what was added to the total.
     #[inline(always)]
     fn settle_first(
         &self,
         reservation: &Reservation,
         actual: u32,
-        clock: &impl Fn() -> u64,
+        in_vain: &mut u64,
+        clock: impl Fn() -> u64,
     ) -> Option<Decision> {
-        let regime = &self.regimes.first;
         let Inlined::Gcra(gcra, table) = &self.inlined else { return None };
-        let [Some(holding)] = &*reservation.layers else { return None };
-        let is_of_it = self.is_ours(reservation) && regime.age_of(reservation) == 0;
-        if !is_of_it || holding.seat.is_shared() {
+        let (holding, cost) = (reservation.layers.get(0)?, reservation.cost);
+        let is_of_it = reservation.digest == self.digest && self.regimes.first.age_of(reservation) == 0;
+        if !is_of_it || actual >= cost {
             return None;
         }
-        let units = reservation.cost.checked_sub(actual).filter(|units| *units > 0)?;
-        table.settle(gcra, reservation.hash, holding, reservation.cost, units, clock).ok()?
+        let mut unused = Unused { holding, cost, units: cost - actual, in_vain: 0 };
+        let settled = table.try_settle(gcra, reservation.hash, &mut unused, clock);
+        *in_vain = unused.in_vain;
+        settled
     }
 
     #[inline(never)]
-    fn settle_late(&self, reservation: &Reservation, actual: u32, clock: &impl Fn() -> u64) -> Decision {
-        let Reservation { hash, cost, .. } = *reservation;
+    fn settle_late(
+        &self,
+        reservation: Reservation,
+        actual: u32,
+        in_vain: u64,
+        clock: impl Fn() -> u64,
+    ) -> Decision {
+        let Reservation { hash, cost, .. } = reservation;
         if let Some(decision) = self.out_of_range(clock()) {
             return decision;
         }
@@ -169,13 +175,13 @@ impl Limiter {
         }
         let mut seen = None;
         if actual < cost {
-            for (number, holding) in self.held(reservation) {
+            for (number, holding) in self.held(&reservation) {
                 seen = self.of_layer(number, |regime, layer| {
-                    let age = regime.age_of(reservation);
+                    let age = regime.age_of(&reservation);
                     if age > 0 && !regime.can_give_back(number, age) {
                         return Ok(None);
                     }
-                    layer.settle(hash, holding, cost, cost - actual, clock)
+                    layer.settle(hash, Unused { holding, cost, units: cost - actual, in_vain }, &clock)
                 });
             }
         }
@@ -193,12 +199,7 @@ impl Limiter {
     ///
     /// Release each permit once: a second time may give back the permit of another request of the key.
     pub fn release(&self, reservation: Reservation) -> Decision {
-        self.release_now(&reservation)
-    }
-
-    /// [`release`](Self::release) of what the caller keeps.
-    pub(crate) fn release_now(&self, reservation: &Reservation) -> Decision {
-        self.release_by(reservation, || self.clock.latest())
+        self.release_by(&reservation, || self.clock.latest())
     }
 
     /// [`release`](Self::release) at `now_ns`.
@@ -213,7 +214,7 @@ impl Limiter {
         }
         let released = self.held(reservation).filter_map(|(number, holding)| {
             let released = self.of_layer(number, |_, layer| match layer.in_flight() {
-                Some((in_flight, table)) => table.release(in_flight, hash, holding, cost, &clock).map(Some),
+                Some((in_flight, table)) => table.release(in_flight, hash, &holding, cost, &clock).map(Some),
                 None => Ok(None),
             });
             released.flatten()
@@ -239,7 +240,7 @@ impl Limiter {
         let decided = self.in_force(now_ns, Some(now_ns), |regime, now| {
             let peeked = self.held(reservation).filter_map(|(number, holding)| {
                 let (in_flight, table) = regime.layers.get(number)?.in_flight()?;
-                Some(table.peek_renewal(in_flight, hash, holding, cost, now))
+                Some(table.peek_renewal(in_flight, hash, &holding, cost, now))
             });
             Decision::combined(peeked).unwrap_or_else(|| Decision::allowed(0))
         });
@@ -252,7 +253,7 @@ impl Limiter {
         let Reservation { hash, cost, .. } = *reservation;
         for number in 0..reservation.layers.len() {
             let held = self.held(reservation).find(|(held, _)| *held == number);
-            let Some(holding) = held.map(|(_, holding)| *holding) else { continue };
+            let Some((_, holding)) = held else { continue };
             let renewed = self.of_layer(number, |_, layer| {
                 let Some((in_flight, table)) = layer.in_flight() else { return Ok(None) };
                 match table.renew(in_flight, hash, &holding, cost, now) {
@@ -261,11 +262,9 @@ impl Limiter {
                 }
             });
             let Some((renewed, moved)) = renewed.flatten() else { continue };
-            if let Some(place) = reservation.layers.get_mut(number)
-                && moved.is_some()
-            {
+            if let Some(moved) = moved {
                 // Also where a later layer refuses, which takes another caller in between: the permit lives on here.
-                *place = moved;
+                reservation.layers.replace(number, moved);
             }
             if !renewed.is_allowed() {
                 return Some(renewed);
@@ -281,10 +280,10 @@ impl Limiter {
     }
 
     /// The layers of which something is held, by number, with what it is; none where the reservation is of other words.
-    fn held<'l>(&self, reservation: &'l Reservation) -> impl Iterator<Item = (usize, &'l Holding)> {
+    fn held<'l>(&self, reservation: &'l Reservation) -> impl Iterator<Item = (usize, Holding)> + 'l {
         let is_ours = self.is_ours(reservation);
         let layers = reservation.layers.iter().enumerate().filter(move |_| is_ours);
-        layers.filter_map(|(number, holding)| Some((number, holding.as_ref()?)))
+        layers.filter_map(|(number, holding)| Some((number, holding?)))
     }
 
     /// Does something with the layer of that number, in the regime in force: again, if the policy is changed before it was

@@ -187,7 +187,7 @@ impl Line {
         }
         for place in self.left.drain(..) {
             // Of the policy's other layers, too.
-            let _ = limiter.settle_by(&place, 0, &clock);
+            let _ = limiter.settle_by(place.clone(), 0, &clock);
             let _ = limiter.release_by(&place, &clock);
         }
         self.waiters.remove(&id);

@@ -250,14 +250,17 @@ impl LimiterBuilder {
             Some((at, _)) => Some(Board::in_memory(memory, at)?.ok_or(RegionError::Corrupt)?),
         };
         let (on_miss, on_failure) = (self.on_miss.unwrap_or_default(), self.on_failure.unwrap_or_default());
-        Ok(Limiter {
+        let limiter = Limiter {
             has_other_zone_rules: header.has_other_zone_rules(),
-            remote: board.map(|board| Box::new(Remote::new(board, on_miss, on_failure))),
             ..Limiter::of_regimes(
                 Regimes::new(first, Generations::OfRegion(generations)),
                 header.clock,
                 header.secret,
             )
+        };
+        Ok(match board {
+            None => limiter,
+            Some(board) => limiter.of_many_machines(Remote::new(board, on_miss, on_failure)),
         })
     }
 }

@@ -45,8 +45,50 @@ pub struct Reservation {
     pub(super) generation: u16,
     /// Of what the words mean, and whose they are.
     pub(super) digest: u64,
-    /// `None` of a layer where nothing is held.
-    pub(super) layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
+    pub(super) layers: HeldLayers,
+}
+
+/// What is held of each layer, at its number. Seats stand apart: a move of a reservation copies room for all layers, and so
+/// no padding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HeldLayers {
+    /// [`NOWHERE`](SeatNumber::NOWHERE) of a layer where nothing is held.
+    seats: ArrayVec<SeatNumber, MAX_RESERVED>,
+    /// As many.
+    held: ArrayVec<Held, MAX_RESERVED>,
+}
+
+impl HeldLayers {
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, number: usize) -> Option<Holding> {
+        let (seat, held) = (*self.seats.get(number)?, *self.held.get(number)?);
+        (seat != SeatNumber::NOWHERE).then_some(Holding { seat, held })
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<Holding>> {
+        (0..self.len()).map(|number| self.get(number))
+    }
+
+    /// What is held of a layer from now on.
+    pub(super) fn replace(&mut self, number: usize, Holding { seat, held }: Holding) {
+        if let (Some(its_seat), Some(its_held)) = (self.seats.get_mut(number), self.held.get_mut(number)) {
+            (*its_seat, *its_held) = (seat, held);
+        }
+    }
+}
+
+impl FromIterator<Option<Holding>> for HeldLayers {
+    /// Of as many as there is room for.
+    #[inline(always)]
+    fn from_iter<I: IntoIterator<Item = Option<Holding>>>(layers: I) -> Self {
+        let layers = layers.into_iter().take(MAX_RESERVED).map(|layer| layer.unwrap_or(NOTHING));
+        let (seats, held) = layers.map(|Holding { seat, held }| (seat, held)).unzip();
+        Self { seats, held }
+    }
 }
 
 /// Why a limiter cannot reserve. It is found before anything is charged.
@@ -119,8 +161,9 @@ impl fmt::Display for ReservationError {
 
 impl core::error::Error for ReservationError {}
 
-/// The bytes of a layer of which nothing is held.
-const NOTHING: u32 = 0;
+/// What stands in the place of a layer where nothing is held.
+const NOTHING: Holding =
+    Holding { seat: SeatNumber::NOWHERE, held: Held { made: 0, start: 0, end: 0, given: 0 } };
 
 impl Reservation {
     /// The most bytes of a reservation.
@@ -150,10 +193,10 @@ impl Reservation {
         for word in [self.hash, u64::from_ne_bytes([a, b, c, d, count, FORM, g, h]), self.digest] {
             out(word);
         }
-        for layer in &self.layers {
-            let seat = layer.map_or(NOTHING, |holding| holding.seat.bits());
-            let Held { made, start, end, given } = layer.map_or(Held::default(), |holding| holding.held);
-            let [a, b, c, d] = seat.to_ne_bytes();
+        for layer in self.layers.iter() {
+            let Holding { seat, held } = layer.unwrap_or(NOTHING);
+            let Held { made, start, end, given } = held;
+            let [a, b, c, d] = seat.bits().to_ne_bytes();
             for word in [u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]), made, start, end, given] {
                 out(word);
             }
@@ -172,12 +215,8 @@ impl Reservation {
         if let Some(error) = wrong_form(&head) {
             return Err(error);
         }
-        let mut held = ArrayVec::new();
-        for layer in layers.chunks(LAYER_BYTES) {
-            let holding = words(layer).map(|layer| holding(&layer)).ok_or(length)?;
-            held.try_push(holding).map_err(|_| length)?;
-        }
-        Self::of_parts(&head, held).ok_or(length)
+        let layers = layers.chunks(LAYER_BYTES).map(words);
+        Self::of_parts(&head, layers).ok_or(length)
     }
 
     /// The reservation with which these words begin; what follows is not read.
@@ -189,22 +228,21 @@ impl Reservation {
         }
         let count = count_of(head);
         let length = ReservationError::Length { len: HEAD_BYTES + count * LAYER_BYTES };
-        let mut held = ArrayVec::new();
-        for layer in layers.as_chunks().0.iter().take(count) {
-            held.try_push(holding(layer)).map_err(|_| length)?;
-        }
-        Self::of_parts(head, held).ok_or(length)
+        let layers = layers.as_chunks().0.iter().take(count).map(|layer| Some(*layer));
+        Self::of_parts(head, layers).ok_or(length)
     }
 
-    /// `None` where there are not as many layers as the head names, or none.
+    /// `None` where there are not as many layers as the head names, or none, or one is not whole.
     fn of_parts(
         head: &[u64; HEAD_BYTES / WORD_BYTES],
-        layers: ArrayVec<Option<Holding>, MAX_RESERVED>,
+        parts: impl ExactSizeIterator<Item = Option<[u64; LAYER_BYTES / WORD_BYTES]>>,
     ) -> Option<Self> {
         let [hash, named, digest] = *head;
         let [a, b, c, d, _, _, g, h] = named.to_ne_bytes();
         let (cost, generation) = (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([g, h]));
-        let is_whole = !layers.is_empty() && layers.len() == count_of(head);
+        let count = parts.len();
+        let is_whole = (1..=MAX_RESERVED).contains(&count) && count == count_of(head);
+        let layers = parts.map(|part| part.map(|part| holding(&part))).collect::<Option<_>>()?;
         is_whole.then_some(Self { hash, cost, generation, digest, layers })
     }
 }
@@ -223,9 +261,9 @@ fn count_of(&[_, named, _]: &[u64; HEAD_BYTES / WORD_BYTES]) -> usize {
 /// What is held of a layer.
 fn holding(&[seat, made, start, end, given]: &[u64; LAYER_BYTES / WORD_BYTES]) -> Option<Holding> {
     let [a, b, c, d, ..] = seat.to_ne_bytes();
-    let seat = u32::from_ne_bytes([a, b, c, d]);
+    let seat = SeatNumber::of_bits(u32::from_ne_bytes([a, b, c, d]));
     let held = Held { made, start, end, given };
-    (seat != NOTHING).then(|| Holding { seat: SeatNumber::of_bits(seat), held })
+    (seat != SeatNumber::NOWHERE).then_some(Holding { seat, held })
 }
 
 /// The words that these bytes are, if they are exactly so many.

@@ -6,7 +6,7 @@ use crate::error::BuildError;
 use crate::memory::{Memory, MemoryError};
 use crate::table::era::Era;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Holding, Lookup, Seat, Stats, Superseded, Table, WhenFull, buckets_for};
+use crate::table::{Extent, Holding, Lookup, Seat, Stats, Superseded, Table, Unused, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Kernel, Plan, Reserve, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
@@ -77,17 +77,15 @@ impl LayerTable {
     pub(super) fn settle(
         &self,
         h: u64,
-        holding: &Holding,
-        cost: u32,
-        units: u32,
+        unused: Unused,
         clock: impl Fn() -> u64,
     ) -> Result<Option<Decision>, Superseded> {
         match self {
-            Self::Words(kernel, table) => with_kernel!(kernel, algorithm => {
-                table.settle(algorithm, h, holding, cost, units, clock)
-            }),
+            Self::Words(kernel, table) => {
+                with_kernel!(kernel, algorithm => table.settle(algorithm, h, unused, clock))
+            }
             Self::Logs(log, table) => {
-                table.settle(log, h, holding, units, clock);
+                table.settle(log, h, &unused.holding, unused.units, clock);
                 Ok(None)
             }
         }

@@ -1,7 +1,7 @@
 //! The buckets of a table, and the indices that lead to them.
 
 use super::geometry::Geometry;
-use super::layout::Bucket;
+use super::layout::{Bucket, Slot};
 use super::tag::Tag;
 use crate::memory::{Array, Memory};
 
@@ -81,6 +81,21 @@ impl<'t, const SLOTS: usize> Index<'t, SLOTS> {
         Self { number: self.of.geometry.home_of(self.number, tag), ..self }
     }
 
+    /// The number of the bucket where a slot of the same table stands, and its place there, counted from 1.
+    #[inline(always)]
+    pub(super) fn place_of(self, slot: &Slot) -> (usize, usize) {
+        let first = core::ptr::from_ref(self.of.buckets.first()).addr();
+        let bytes = core::ptr::from_ref(slot).addr().wrapping_sub(first);
+        // The header is as long as a slot.
+        (bytes / size_of::<Bucket<SLOTS>>(), bytes % size_of::<Bucket<SLOTS>>() / size_of::<Slot>())
+    }
+
+    /// How far after this bucket the one of that number is.
+    #[inline(always)]
+    pub(super) fn distance_to(self, number: usize) -> usize {
+        self.of.geometry.distance_between(self.number, number)
+    }
+
     /// How far the bucket of a key is from its home.
     pub(super) fn distance_of(self, identity: Tag) -> usize {
         self.of.geometry.distance_of(identity)
@@ -108,5 +123,15 @@ impl<'t, const SLOTS: usize> Address<'t, SLOTS> {
     pub(super) fn alternate(&self) -> Index<'t, SLOTS> {
         let Index { of, number } = self.home;
         Index { of, number: of.geometry.alternate(number, self.identity) }
+    }
+
+    /// The key's bucket that is so far from its home, and the key part of its tag there; `None` if neither is.
+    #[inline(always)]
+    pub(super) fn at_distance(&self, distance: usize) -> Option<(Index<'t, SLOTS>, Tag)> {
+        if distance == 0 {
+            return Some((self.home, self.identity));
+        }
+        let identity = self.identity.in_alternate();
+        (distance == self.home.distance_of(identity)).then(|| (self.alternate(), identity))
     }
 }

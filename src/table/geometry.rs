@@ -79,6 +79,13 @@ impl Geometry {
         if at >= distance { at - distance } else { at + self.buckets() - distance }
     }
 
+    /// How far bucket `at` is after `home`.
+    #[inline]
+    pub(super) fn distance_between(self, home: usize, at: usize) -> usize {
+        let distance = at.wrapping_sub(home);
+        distance.min(distance.wrapping_add(self.buckets()))
+    }
+
     /// The distance of a key's bucket from its home.
     pub(super) fn distance_of(self, identity: Tag) -> usize {
         if identity.is_alternate() { self.distance(identity.fp()) } else { 0 }
@@ -105,6 +112,7 @@ mod tests {
             let tag = identity.in_alternate();
             prop_assert_eq!(geometry.home_of(alternate, tag), home);
             prop_assert_eq!(geometry.bucket_at(home, geometry.distance_of(tag)), alternate);
+            prop_assert_eq!(geometry.distance_between(home, alternate), geometry.distance_of(tag) % buckets);
         }
 
         #[test]

@@ -3,7 +3,6 @@
 //! A reservation remembers the total from before its charge. What the total has grown by since is at least what was given
 //! back on its key: a greater number gives back less, which is safe.
 
-use super::buckets::Index;
 use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -26,18 +25,30 @@ impl Given {
         self.totals.is_some()
     }
 
-    /// What has been given back in the bucket so far, in the units of the words' axis; `None` where it is not kept.
-    pub(super) fn total<const SLOTS: usize>(&self, bucket: Index<'_, SLOTS>) -> Option<u64> {
+    /// The total of the bucket of that number; `None` where it is not kept.
+    #[inline(always)]
+    pub(super) fn of(&self, bucket: usize) -> Option<Total<'_>> {
+        self.totals.as_ref()?.all().get(bucket).map(Total)
+    }
+}
+
+/// What has been given back in one bucket, in the units of the words' axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Total<'t>(&'t AtomicU64);
+
+impl Total<'_> {
+    /// So far.
+    #[inline(always)]
+    pub(super) fn now(self) -> u64 {
         // Acquire: the caller charges after this load. After the load of a word it sees what was added for each giving
         // back that the word shows, for that was added before the word was lowered.
-        Some(self.totals.as_ref()?.all().get(bucket.number())?.load(Ordering::Acquire))
+        self.0.load(Ordering::Acquire)
     }
 
     /// Adds what is about to be given back. The total wraps: only differences are meant.
-    pub(super) fn add<const SLOTS: usize>(&self, bucket: Index<'_, SLOTS>, back: u64) {
-        if let Some(total) = self.totals.as_ref().and_then(|totals| totals.all().get(bucket.number())) {
-            // Relaxed: the exchange that lowers the word comes after it, and releases it.
-            total.fetch_add(back, Ordering::Relaxed);
-        }
+    #[inline(always)]
+    pub(super) fn add(self, back: u64) {
+        // Relaxed: the exchange that lowers the word comes after it, and releases it.
+        self.0.fetch_add(back, Ordering::Relaxed);
     }
 }

@@ -5,10 +5,11 @@
 //! void is stepped: a word that went up by one charge and down by another's giving back is the same number, and not the
 //! same word.
 
-use super::buckets::{Address, Index};
+use super::buckets::Address;
 use super::find::Search;
-use super::layout::{Seat, Slot};
-use super::seated::Found;
+use super::given::Total;
+use super::layout::Seat;
+use super::seated::{Found, Seated};
 use super::tag::{SeatNumber, Tag};
 use super::{Table, Verdict};
 use crate::cell::{Cell as _, Charge, back_off};
@@ -22,6 +23,28 @@ pub(crate) struct Holding {
     pub(crate) held: Held,
 }
 
+/// Units of a charge that is held, to be given back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unused {
+    pub(crate) holding: Holding,
+    /// Of the charge.
+    pub(crate) cost: u32,
+    /// A part of the cost.
+    pub(crate) units: u32,
+    /// What attempts that failed have added to the total: no word shows it.
+    pub(crate) in_vain: u64,
+}
+
+/// What came of an attempt to give back.
+enum Lowering {
+    /// At that instant, to that word.
+    Done { now: u64, word: u64 },
+    /// There is nothing to give back.
+    Nothing,
+    /// Another exchange succeeded, and so much has been added to the total in vain.
+    Failed { back: u64 },
+}
+
 /// The policy was changed: another handle is to go on with what a caller has asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superseded;
@@ -32,10 +55,22 @@ type Reserved<'t> = (Decision, Verdict<Seat<'t>>, Option<Holding>);
 /// A request that was decided on a cell of its key.
 struct Attempt<'t> {
     seat: Seat<'t>,
-    charge: Charge,
+    before: u64,
+    /// The word after it, if it was charged.
+    charged: Option<u64>,
     decision: Decision,
+    number: SeatNumber,
     /// What had been given back before.
     total: Option<u64>,
+}
+
+impl Attempt<'_> {
+    /// What is held of it; nothing where nothing was charged.
+    #[inline(always)]
+    fn holding<A: Reserve>(&self, algorithm: &A, now: u64, cost: u32) -> Option<Holding> {
+        let held = algorithm.held(self.charged?, now, cost, self.total.unwrap_or(0));
+        Some(Holding { seat: self.number, held })
+    }
 }
 
 impl<const SLOTS: usize> Table<SLOTS> {
@@ -59,15 +94,16 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         let address = self.address(h);
         let found = match self.attempt(algorithm, &address, now, request) {
-            Ok(Attempt { seat, charge, decision, total }) => {
-                let verdict = Verdict::charged(seat, charge);
-                let holding = self.holding(algorithm, &address, &verdict, now, request, total);
-                return (decision, verdict, holding);
+            Ok(attempt) => {
+                let Attempt { seat, before, charged, decision, .. } = attempt;
+                let verdict = Verdict::charged(seat, Charge { before, after: charged.unwrap_or(before) });
+                return (decision, verdict, attempt.holding(algorithm, now, request.units()));
             }
             Err(found) => found,
         };
         // Before the exchange that charges, as in an attempt.
-        let totals = [address.home, address.alternate()].map(|bucket| self.given.total(bucket));
+        let totals =
+            [address.home, address.alternate()].map(|bucket| self.given.of(bucket.number()).map(Total::now));
         let verdict = match found {
             Search::InVain(version) => self.insert(algorithm, h, version, now, request),
             Search::Found(..) | Search::Lost => self.decide_again(algorithm, h, now, request),
@@ -89,16 +125,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         cost: u32,
     ) -> Option<(Decision, Option<Holding>)> {
         let (address, request) = (self.address(h), Request::default().cost(cost));
-        let Ok(Attempt { seat, charge: Charge { before, after }, decision, total }) =
-            self.attempt(algorithm, &address, now, &request)
-        else {
-            return None;
-        };
-        if after == before {
-            return Some((decision, None));
-        }
-        let held = algorithm.held(before, after, now, cost, total.unwrap_or(0));
-        Some((decision, Some(Holding { seat: number_of(&address, seat)?, held })))
+        let attempt = self.attempt(algorithm, &address, now, &request).ok()?;
+        Some((attempt.decision, attempt.holding(algorithm, now, cost)))
     }
 
     /// One attempt on a known key. Where it fails, the request is to be decided anew, on what the search has found.
@@ -112,8 +140,9 @@ impl<const SLOTS: usize> Table<SLOTS> {
     ) -> Result<Attempt<'t>, Search<'t>> {
         let found = self.find(address);
         let Search::Found(seat, before) = found else { return Err(found) };
+        let (bucket, place) = address.home.place_of(seat.slot);
         // Before the exchange that charges: what is given back afterwards is not in it.
-        let total = self.given.total(bucket_of(address, seat.tag));
+        let total = self.given.of(bucket).map(Total::now);
         let Step { charged, decision } = algorithm.decide(before, now, request);
         if let Some(after) = charged
             && !seat.replace(before, after)
@@ -124,8 +153,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !self.is_done(seat) {
             return Err(found);
         }
-        let charge = Charge { before, after: charged.unwrap_or(before) };
-        Ok(Attempt { seat, charge, decision, total })
+        let number = number_of(address, (bucket, place), seat.tag);
+        Ok(Attempt { seat, before, charged, decision, number, total })
     }
 
     /// What is held of the charge of that verdict.
@@ -143,50 +172,92 @@ impl<const SLOTS: usize> Table<SLOTS> {
         }
         let (seat, after) = match verdict.charge() {
             Some((_, Charge { before, after })) if after == before => return None,
-            Some((seat, Charge { after, .. })) => (number_of(address, seat)?, after),
+            Some((seat, Charge { after, .. })) => {
+                (number_of(address, address.home.place_of(seat.slot), seat.tag), after)
+            }
             // A decision is a function of the word: what it has charged to the shared cell is found again by it.
             None => (SeatNumber::SHARED, algorithm.decide(verdict.word(), now, request).charged?),
         };
-        let given = total.unwrap_or(0);
-        let held = algorithm.held(verdict.word(), after, now, request.units(), given);
+        let held = algorithm.held(after, now, request.units(), total.unwrap_or(0));
         Some(Holding { seat, held })
     }
 
-    /// Gives back as much as can be of `units`, a part of the `cost` that is held, at the instant of `clock`. The clock is
-    /// read after the word, so it is no earlier than any instant in it. Returns what a peek sees of the word that it left, if
-    /// it lowered one of the key's own; an error if nothing was done. Lock-free: an attempt fails only because another
-    /// exchange succeeded.
-    #[inline(always)]
+    /// Gives back as much of the `unused` units as can be, at the instant of `clock`. The clock is read after the word, so it is
+    /// no earlier than any instant in it. Returns what a peek sees of the word that it left, if it lowered one of the key's
+    /// own; an error if nothing was done. Lock-free: an attempt fails only because another exchange succeeded.
     pub(crate) fn settle<A: Reserve>(
         &self,
         algorithm: &A,
         h: u64,
-        holding: &Holding,
-        cost: u32,
-        units: u32,
+        mut unused: Unused,
         clock: impl Fn() -> u64,
     ) -> Result<Option<Decision>, Superseded> {
-        let address = self.address(h);
-        // Added for attempts that failed: no word shows it.
-        let mut in_vain = 0_u64;
+        let (address, seat) = (self.address(h), unused.holding.seat);
         let mut failed = 0;
-        while let Some((bucket, found)) = self.held_word(&address, holding.seat)? {
-            let total = self.given.total(bucket).map(|total| total.wrapping_sub(in_vain));
-            let (word, now) = (found.word(), clock());
-            let (lower, back) = algorithm.give_back(word, now, &holding.held, cost, units, total);
-            if lower == word {
-                break;
-            }
-            self.given.add(bucket, back);
-            if found.replace(&address, lower) {
+        while let Some(seated) = self.held_word(&address, seat)? {
+            match self.lower(algorithm, &address, &seated, &unused, &clock) {
                 // A newcomer is judged by more than the shared word.
-                return Ok((!holding.seat.is_shared()).then(|| algorithm.report(lower, now, 0)));
+                Lowering::Done { .. } if seat.is_shared() => break,
+                Lowering::Done { now, word } => return Ok(Some(algorithm.report(word, now, 0))),
+                Lowering::Nothing => break,
+                Lowering::Failed { back } => unused.in_vain = unused.in_vain.wrapping_add(back),
             }
-            in_vain = in_vain.wrapping_add(back);
             failed += 1;
             back_off(failed);
         }
         Ok(None)
+    }
+
+    /// [`settle`](Self::settle) of a charge to a cell of the key, where nobody is in the way. Inlined, so that only what the caller
+    /// looks at is computed; otherwise it takes a [`settle`](Self::settle).
+    #[inline(always)]
+    pub(crate) fn try_settle<A: Reserve>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        unused: &mut Unused,
+        clock: impl Fn() -> u64,
+    ) -> Option<Decision> {
+        let address = self.address(h);
+        let seated = self.slot_of(&address, unused.holding.seat)?;
+        if self.is_of_this_era(&seated) != Ok(true) {
+            return None;
+        }
+        match self.lower(algorithm, &address, &seated, unused, clock) {
+            Lowering::Done { now, word } => Some(algorithm.report(word, now, 0)),
+            Lowering::Nothing => None,
+            Lowering::Failed { back } => {
+                unused.in_vain = back;
+                None
+            }
+        }
+    }
+
+    /// One attempt to give back.
+    #[inline(always)]
+    fn lower<A: Reserve>(
+        &self,
+        algorithm: &A,
+        address: &Address<'_, SLOTS>,
+        (bucket, found): &Seated<'_, SLOTS>,
+        Unused { holding, cost, units, in_vain }: &Unused,
+        clock: impl Fn() -> u64,
+    ) -> Lowering {
+        let total = self.given.of(bucket.number());
+        let given = total.map(|total| total.now().wrapping_sub(*in_vain));
+        let (word, now) = (found.word(), clock());
+        let (lower, back) = algorithm.give_back(word, now, &holding.held, *cost, *units, given);
+        if lower == word {
+            return Lowering::Nothing;
+        }
+        if let Some(total) = total {
+            total.add(back);
+        }
+        if found.replace(address, lower) {
+            Lowering::Done { now, word: lower }
+        } else {
+            Lowering::Failed { back }
+        }
     }
 
     /// Takes back what still stands of a permit of `cost` units, and returns how many units that were; an error if nothing
@@ -297,18 +368,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 }
 
-/// The bucket of the key whose tag this is.
+/// The number of a seat of the key, by its bucket's number and its place there.
 #[inline(always)]
-fn bucket_of<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>, tag: Tag) -> Index<'t, SLOTS> {
-    if tag.is_alternate() { address.alternate() } else { address.home }
-}
-
-/// The number of a seat of the key.
-#[inline(always)]
-fn number_of<const SLOTS: usize>(address: &Address<'_, SLOTS>, seat: Seat<'_>) -> Option<SeatNumber> {
-    let slots = &bucket_of(address, seat.tag).bucket().slots;
-    let bytes = core::ptr::from_ref(seat.slot).addr().checked_sub(slots.as_ptr().addr())?;
-    let number = bytes / size_of::<Slot>() + 1;
-    debug_assert!(slots.get(number - 1).is_some_and(|slot| core::ptr::eq(slot, seat.slot)));
-    Some(SeatNumber::new(address.home.distance_of(seat.tag), number, seat.tag))
+fn number_of<const SLOTS: usize>(
+    address: &Address<'_, SLOTS>,
+    (bucket, place): (usize, usize),
+    tag: Tag,
+) -> SeatNumber {
+    SeatNumber::new(address.home.distance_to(bucket), place, tag)
 }

@@ -289,7 +289,7 @@ fn named<'t, const SLOTS: usize>(
 
 /// Whether the slot of that tag is the key's own.
 #[inline(always)]
-pub(super) fn is_seized_for<const SLOTS: usize>(
+fn is_seized_for<const SLOTS: usize>(
     address: &Address<'_, SLOTS>,
     bucket: Index<'_, SLOTS>,
     tag: Tag,

@@ -3,7 +3,7 @@
 use super::Table;
 use super::buckets::{Address, Index};
 use super::hold::Superseded;
-use super::insert::{is_seized_for, is_still_absent, settle};
+use super::insert::{is_still_absent, settle};
 use super::layout::{Ground, Slot};
 use super::tag::{GenerationNumber, SeatNumber, Tag};
 
@@ -19,22 +19,17 @@ pub(super) type Seated<'t, const SLOTS: usize> = (Index<'t, SLOTS>, Found<'t, SL
 
 impl<const SLOTS: usize> Table<SLOTS> {
     /// The word at that seat and its bucket, as one of this era; `None` if the charge's life is over.
-    #[inline(always)]
     pub(super) fn held_word<'t>(
         &self,
         address: &Address<'t, SLOTS>,
         seat: SeatNumber,
     ) -> Result<Option<Seated<'t, SLOTS>>, Superseded> {
-        while let Some((bucket, found)) = self.seated(address, seat) {
-            // The number after the word: the bits mean this era, and not one four changes later.
-            if !self.era.is_in_force() {
-                return Err(Superseded);
-            }
-            if found.generation() == self.era.in_tag() {
-                return Ok(Some((bucket, found)));
+        while let Some(seated) = self.seated(address, seat) {
+            if self.is_of_this_era(&seated)? {
+                return Ok(Some(seated));
             }
             // Where it fails another caller was in the way.
-            match found {
+            match seated.1 {
                 Found::Slot(slot, tag, _) => {
                     self.carry(slot, tag);
                 }
@@ -44,20 +39,38 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Ok(None)
     }
 
-    /// The word at that seat and its bucket, whatever number the caller's memory held; `None` if the charge's life is over:
-    /// the slot is another key's, or the key was forgotten.
+    /// Whether the word is of this era, and not of another generation.
     #[inline(always)]
+    pub(super) fn is_of_this_era(&self, (_, found): &Seated<'_, SLOTS>) -> Result<bool, Superseded> {
+        // The number after the word: the bits mean this era, and not one four changes later.
+        if !self.era.is_in_force() {
+            return Err(Superseded);
+        }
+        Ok(found.generation() == self.era.in_tag())
+    }
+
+    /// The word at that seat and its bucket; `None` if the charge's life is over.
     fn seated<'t>(&self, address: &Address<'t, SLOTS>, seat: SeatNumber) -> Option<Seated<'t, SLOTS>> {
         if seat.is_shared() {
             let ground = address.home.bucket().header.ground();
             return self.shares().then_some((address.home, Found::Shared(ground)));
         }
-        let (distance, number) = seat.slot()?;
-        let bucket = address.home.at_distance(distance);
-        let slot = bucket.bucket().slots.get(number - 1)?;
+        self.slot_of(address, seat)
+    }
+
+    /// The slot of that seat, whatever number the caller's memory held; `None` if it is none, if it is another key's, or if the
+    /// key was forgotten.
+    #[inline(always)]
+    pub(super) fn slot_of<'t>(
+        &self,
+        address: &Address<'t, SLOTS>,
+        seat: SeatNumber,
+    ) -> Option<Seated<'t, SLOTS>> {
+        let (distance, place) = seat.slot()?;
+        let (bucket, identity) = address.at_distance(distance)?;
+        let slot = bucket.bucket().slots.get(place - 1)?;
         let tag = slot.tag();
-        let is_held = is_seized_for(address, bucket, tag) && seat.is_of_tenure(tag);
-        is_held.then(|| (bucket, Found::Slot(slot, tag, slot.word())))
+        tag.is_of_seat(identity, seat).then(|| (bucket, Found::Slot(slot, tag, slot.word())))
     }
 }
 

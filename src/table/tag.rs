@@ -132,6 +132,12 @@ impl Tag {
         (self.0 ^ (identity.0 | MEMBER)) & !GENERATION <= TURN
     }
 
+    /// Whether the slot is the key's of `identity`, in the tenure of that seat, with a word of any generation.
+    #[inline]
+    pub(super) fn is_of_seat(self, identity: Self, seat: SeatNumber) -> bool {
+        (self.0 ^ (identity.0 | MEMBER | seat.tenure())) & !(GENERATION | VOID) == 0
+    }
+
     /// Whether the slot has neither changed hands nor been forgotten, nor its word been carried to another generation,
     /// between the two.
     #[inline]
@@ -248,20 +254,22 @@ impl Version {
 /// | --- | --- | --- |
 /// | distance | 9 | of the slot's bucket from home |
 /// | place | 3 | of the slot in its bucket, counted from 1; 0: no slot |
-/// | tenure | 13 | of the slot |
+/// | tenure | 13 | of the slot, where its tag has it |
 /// | spare | 6 | zeros |
 /// | shared | 1 | it is the cell that the newcomers of the home share |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SeatNumber(u32);
 
 impl SeatNumber {
+    /// No seat.
+    pub(crate) const NOWHERE: Self = Self(0);
+
     /// The cell that newcomers share.
     pub(crate) const SHARED: Self = Self(1);
 
     pub(super) fn new(distance: usize, place: usize, tag: Tag) -> Self {
         let slot = ((distance as u32) << PLACE_BITS) | place as u32;
-        let tenure = ((tag.0 & TENURE) >> TENURE_SHIFT) as u32;
-        Self((slot << (u32::BITS - SLOT_BITS)) | (tenure << (u32::BITS - SLOT_BITS - TENURE_BITS)))
+        Self((slot << (u32::BITS - SLOT_BITS)) | (tag.0 & TENURE) as u32)
     }
 
     /// That of a log, by the place in its shard, and how many logs that had before.
@@ -288,10 +296,9 @@ impl SeatNumber {
         (place != 0).then_some(((slot >> PLACE_BITS) as usize, place as usize))
     }
 
-    /// Whether the tag is of the tenure in which it was charged.
-    pub(super) fn is_of_tenure(self, tag: Tag) -> bool {
-        let tenure = (self.0 >> (u32::BITS - SLOT_BITS - TENURE_BITS)) & ((1 << TENURE_BITS) - 1);
-        u64::from(tenure) == (tag.0 & TENURE) >> TENURE_SHIFT
+    /// Where it stands in a tag.
+    fn tenure(self) -> u64 {
+        u64::from(self.0) & TENURE
     }
 }
 
@@ -360,10 +367,19 @@ mod tests {
     #[test]
     fn a_seat_number_keeps_its_fields_apart() {
         for (distance, place, tenure) in [(0, 1, 0), (256, 7, (1 << TENURE_BITS) - 1), (511, 3, 4_097)] {
-            let tag = Tag(tenure << TENURE_SHIFT | VOID);
+            let identity = Tag::of_hash(7);
+            let tag = Tag(identity.0 | MEMBER | tenure << TENURE_SHIFT | VOID);
             let number = SeatNumber::new(distance, place, tag);
             assert_eq!((number.slot(), number.is_shared()), (Some((distance, place)), false));
-            assert!(number.is_of_tenure(tag) && !number.is_of_tenure(tag.forgotten()));
+            assert!(
+                tag.is_of_seat(identity, number)
+                    && tag.of_generation(GenerationNumber::of(3)).is_of_seat(identity, number)
+            );
+            assert!(!tag.forgotten().is_of_seat(identity, number));
+            assert!(
+                !tag.is_of_seat(identity.in_alternate(), number) && !tag.is_of_seat(Tag::of_hash(8), number)
+            );
+            assert!(!Tag(tag.0 & !MEMBER).is_of_seat(identity, number));
             assert_eq!(SeatNumber::of_bits(number.bits()), number);
         }
         assert!(SeatNumber::SHARED.is_shared() && SeatNumber::SHARED.slot().is_none());

@@ -143,14 +143,53 @@ fn reserved(_: Answer, requests: &Requests) -> usize {
     })
 }
 
-/// The same, and half of it given back.
+/// Charged, remembered, and half of it given back.
 fn reserved_and_settled(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(Answer::Allowed, &hasher, KEYS);
     each(&requests.known, |key| {
         let request = by(hasher.hash_one(key), NOW).cost(8);
         let Ok((_, Some(reservation))) = limiter.reserve(request) else { return false };
+        limiter.settle_at(reservation, 4, NOW).is_allowed()
+    })
+}
+
+/// The same; all of both decisions is kept.
+fn whole_reserved_and_settled(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = by_hash(Answer::Allowed, &hasher, KEYS);
+    each(&requests.known, |key| {
+        let request = by(hasher.hash_one(key), NOW).cost(8);
+        let Ok((decision, Some(reservation))) = limiter.reserve(request) else { return false };
+        let _ = black_box(decision);
         black_box(limiter.settle_at(reservation, 4, NOW)).is_allowed()
+    })
+}
+
+/// Every key charged once in its window.
+fn windows(hasher: &CallerHasher) -> Limiter {
+    let policy = Policy::fixed_window(100_000_000, Duration::from_secs(3600));
+    let policy = policy.build().expect("a limit and a window that fit a word");
+    let limiter = Limiter::builder(policy).max_keys(KEYS as usize).build().expect("memory for the table");
+    for key in (0..KEYS).map(key) {
+        let _ = limiter.decide(by(hasher.hash_one(key), FIRST));
+    }
+    limiter
+}
+
+fn window(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = windows(&hasher);
+    each(&requests.known, |key| limiter.decide(by(hasher.hash_one(key), NOW).cost(8)).is_allowed())
+}
+
+fn window_reserved_and_settled(_: Answer, requests: &Requests) -> usize {
+    let hasher = CallerHasher::default();
+    let limiter = windows(&hasher);
+    each(&requests.known, |key| {
+        let request = by(hasher.hash_one(key), NOW).cost(8);
+        let Ok((_, Some(reservation))) = limiter.reserve(request) else { return false };
+        limiter.settle_at(reservation, 4, NOW).is_allowed()
     })
 }
 
@@ -271,6 +310,17 @@ pub(crate) fn cases() -> Vec<Case> {
             name: "ratecell, caller's hash, reserved and settled",
             answer: allowed,
             run: reserved_and_settled,
+        },
+        Case {
+            name: "ratecell, caller's hash, reserved and settled, all of the decisions kept",
+            answer: allowed,
+            run: whole_reserved_and_settled,
+        },
+        Case { name: "ratecell, caller's hash, fixed window", answer: allowed, run: window },
+        Case {
+            name: "ratecell, caller's hash, fixed window, reserved and settled",
+            answer: allowed,
+            run: window_reserved_and_settled,
         },
     ];
     let leased = [

@@ -100,19 +100,16 @@ impl Book {
     }
 
     fn hold(&mut self, key: &str, cost: u32, now: u64) -> (Decision, Option<Reservation>) {
-        let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
-        let before: Vec<u64> = entry.states.iter().map(State::word).collect();
         let decision = self.decide(key, cost, now);
         if !decision.is_allowed() {
             return (decision, None);
         }
         let entry = Self::entry(&mut self.keys, self.generation.policy(), key);
-        let layers =
-            Self::plans(self.generation.policy()).zip(&entry.states).zip(before.iter().zip(&entry.given));
+        let layers = Self::plans(self.generation.policy()).zip(&entry.states).zip(&entry.given);
         let held: Vec<_> = layers
-            .map(|((plan, state), (before, given))| match (plan, state) {
+            .map(|((plan, state), given)| match (plan, state) {
                 (Plan::Word(kernel), State::Word(after)) => {
-                    with_kernel!(kernel, kernel => kernel.held(*before, *after, now, cost, *given))
+                    with_kernel!(kernel, kernel => kernel.held(*after, now, cost, *given))
                 }
                 (_, state) => Held { made: state.newest().unwrap_or(now), given: *given, ..Held::default() },
             })

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::super::model::{Bound, explore};
 use super::live::{Actor, Live, actor, gcra, in_flight};
 use super::world::{A, B, C, D, FAR, FAR_TOO};
-use crate::table::{Superseded, WhenFull};
+use crate::table::{Superseded, Unused, WhenFull};
 use ratecell_core::Request;
 use ratecell_core::algorithm::{Gcra, InFlight};
 
@@ -324,7 +324,9 @@ fn settled_beside_a_change() {
         let settled = Arc::clone(&back);
         let settle = actor(move |world: &Rates<1>| {
             let (gcra, table) = &world.handles[0];
-            if let Ok(Some(_)) = table.settle(gcra, A, &holding, 3, 3, || AT) {
+            let mut unused = Unused { holding, cost: 3, units: 3, in_vain: 0 };
+            let tried = table.try_settle(gcra, A, &mut unused, || AT);
+            if tried.is_some() || matches!(table.settle(gcra, A, unused, || AT), Ok(Some(_))) {
                 *settled.lock().expect("no panic") = 3;
             }
         });

@@ -9,7 +9,7 @@ use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use super::world::{A, B};
 use crate::sync::{AtomicU64, Ordering};
-use crate::table::{Holding, Lookup, Table, WhenFull};
+use crate::table::{Holding, Lookup, Table, Unused, WhenFull};
 use ratecell_core::Request;
 use ratecell_core::algorithm::{Gcra, Kernel};
 
@@ -111,7 +111,10 @@ impl Rates {
         let Reserved { holding, cost, number } = reserved;
         // Before it is so: an interval that looks meanwhile is that of fewer units.
         self.admitted.lock().expect("no panic")[number].units = 0;
-        self.table.settle(&self.gcra, A, &holding, cost, cost, || self.now()).expect("one policy");
+        let mut unused = Unused { holding, cost, units: cost, in_vain: 0 };
+        if self.table.try_settle(&self.gcra, A, &mut unused, || self.now()).is_none() {
+            self.table.settle(&self.gcra, A, unused, || self.now()).expect("one policy");
+        }
     }
 
     /// Asks to exhaustion at the latest instant, and looks at every interval.

@@ -195,7 +195,7 @@ pub(super) struct Charge {
 }
 
 impl<C: Counting> Reserve for C {
-    fn held(&self, _: u64, after: u64, _: u64, cost: u32, given: u64) -> Held {
+    fn held(&self, after: u64, _: u64, cost: u32, given: u64) -> Held {
         let (made, used) = self.counter().count.unpack(after);
         Held { made, start: used.saturating_sub(u64::from(cost)), end: used, given }
     }

@@ -263,10 +263,10 @@ impl Algorithm for Gcra {
 
 impl Reserve for Gcra {
     #[inline(always)]
-    fn held(&self, before: u64, _: u64, now: u64, cost: u32, given: u64) -> Held {
-        let made = now.saturating_mul(self.den);
-        let start = if self.is_healed(before, now) { made } else { before.max(made) };
-        Held { made, start, end: start.saturating_add(u64::from(cost).saturating_mul(self.num)), given }
+    fn held(&self, after: u64, now: u64, cost: u32, given: u64) -> Held {
+        // Of what a step has charged nothing wraps: these are its own products.
+        let charge = u64::from(cost).wrapping_mul(self.num);
+        Held { made: now.wrapping_mul(self.den), start: after.wrapping_sub(charge), end: after, given }
     }
 
     #[inline(always)]
@@ -275,29 +275,26 @@ impl Reserve for Gcra {
         word: u64,
         now: u64,
         held: &Held,
-        cost: u32,
+        _: u32,
         units: u32,
         total: Option<u64>,
     ) -> (u64, u64) {
         let Held { made, start, end, .. } = *held;
-        let length = end.saturating_sub(start);
-        let Some(unit) = length.checked_div(u64::from(cost)) else { return (word, 0) };
         if now > self.max_now || self.is_healed(word, now) {
             return (word, 0);
         }
         let t = now * self.den;
         let ahead = if self.undelayed == self.tau {
-            let [word, t, made, start, length] = [word, t, made, start, length].map(u128::from);
-            ahead(word, t, made, start, length, held.since(total))
+            ahead(word, t, made, start, end.saturating_sub(start), held.since(total))
         } else if word == end {
             // The requests behind a place in the queue have been promised theirs: only the last place is given back.
-            u128::from(end.saturating_sub(t))
+            end.saturating_sub(t)
         } else {
             0
         };
         // No more than the word, which reaches at least as far as what is ahead.
-        let back = u128::from(unit.saturating_mul(u64::from(units))).min(ahead) as u64;
-        (word.saturating_sub(back), back)
+        let back = u64::from(units).saturating_mul(self.num).min(ahead);
+        (word - back, back)
     }
 }
 

@@ -31,8 +31,8 @@ impl Held {
 /// The bound: a key is never more permissive afterwards than if only the actual cost had been asked for. So every policy
 /// keeps its bound for what was admitted less what was given back.
 pub trait Reserve: Algorithm {
-    /// What is remembered of the charge of `cost` at `now` that made `before` into `after`.
-    fn held(&self, before: u64, after: u64, now: u64, cost: u32, given: u64) -> Held;
+    /// What is remembered of the charge of `cost` at `now` that left the word `after`.
+    fn held(&self, after: u64, now: u64, cost: u32, given: u64) -> Held;
 
     /// The word after as much of `units` as can be given back at `now`, and by how much that is less on the word's axis:
     /// the total given back grows by it. `units` are a part of the `cost` that was held. `total` is what has been given
@@ -51,16 +51,18 @@ pub trait Reserve: Algorithm {
 /// Of a charge of `length` that began at `start` of an axis, or earlier by what was given `back` since, but not before it
 /// was `made`: what is surely ahead of `now`, under a word that reaches to `word`.
 #[inline]
-pub(super) fn ahead(word: u128, now: u128, made: u128, start: u128, length: u128, back: Option<u64>) -> u128 {
-    let earliest = back.map_or(made, |back| start.saturating_sub(u128::from(back)).max(made));
-    let end = earliest + length;
-    // A word of an unbroken life reaches as far.
-    if word < end { 0 } else { end.saturating_sub(now) }
+pub(super) fn ahead(word: u64, now: u64, made: u64, start: u64, length: u64, back: Option<u64>) -> u64 {
+    let earliest = back.map_or(made, |back| start.saturating_sub(back).max(made));
+    match earliest.checked_add(length) {
+        // A word of an unbroken life reaches as far.
+        Some(end) if end <= word => end.saturating_sub(now),
+        _ => 0,
+    }
 }
 
 /// A permit comes back by its release alone.
 impl Reserve for InFlight {
-    fn held(&self, _: u64, after: u64, _: u64, _: u32, given: u64) -> Held {
+    fn held(&self, after: u64, _: u64, _: u32, given: u64) -> Held {
         Held { made: self.window(after), given, ..Held::default() }
     }
 
@@ -71,7 +73,7 @@ impl Reserve for InFlight {
 
 /// Units of a lease are given back by the algorithm whose they are.
 impl Reserve for Lease {
-    fn held(&self, _: u64, _: u64, _: u64, _: u32, given: u64) -> Held {
+    fn held(&self, _: u64, _: u64, _: u32, given: u64) -> Held {
         Held { given, ..Held::default() }
     }
 

@@ -138,7 +138,7 @@ impl Algorithm for SlidingWindow {
 }
 
 impl Reserve for SlidingWindow {
-    fn held(&self, _: u64, after: u64, _: u64, _: u32, given: u64) -> Held {
+    fn held(&self, after: u64, _: u64, _: u32, given: u64) -> Held {
         let (made, ..) = self.windows.unpack(after);
         Held { made, given, ..Held::default() }
     }

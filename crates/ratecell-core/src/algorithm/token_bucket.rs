@@ -81,12 +81,16 @@ impl Refill {
     /// reaches to `refill * refills + used`.
     fn given_back(&self, word: (u64, u64), now: u64, made: u64, before: u64, charge: Charge) -> u64 {
         let (refills, used) = word;
-        let at = |refills: u64, units: u64| u128::from(self.refill) * u128::from(refills) + u128::from(units);
-        let (start, length) = (at(made, before), u128::from(charge.cost));
+        // From the earlier of the two on, so that what leaves a u64 is beyond all that is compared with it.
+        let origin = made.min(refills);
+        let at = |refills: u64, units: u64| {
+            let since = (refills - origin).saturating_mul(u64::from(self.refill));
+            since.saturating_add(units)
+        };
+        let (start, length) = (at(made, before), u64::from(charge.cost));
         let ahead =
             ahead(at(refills, used), at(refills.max(now), 0), at(made, 0), start, length, charge.since);
-        // At most the units.
-        u128::from(charge.units).min(ahead) as u64
+        ahead.min(u64::from(charge.units))
     }
 
     /// When that many tokens have come back, counted from `start`.

@@ -130,7 +130,7 @@ fn it_is_no_layer_of_several() {
 fn units_are_given_back_while_their_window_is_in_force() {
     let (kernel, zones) = moving("calendar_window 3/day tz=caller");
     let held = kernel.decide(0, 13 * HOUR, &request(&zones[0], 3)).charged.expect("allowed");
-    let reservation = kernel.held(0, held, 13 * HOUR, 3, 0);
+    let reservation = kernel.held(held, 13 * HOUR, 3, 0);
     let (back, units) = kernel.give_back(held, 14 * HOUR, &reservation, 3, 2, None);
     assert_eq!((units, kernel.decide(back, 14 * HOUR, &request(&zones[3], 0)).decision.remaining()), (2, 2));
     let next = kernel.decide(back, 50 * HOUR, &request(&zones[0], 1)).charged.expect("allowed");

@@ -81,7 +81,7 @@ fn play(text: &str, calls: &[(u64, Call)], knows_total: bool) -> Vec<(u64, u64)>
             match *call {
                 Call::Reserve(cost) => {
                     if let Some(charged) = kernel.step(word, now, cost).charged {
-                        let held = kernel.held(word, charged, now, cost, total);
+                        let held = kernel.held(charged, now, cost, total);
                         charges.push(Charged { now, cost, net: cost, held, settled: false });
                         word = charged;
                     }
@@ -131,7 +131,7 @@ proptest! {
                 now += after;
                 match *call {
                     Call::Reserve(cost) => if let Some(charged) = kernel.step(word, now, cost).charged {
-                        let held = kernel.held(word, charged, now, cost, 0);
+                        let held = kernel.held(charged, now, cost, 0);
                         charges.push(Charged { now, cost, net: cost, held, settled: false });
                         window.push((held.made, cost));
                         word = charged;
@@ -150,7 +150,7 @@ proptest! {
                 let sum = |of: u64| -> u64 {
                     window.iter().filter(|(made, _)| *made == of).map(|(_, net)| u64::from(*net)).sum()
                 };
-                let at = kernel.held(0, word, now, 0, 0).made;
+                let at = kernel.held(word, now, 0, 0).made;
                 if text.starts_with("sliding") {
                     // At the start of its window the one before still counts in full.
                     prop_assert_eq!(kernel.level(word, at * 2_000_000_000), sum(at) + sum(at - 1), "{} at {}", text, now);
@@ -184,9 +184,9 @@ fn a_place_moves_when_what_stood_before_it_is_given_back() {
         let mut total = 0;
         let charge = |word: u64, now: u64, cost: u32| kernel.step(word, now, cost).charged.expect("allowed");
         let first = charge(0, at(0), 10);
-        let held_first = kernel.held(0, first, at(0), 10, total);
+        let held_first = kernel.held(first, at(0), 10, total);
         let second = charge(first, at(0), 5);
-        let held_second = kernel.held(first, second, at(0), 5, total);
+        let held_second = kernel.held(second, at(0), 5, total);
         let (word, back) = kernel.give_back(second, at(2), &held_first, 10, 10, Some(total));
         assert_eq!((word, back), (at(7), at(8)));
         total += back;

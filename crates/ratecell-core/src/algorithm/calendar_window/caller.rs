@@ -144,7 +144,7 @@ impl Algorithm for CallerWindow {
 
 /// Units of a window are given back while it is in force, as those of a window of one zone are.
 impl Reserve for CallerWindow {
-    fn held(&self, _: u64, after: u64, _: u64, cost: u32, given: u64) -> Held {
+    fn held(&self, after: u64, _: u64, cost: u32, given: u64) -> Held {
         let (made, used) = self.counter.count.unpack(after);
         Held { made, start: used.saturating_sub(u64::from(cost)), end: used, given }
     }
