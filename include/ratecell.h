@@ -19,7 +19,9 @@
  * - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says
  *   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
  *   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
- *   ratecell_limiter_renew keeps one.
+ *   ratecell_limiter_renew keeps one. What a request by rules holds is a row of them, one for each rule, that
+ *   only the rules can find the tables of: so ratecell_rules_settle and ratecell_rules_release are functions of
+ *   their own.
  * - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
  *   ratecell_zone is that zone made ready, so that a check computes no window.
  * - Threads. A function that takes a const pointer to a limiter may be called from any number of
@@ -122,13 +124,14 @@
 
 /**
  * In a ratecell_request of ratecell_limiter_decide: if it is allowed, write to its reservation what was charged, to be
- * settled, released or renewed.
+ * settled, released or renewed. In a ratecell_rules_request of ratecell_rules_decide: write it to its held.
  */
 #define RATECELL_RESERVE 256
 
 /**
  * In a ratecell_config, for ratecell_region_init and ratecell_region_size: make room for what is given back, 8 bytes for each
- * 5 keys and layer, so that RATECELL_RESERVE works with every policy.
+ * 5 keys and layer, so that RATECELL_RESERVE works with every policy. For ratecell_rules_new: every request has
+ * RATECELL_RESERVE, so that rules may count requests in_flight.
  */
 #define RATECELL_RESERVATIONS 512
 
@@ -137,6 +140,11 @@
  * admit together exactly what the rules allow. Without it each goes on with a copy of its own.
  */
 #define RATECELL_FORKED 1024
+
+/**
+ * In a ratecell_rules_request of ratecell_rules_settle: the request has used nothing.
+ */
+#define RATECELL_CANCEL 2048
 
 /**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
@@ -235,7 +243,8 @@ enum ratecell_status
   RATECELL_ENOSPC = -7,
   /**
    * The limiter reserves nothing: it is in memory of which ratecell_region_init made a region without
-   * RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines.
+   * RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines. Or rules reserve each request,
+   * and this one has no RATECELL_RESERVE.
    */
   RATECELL_ERESERVE = -8,
   /**
@@ -1205,7 +1214,29 @@ typedef struct ratecell_rules_shadow {
 } ratecell_rules_shadow;
 
 /**
- * A request that is decided by rules. Frozen, 64 bytes on 64-bit machines.
+ * What a request with RATECELL_RESERVE has charged of one rule that limits it. Frozen, 360 bytes of plain data. All zeros
+ * are none.
+ *
+ * It may be kept and copied, also to a process that shares the tables by RATECELL_FORKED. It is in the byte order of the
+ * machine. Settle it once, and release it once: a second time may give back units of other requests.
+ */
+typedef struct ratecell_rules_held {
+  /**
+   * The library's own: which rule's cells.
+   */
+  uint64_t cells;
+  /**
+   * The library's own: how the rule makes the cost.
+   */
+  uint64_t cost;
+  /**
+   * What was charged to the cell.
+   */
+  struct ratecell_reservation reservation;
+} ratecell_rules_held;
+
+/**
+ * A request that is decided by rules, or settled, or released. Frozen, 80 bytes on 64-bit machines.
  */
 typedef struct ratecell_rules_request {
   /**
@@ -1223,7 +1254,8 @@ typedef struct ratecell_rules_request {
    */
   uint64_t now_ns;
   /**
-   * RATECELL_AT, or 0. Any other bit is RATECELL_EINVAL.
+   * RATECELL_AT; RATECELL_RESERVE, only for ratecell_rules_decide; RATECELL_CANCEL, only for ratecell_rules_settle. Any
+   * other bit is RATECELL_EINVAL.
    */
   uint32_t flags;
   /**
@@ -1247,6 +1279,18 @@ typedef struct ratecell_rules_request {
    * How many have room there; others are not written.
    */
   size_t max_shadows;
+  /**
+   * With RATECELL_RESERVE: where what was charged is written, of each rule that limits the request, in the order of the
+   * claims; as many as the answer's n_claims. For ratecell_rules_settle and ratecell_rules_release: where it stands.
+   * Otherwise NULL, with a max_held of 0.
+   */
+  struct ratecell_rules_held *held;
+  /**
+   * With RATECELL_RESERVE: how many have room there; with 64 all have. If there are not enough, the request is
+   * RATECELL_ENOSPC, and nothing is charged. To settle and release: how many there are; those that are all zeros are passed
+   * over.
+   */
+  size_t max_held;
 } ratecell_rules_request;
 
 /**
@@ -2038,15 +2082,16 @@ void ratecell_clients_free(struct ratecell_clients *clients);
  * Make a limiter by a file of rules, with the memory of all its tables.
  *
  * text is the file's, TOML of len bytes; it is not kept. There is a table for each rule of the file and each tier, and the
- * config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With beside, an earlier limiter by rules,
- * they are 0: its own hold.
+ * config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With RATECELL_RESERVATIONS every request
+ * has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier limiter by rules, all of them are 0:
+ * its own hold.
  *
  * Returns 0; free *rules with ratecell_rules_free.
  * Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
  * RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
  * RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
- * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight,
- * or, with RATECELL_FORKED, with a sliding_log, is RATECELL_ERULES, too.
+ * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight
+ * without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED, is RATECELL_ERULES, too.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -2090,14 +2135,18 @@ int32_t ratecell_rules_change(const struct ratecell_rules *rules,
  * Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
  * thread has seen the longest keys of the file, and where it asks a table for the first time after a change of limits.
  *
+ * With RATECELL_RESERVE what was charged of each rule is written to the request's held, to be settled or released;
+ * nothing of shadow rules is held. Such a call allocates.
+ *
  * Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
  * rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
  * RATECELL_UNCLEAR_PATH where the file refuses a path that can be read in several ways, which is to be answered with 400.
- * Writes *answer, and the request's claims and shadows.
- * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims or shadows, answer, an attribute's name
- * or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged or written,
- * but for RATECELL_EPANIC.
- * NULL: attributes, claims and shadows may be, if there are none; a name or value, if its length is 0.
+ * Writes *answer, and the request's claims, shadows and held; of a request that is not allowed nothing is held.
+ * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims, shadows or held, answer, an attribute's
+ * name or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_ERESERVE (a limiter of
+ * RATECELL_RESERVATIONS, and no RATECELL_RESERVE), RATECELL_ENOSPC (max_held), RATECELL_EPANIC. Then nothing was charged or
+ * written, but for RATECELL_EPANIC.
+ * NULL: attributes, claims, shadows and held may be, if there are none; a name or value, if its length is 0.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
  */
@@ -2105,6 +2154,46 @@ RATECELL_MUST_CHECK
 int32_t ratecell_rules_decide(const struct ratecell_rules *rules,
                               const struct ratecell_rules_request *request,
                               struct ratecell_rules_answer *answer);
+
+/**
+ * Settle what a request holds by attributes that are known afterwards, such as the tokens that it has used: each rule whose
+ * cost is taken from one of them, with from or by, is settled at the cost that they make, as ratecell_limiter_settle does.
+ * All others stay as they are: those of a fixed cost, those whose attribute is not given, those whose cost is taken from
+ * the path, and layers in_flight. With RATECELL_CANCEL each rule is settled at 0, and attributes are none.
+ *
+ * The request may be the one that reserved, with other attributes, and with the answer's n_claims for max_held. Its claims
+ * and shadows are not read. A rule stays as it is that is not in the file in force any more, makes its cost in another way than when it was charged, or has begun
+ * anew. After a change of the numbers of its limit, units of windows come back, and those of a rate or a bucket stay
+ * charged. Settle each request once.
+ *
+ * Returns 0.
+ * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved or held, an attribute's name or value),
+ * RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged, and nothing given back, but
+ * for RATECELL_EPANIC.
+ * NULL: attributes and held may be, if there are none; a name or value, if its length is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_settle(const struct ratecell_rules *rules,
+                              const struct ratecell_rules_request *request);
+
+/**
+ * Give back the permits of the layers in_flight that a request holds, of all rules; all other layers stay as they are. Nothing
+ * comes back of a permit that has passed by itself, whose key was evicted, or whose rule is not in the file in force any
+ * more or has begun anew.
+ *
+ * The request may be the one that reserved, with the answer's n_claims for max_held. Besides held, now_ns is read with
+ * RATECELL_AT. Release each request once.
+ *
+ * Returns how many units came back: of several rules with such layers the least, and at most INT32_MAX.
+ * Errors: RATECELL_EINVAL (rules, request, its flags, reserved or held), RATECELL_EALIGN, RATECELL_ESIZE (a count),
+ * RATECELL_EPANIC. Then nothing was given back, but for RATECELL_EPANIC.
+ * NULL: held may be, if there is none.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_release(const struct ratecell_rules *rules,
+                               const struct ratecell_rules_request *request);
 
 /**
  * Write the HTTP fields of a response about the rules that limited a request, each named by its rule, and a NUL, without

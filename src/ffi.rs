@@ -17,7 +17,9 @@
 //! - Reservations. A request with RATECELL_RESERVE also writes a ratecell_reservation: plain data that says
 //!   what was charged. Nothing is kept in the library for it, and it needs no end. ratecell_limiter_settle gives
 //!   back what was not used, ratecell_limiter_release gives back a permit of the layers in_flight, and
-//!   ratecell_limiter_renew keeps one.
+//!   ratecell_limiter_renew keeps one. What a request by rules holds is a row of them, one for each rule, that
+//!   only the rules can find the tables of: so ratecell_rules_settle and ratecell_rules_release are functions of
+//!   their own.
 //! - Zones. A limiter whose policy has tz=caller decides by the windows of the zone that each request names. A
 //!   ratecell_zone is that zone made ready, so that a check computes no window.
 //! - Threads. A function that takes a const pointer to a limiter may be called from any number of
@@ -90,8 +92,8 @@ pub use decision::{
 };
 pub use fields::{ratecell_answer, ratecell_fields, ratecell_style};
 pub use flags::{
-    RATECELL_AT, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_FORKED, RATECELL_HASHED, RATECELL_NEXT,
-    RATECELL_RESERVATIONS, RATECELL_RESERVE, RATECELL_TRY, RATECELL_WITHIN, RATECELL_ZEROED,
+    RATECELL_AT, RATECELL_CANCEL, RATECELL_CHARGE, RATECELL_EXACT, RATECELL_FORKED, RATECELL_HASHED,
+    RATECELL_NEXT, RATECELL_RESERVATIONS, RATECELL_RESERVE, RATECELL_TRY, RATECELL_WITHIN, RATECELL_ZEROED,
 };
 pub use joint::ratecell_decide_all;
 pub use limiter::{
@@ -110,8 +112,8 @@ pub use reservation::{
 pub use rules::{
     RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules, ratecell_rules_answer,
     ratecell_rules_change, ratecell_rules_claim, ratecell_rules_decide, ratecell_rules_fields,
-    ratecell_rules_free, ratecell_rules_new, ratecell_rules_request, ratecell_rules_shadow,
-    ratecell_rules_stats,
+    ratecell_rules_free, ratecell_rules_held, ratecell_rules_new, ratecell_rules_release,
+    ratecell_rules_request, ratecell_rules_settle, ratecell_rules_shadow, ratecell_rules_stats,
 };
 pub use stats::{ratecell_limiter_stats, ratecell_stats};
 pub use status::{ratecell_status, ratecell_strerror};

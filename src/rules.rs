@@ -51,16 +51,21 @@ use crate::table::{DEFAULT_MAX_KEYS, Stats, WhenFull};
 mod cells;
 mod decision;
 mod file;
+mod hold;
+mod reservation;
 mod scratch;
 mod tables;
 #[cfg(test)]
 mod tests;
 
 pub use decision::{RulesDecision, RulesFields};
+pub use hold::RulesHold;
 pub use ratecell_rules::{
     Answer, Attribute, Attributes, Mode, Rule, RuleLabel, RulePolicy, Rules, RulesError, RulesErrorKind,
     Shown,
 };
+
+pub use reservation::RulesReservation;
 
 use cells::Before;
 #[cfg(feature = "capi")]
@@ -69,6 +74,10 @@ pub(crate) use decision::Made;
 use file::{Decided, File, MadeList};
 #[cfg(feature = "capi")]
 pub(crate) use file::{Decided, File, MadeList};
+#[cfg(not(feature = "capi"))]
+use reservation::HeldList;
+#[cfg(feature = "capi")]
+pub(crate) use reservation::{Held, HeldList, Names};
 use tables::Tables;
 
 /// A limiter whose limits are those of a file of rules.
@@ -140,12 +149,20 @@ impl RulesLimiterBuilder {
         self
     }
 
+    /// Makes a limiter whose requests are all reserved, by [`RulesLimiter::reserve`] or [`RulesLimiter::hold`]. Its rules may
+    /// count requests `in_flight`, and costs that are known only afterwards can be settled. Without it a file with
+    /// `in_flight` is refused: [`RulesLimiter::decide`] gives no permit that could be released.
+    pub fn reserving(mut self) -> Self {
+        self.tables.reserving = true;
+        self
+    }
+
     /// Builds the limiter, with the memory of all its tables, for this process alone unless it is
     /// [`forked`](Self::forked).
     ///
     /// # Errors
-    /// A rule counts requests in flight, which a decision by rules does not release, or has a `sliding_log` where the tables
-    /// are [`forked`](Self::forked) ([`BuildError::Rule`]); `max_keys` is 0;
+    /// A rule counts requests in flight and the limiter is not [`reserving`](Self::reserving), or a rule has a `sliding_log`
+    /// where the tables are [`forked`](Self::forked) ([`BuildError::Rule`]); `max_keys` is 0;
     /// the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
     /// ([`BuildError::Processor`]).
     pub fn build(self) -> Result<RulesLimiter, BuildError> {
@@ -159,7 +176,12 @@ impl RulesLimiterBuilder {
 impl RulesLimiter {
     /// Begins a limiter by the rules of a file.
     pub fn builder(rules: Rules) -> RulesLimiterBuilder {
-        let tables = Tables { max_keys: DEFAULT_MAX_KEYS, when_full: WhenFull::default(), forked: false };
+        let tables = Tables {
+            max_keys: DEFAULT_MAX_KEYS,
+            when_full: WhenFull::default(),
+            forked: false,
+            reserving: false,
+        };
         RulesLimiterBuilder { rules, tables, epoch: None }
     }
 
@@ -167,23 +189,95 @@ impl RulesLimiter {
     ///
     /// [`Attributes`] is implemented by slices, arrays and vectors of names and values. Shadow rules are decided after the
     /// others, each by itself, and are charged if the request is allowed.
+    ///
+    /// # Panics
+    /// If the limiter is [`reserving`](RulesLimiterBuilder::reserving): its requests are [reserved](Self::reserve).
     pub fn decide<A: Attributes + ?Sized>(&self, attributes: &A) -> RulesDecision {
-        RulesDecision::new(self, attributes, None)
+        self.decide_by(attributes, None)
     }
 
     /// [`decide`](Self::decide) at `now_ns`: nanoseconds since the limiter's [`epoch`](Self::epoch), or since any other
     /// that all requests have, if no rule has a `calendar_window`.
+    ///
+    /// # Panics
+    /// As [`decide`](Self::decide).
     pub fn decide_at<A: Attributes + ?Sized>(&self, attributes: &A, now_ns: u64) -> RulesDecision {
-        RulesDecision::new(self, attributes, Some(now_ns))
+        self.decide_by(attributes, Some(now_ns))
+    }
+
+    fn decide_by<A: Attributes + ?Sized>(&self, attributes: &A, now_ns: Option<u64>) -> RulesDecision {
+        assert!(
+            !self.is_reserving(),
+            "a limiter by rules that is made to reserve: expected `reserve` or `hold`"
+        );
+        RulesDecision::new(self, attributes, now_ns, None)
+    }
+
+    /// Decides and charges a request as [`decide`](Self::decide) does. If it is allowed, a [`RulesReservation`] says what was
+    /// charged of each rule: give it to [`settle`](Self::settle) when costs are known that were not known before, and to
+    /// [`release`](Self::release) when the request has ended, if rules have layers `in_flight`. Shadow rules are charged, and
+    /// nothing of them is reserved.
+    ///
+    /// ```
+    /// use ratecell::rules::{Rules, RulesLimiter};
+    ///
+    /// let rules = Rules::parse("
+    ///     ratecell_rules = 1
+    ///     [[rule]]
+    ///     name = 'at-once'
+    ///     key = ['client']
+    ///     limit = 'in_flight 1 hold=60s'
+    /// ")?;
+    /// let limiter = RulesLimiter::builder(rules).max_keys(1_000).reserving().build()?;
+    /// let request = [("client", "203.0.113.7")];
+    /// let (_, permit) = limiter.reserve_at(&request, 0);
+    /// let (second, none) = limiter.reserve_at(&request, 0);
+    /// assert_eq!((second.rule_name(), none), (Some("at-once"), None));
+    /// assert_eq!(limiter.release_at(permit.expect("it was allowed"), 0), 1);
+    /// assert!(limiter.reserve_at(&request, 0).0.is_allowed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve<A: Attributes + ?Sized>(
+        &self,
+        attributes: &A,
+    ) -> (RulesDecision, Option<RulesReservation>) {
+        self.reserve_by(attributes, None)
+    }
+
+    /// [`reserve`](Self::reserve) at `now_ns`, as [`decide_at`](Self::decide_at).
+    pub fn reserve_at<A: Attributes + ?Sized>(
+        &self,
+        attributes: &A,
+        now_ns: u64,
+    ) -> (RulesDecision, Option<RulesReservation>) {
+        self.reserve_by(attributes, Some(now_ns))
+    }
+
+    fn reserve_by<A: Attributes + ?Sized>(
+        &self,
+        attributes: &A,
+        now_ns: Option<u64>,
+    ) -> (RulesDecision, Option<RulesReservation>) {
+        let mut held = HeldList::new(usize::MAX);
+        let decision = RulesDecision::new(self, attributes, now_ns, Some(&mut held));
+        let reservation = decision.is_allowed().then_some(RulesReservation { claims: held.claims });
+        (decision, reservation)
+    }
+
+    /// Whether all its requests are [reserved](Self::reserve).
+    #[must_use]
+    pub fn is_reserving(&self) -> bool {
+        self.tables.reserving
     }
 
     /// Decides a request by the file in force after its time is known, which comes with what it decided. Decisions and the
-    /// outcomes of shadow claims go to `made` and `shadow`.
+    /// outcomes of shadow claims go to `made` and `shadow`. With `held` it is reserved, and what was charged goes there.
     pub(crate) fn decided<A: Attributes + ?Sized>(
         &self,
         attributes: &A,
         given: Option<u64>,
         made: &mut MadeList,
+        mut held: Option<&mut HeldList>,
         mut shadow: impl FnMut(&File, usize, Outcome),
     ) -> (Guard<Arc<File>>, Decided) {
         loop {
@@ -192,7 +286,8 @@ impl RulesLimiter {
             let now_ns = given.unwrap_or_else(|| self.clock.now());
             let file = self.file.load();
             made.clear();
-            let decided = file.decide(attributes, now_ns, made, |rule, outcome| shadow(&file, rule, outcome));
+            let shadows = |rule, outcome| shadow(&file, rule, outcome);
+            let decided = file.decide(attributes, now_ns, made, held.as_deref_mut(), shadows);
             if let Some(decided) = decided {
                 return (file, decided);
             }
@@ -334,7 +429,6 @@ impl RulesLimiter {
     }
 
     /// The file in force, with what decides by it.
-    #[cfg(feature = "capi")]
     pub(crate) fn file(&self) -> arc_swap::Guard<Arc<File>> {
         self.file.load()
     }

@@ -21,14 +21,17 @@ pub const RATECELL_ZEROED: u32 = 64;
 /// call returns RATECELL_ASKED. With RATECELL_CHARGE, only what this machine holds is charged.
 pub const RATECELL_TRY: u32 = 128;
 /// In a ratecell_request of ratecell_limiter_decide: if it is allowed, write to its reservation what was charged, to be
-/// settled, released or renewed.
+/// settled, released or renewed. In a ratecell_rules_request of ratecell_rules_decide: write it to its held.
 pub const RATECELL_RESERVE: u32 = 256;
 /// In a ratecell_config, for ratecell_region_init and ratecell_region_size: make room for what is given back, 8 bytes for each
-/// 5 keys and layer, so that RATECELL_RESERVE works with every policy.
+/// 5 keys and layer, so that RATECELL_RESERVE works with every policy. For ratecell_rules_new: every request has
+/// RATECELL_RESERVE, so that rules may count requests in_flight.
 pub const RATECELL_RESERVATIONS: u32 = 512;
 /// In a ratecell_config, for ratecell_rules_new: the tables are shared with the processes that are forked off later, which
 /// admit together exactly what the rules allow. Without it each goes on with a copy of its own.
 pub const RATECELL_FORKED: u32 = 1024;
+/// In a ratecell_rules_request of ratecell_rules_settle: the request has used nothing.
+pub const RATECELL_CANCEL: u32 = 2048;
 
 /// The instant of a call whose only flag is [`RATECELL_AT`]; `None` by the limiter's clock.
 pub(super) fn instant(flags: u32, now_ns: u64) -> Result<Option<u64>, ratecell_status> {

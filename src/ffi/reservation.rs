@@ -28,7 +28,7 @@ impl ratecell_reservation {
     /// As C has it; all zeros of none. Into its place: of a copy the machine code may keep memcpy's address in a register, and
     /// a call through one cannot be followed there.
     #[inline(never)]
-    fn write(place: &mut MaybeUninit<Self>, reservation: Option<&Reservation>) {
+    pub(super) fn write(place: &mut MaybeUninit<Self>, reservation: Option<&Reservation>) {
         let written = place.write(Self { data: [0; 43] });
         if let Some(reservation) = reservation {
             let mut places = written.data.iter_mut();
@@ -40,7 +40,7 @@ impl ratecell_reservation {
         }
     }
 
-    fn read(&self) -> Result<Reservation, ratecell_status> {
+    pub(super) fn read(&self) -> Result<Reservation, ratecell_status> {
         Reservation::from_words(&self.data).map_err(|_| ratecell_status::RATECELL_EINVAL)
     }
 }

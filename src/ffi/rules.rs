@@ -6,15 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrayvec::ArrayVec;
 
-use super::flags::{RATECELL_FORKED, instant};
+use super::flags::{RATECELL_CANCEL, RATECELL_FORKED, RATECELL_RESERVATIONS, RATECELL_RESERVE, instant};
 use super::ratecell_status::{
-    RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_EPANIC, RATECELL_ERULES, RATECELL_ESIZE,
-    RATECELL_UNCLEAR_PATH,
+    RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_ENOSPC, RATECELL_EPANIC, RATECELL_ERESERVE, RATECELL_ERULES,
+    RATECELL_ESIZE, RATECELL_UNCLEAR_PATH,
 };
 use super::why::{Refusal, explained, guarded};
 use super::{decision, fields, pointer, ratecell_config, ratecell_stats, ratecell_status, stats, text};
 use crate::limiter::layers::MAX_LAYERS;
-use crate::rules::{Decided, MadeList, Rules, RulesError, RulesLimiter, RulesLimiterBuilder};
+use crate::rules::{Decided, File, HeldList, MadeList, Rules, RulesError, RulesLimiter, RulesLimiterBuilder};
 use ratecell_core::Outcome;
 use ratecell_core::fields::Fields;
 
@@ -23,7 +23,7 @@ mod request;
 use request::{Given, name};
 pub use request::{
     RATECELL_RULE_NAME_SIZE, ratecell_attribute, ratecell_rules_answer, ratecell_rules_claim,
-    ratecell_rules_request, ratecell_rules_shadow,
+    ratecell_rules_held, ratecell_rules_request, ratecell_rules_shadow,
 };
 
 /// A limiter whose limits are those of a file of rules.
@@ -35,15 +35,16 @@ pub struct ratecell_rules {
 /// Make a limiter by a file of rules, with the memory of all its tables.
 ///
 /// text is the file's, TOML of len bytes; it is not kept. There is a table for each rule of the file and each tier, and the
-/// config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With beside, an earlier limiter by rules,
-/// they are 0: its own hold.
+/// config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With RATECELL_RESERVATIONS every request
+/// has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier limiter by rules, all of them are 0:
+/// its own hold.
 ///
 /// Returns 0; free *rules with ratecell_rules_free.
 /// Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
 /// RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
 /// RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
-/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight,
-/// or, with RATECELL_FORKED, with a sliding_log, is RATECELL_ERULES, too.
+/// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight
+/// without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED, is RATECELL_ERULES, too.
 /// NULL: config may be, for the defaults.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -115,14 +116,18 @@ pub unsafe extern "C" fn ratecell_rules_change(
 /// Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
 /// thread has seen the longest keys of the file, and where it asks a table for the first time after a change of limits.
 ///
+/// With RATECELL_RESERVE what was charged of each rule is written to the request's held, to be settled or released;
+/// nothing of shadow rules is held. Such a call allocates.
+///
 /// Returns the gravest outcome: RATECELL_ALLOWED if all allow it or none applies, RATECELL_DENIED, RATECELL_NEVER (also of a
 /// rule with "blocked", and where the rules have more than 64 layers together) or RATECELL_CLOCK_RANGE;
 /// RATECELL_UNCLEAR_PATH where the file refuses a path that can be read in several ways, which is to be answered with 400.
-/// Writes *answer, and the request's claims and shadows.
-/// Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims or shadows, answer, an attribute's name
-/// or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged or written,
-/// but for RATECELL_EPANIC.
-/// NULL: attributes, claims and shadows may be, if there are none; a name or value, if its length is 0.
+/// Writes *answer, and the request's claims, shadows and held; of a request that is not allowed nothing is held.
+/// Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved, claims, shadows or held, answer, an attribute's
+/// name or value), RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_ERESERVE (a limiter of
+/// RATECELL_RESERVATIONS, and no RATECELL_RESERVE), RATECELL_ENOSPC (max_held), RATECELL_EPANIC. Then nothing was charged or
+/// written, but for RATECELL_EPANIC.
+/// NULL: attributes, claims, shadows and held may be, if there are none; a name or value, if its length is 0.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
 #[must_use]
@@ -138,6 +143,76 @@ pub unsafe extern "C" fn ratecell_rules_decide(
     match catch_unwind(AssertUnwindSafe(decide)).unwrap_or(Err(RATECELL_EPANIC)) {
         Ok(status) | Err(status) => status as i32,
     }
+}
+
+/// Settle what a request holds by attributes that are known afterwards, such as the tokens that it has used: each rule whose
+/// cost is taken from one of them, with from or by, is settled at the cost that they make, as ratecell_limiter_settle does.
+/// All others stay as they are: those of a fixed cost, those whose attribute is not given, those whose cost is taken from
+/// the path, and layers in_flight. With RATECELL_CANCEL each rule is settled at 0, and attributes are none.
+///
+/// The request may be the one that reserved, with other attributes, and with the answer's n_claims for max_held. Its claims
+/// and shadows are not read. A rule stays as it is that is not in the file in force any more, makes its cost in another way than when it was charged, or has begun
+/// anew. After a change of the numbers of its limit, units of windows come back, and those of a rate or a bucket stay
+/// charged. Settle each request once.
+///
+/// Returns 0.
+/// Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved or held, an attribute's name or value),
+/// RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged, and nothing given back, but
+/// for RATECELL_EPANIC.
+/// NULL: attributes and held may be, if there are none; a name or value, if its length is 0.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_settle(
+    rules: *const ratecell_rules,
+    request: *const ratecell_rules_request,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let (rules, request) = unsafe { (pointer::input(rules)?, pointer::input(request)?) };
+        // SAFETY: the same.
+        let (now_ns, held) = unsafe { request.held(RATECELL_CANCEL)? };
+        let limiter = &rules.limiter;
+        if request.flags & RATECELL_CANCEL != 0 {
+            if request.n_attributes != 0 {
+                return Err(RATECELL_EINVAL);
+            }
+            limiter.cancel_claims(&held, now_ns);
+        } else {
+            // SAFETY: the same.
+            let attributes = unsafe { Given::read(request.attributes, request.n_attributes)? };
+            limiter.settle_claims(&held, &attributes, now_ns);
+        }
+        Ok(())
+    })
+}
+
+/// Give back the permits of the layers in_flight that a request holds, of all rules; all other layers stay as they are. Nothing
+/// comes back of a permit that has passed by itself, whose key was evicted, or whose rule is not in the file in force any
+/// more or has begun anew.
+///
+/// The request may be the one that reserved, with the answer's n_claims for max_held. Besides held, now_ns is read with
+/// RATECELL_AT. Release each request once.
+///
+/// Returns how many units came back: of several rules with such layers the least, and at most INT32_MAX.
+/// Errors: RATECELL_EINVAL (rules, request, its flags, reserved or held), RATECELL_EALIGN, RATECELL_ESIZE (a count),
+/// RATECELL_EPANIC. Then nothing was given back, but for RATECELL_EPANIC.
+/// NULL: held may be, if there is none.
+/// Threads: any. Not from a signal handler.
+/// Since: 0.1
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ratecell_rules_release(
+    rules: *const ratecell_rules,
+    request: *const ratecell_rules_request,
+) -> i32 {
+    text::guarded(|| {
+        // SAFETY: as the header's preamble has it.
+        let (rules, request) = unsafe { (pointer::input(rules)?, pointer::input(request)?) };
+        // SAFETY: the same.
+        let (now_ns, held) = unsafe { request.held(0)? };
+        let units = rules.limiter.release_claims(&held, now_ns);
+        Ok(usize::try_from(units.min(i32::MAX.unsigned_abs())).unwrap_or_default())
+    })
 }
 
 /// Write the HTTP fields of a response about the rules that limited a request, each named by its rule, and a NUL, without
@@ -253,31 +328,43 @@ unsafe fn decided(
     answer: &mut MaybeUninit<ratecell_rules_answer>,
 ) -> Result<ratecell_status, ratecell_status> {
     let ratecell_rules_request { attributes, n_attributes, now_ns, flags, reserved, .. } = *request;
-    let now_ns = instant(flags, now_ns)?;
-    if reserved != 0 {
+    let now_ns = instant(flags & !RATECELL_RESERVE, now_ns)?;
+    let reserves = flags & RATECELL_RESERVE != 0;
+    if reserved != 0 || (!reserves && !request.held.is_null()) {
         return Err(RATECELL_EINVAL);
     }
+    if rules.limiter.is_reserving() && !reserves {
+        return Err(RATECELL_ERESERVE);
+    }
     // SAFETY: the caller's word.
-    let (attributes, claims, shadows) = unsafe {
+    let (attributes, claims, shadows, held_places) = unsafe {
         (
-            pointer::inputs(attributes, n_attributes)?,
+            Given::read(attributes, n_attributes)?,
             pointer::outputs(request.claims, request.max_claims)?,
             pointer::outputs(request.shadows, request.max_shadows)?,
+            pointer::outputs(request.held, request.max_held)?,
         )
     };
-    for attribute in attributes {
-        attribute.read()?;
-    }
     let mut made = MadeList::new();
+    let mut held = reserves.then(|| HeldList::new(held_places.len()));
     let (mut n_shadows, mut places) = (0_u32, shadows.iter_mut());
+    let shadow = |file: &File, rule, outcome| {
+        n_shadows = n_shadows.saturating_add(1);
+        if let Some(place) = places.next() {
+            let rule = name(file, Some(rule));
+            place.write(ratecell_rules_shadow { outcome: code(outcome), reserved: 0, rule });
+        }
+    };
     let (file, Decided { answer: decided, is_unclear_path }) =
-        rules.limiter.decided(&Given(attributes), now_ns, &mut made, |file, rule, outcome| {
-            n_shadows = n_shadows.saturating_add(1);
-            if let Some(place) = places.next() {
-                let rule = name(file, Some(rule));
-                place.write(ratecell_rules_shadow { outcome: code(outcome), reserved: 0, rule });
-            }
-        });
+        rules.limiter.decided(&attributes, now_ns, &mut made, held.as_mut(), shadow);
+    if let Some(held) = held {
+        if held.is_too_short {
+            return Err(RATECELL_ENOSPC);
+        }
+        for (place, held) in held_places.iter_mut().zip(&held.claims) {
+            ratecell_rules_held::write(place, held);
+        }
+    }
     for (place, made) in claims.iter_mut().zip(&made) {
         ratecell_rules_claim::write(place, made, file.generation);
     }
@@ -312,7 +399,7 @@ impl ratecell_config {
         self,
         parsed: impl FnOnce() -> Result<Rules, Refusal>,
     ) -> Result<RulesLimiter, Refusal> {
-        let config = self.with_flags(RATECELL_FORKED)?;
+        let config = self.with_flags(RATECELL_FORKED | RATECELL_RESERVATIONS)?;
         if config.beside.is_null() {
             return Ok(config.apply_to_rules(RulesLimiter::builder(parsed()?))?.build()?);
         }
@@ -335,6 +422,9 @@ impl ratecell_config {
         }
         if self.flags & u64::from(RATECELL_FORKED) != 0 {
             builder = builder.forked();
+        }
+        if self.flags & u64::from(RATECELL_RESERVATIONS) != 0 {
+            builder = builder.reserving();
         }
         builder = builder.when_full(self.when_full()?);
         Ok(match self.epoch()? {

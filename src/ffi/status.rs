@@ -42,7 +42,8 @@ pub enum ratecell_status {
     /// The text does not fit the buffer.
     RATECELL_ENOSPC = -7,
     /// The limiter reserves nothing: it is in memory of which ratecell_region_init made a region without
-    /// RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines.
+    /// RATECELL_RESERVATIONS, which its policy needs, or its units are those of many machines. Or rules reserve each request,
+    /// and this one has no RATECELL_RESERVE.
     RATECELL_ERESERVE = -8,
 
     /// The policy's text does not follow the grammar; ratecell_policy_explain says where.

@@ -11,6 +11,9 @@ use super::{Inlined, Limiter};
 use crate::table::{Holding, Lookup, Secret, Superseded, Unused};
 use ratecell_core::{Decision, Outcome, Request};
 
+/// What is held of each layer of a policy, at most [`MAX_RESERVED`].
+pub(super) type LayerHoldings = ArrayVec<Option<Holding>, MAX_RESERVED>;
+
 impl Limiter {
     /// Decides and charges `request` as [`decide`](Self::decide) does. If it is allowed, a [`Reservation`] says what was
     /// charged: give it to [`settle`](Self::settle) when the actual cost is known. If the policy has layers `in_flight`,
@@ -67,7 +70,7 @@ impl Limiter {
     fn reserve_late(&self, h: u64, now: u64, request: &Request<'_>) -> (Decision, Option<Reservation>) {
         let mut reservation = None;
         let decision = self.in_force(now, request.now_ns(), |regime, now| {
-            let mut layers = ArrayVec::<_, MAX_RESERVED>::new();
+            let mut layers = LayerHoldings::new();
             let decision = regime.reserve(h, now, request, &mut layers);
             reservation = decision.is_allowed().then(|| self.reservation(h, request.units(), regime, layers));
             decision
@@ -75,9 +78,27 @@ impl Limiter {
         (decision, reservation)
     }
 
+    /// [`reserve`](Self::reserve) by the policy of that generation; superseded, if another is in force.
+    #[cfg(feature = "rules")]
+    pub(crate) fn reserve_by(
+        &self,
+        number: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> (Decision, Option<Reservation>) {
+        let regime = match self.regimes.numbered(number) {
+            Ok(Some(regime)) => regime,
+            Ok(None) => return (Decision::superseded(), None),
+            Err(_) => return (Decision::allowed(self.regimes.first.policy.capacity()).never(), None),
+        };
+        let (h, mut layers) = (self.hash(request), LayerHoldings::new());
+        let decision = regime.reserve(h, now, request, &mut layers);
+        (decision, decision.is_allowed().then(|| self.reservation(h, request, &regime, layers)))
+    }
+
     /// What was charged to layers, at most [`MAX_RESERVED`], by that regime.
     #[inline(always)]
-    fn reservation(
+    pub(super) fn reservation(
         &self,
         hash: u64,
         cost: u32,
@@ -275,7 +296,7 @@ impl Limiter {
 
     /// Whether the reservation is of this limiter's words.
     #[inline(always)]
-    fn is_ours(&self, reservation: &Reservation) -> bool {
+    pub(crate) fn is_ours(&self, reservation: &Reservation) -> bool {
         reservation.digest == self.digest && self.remote.is_none()
     }
 
@@ -330,13 +351,7 @@ pub(super) fn can_reserve(layers: &[LayerTable]) -> Result<(), ReserveError> {
 
 impl Regime {
     /// Decides and charges a request, and says what is held of each layer.
-    fn reserve(
-        &self,
-        h: u64,
-        now: u64,
-        request: &Request<'_>,
-        held: &mut ArrayVec<Option<Holding>, MAX_RESERVED>,
-    ) -> Decision {
+    fn reserve(&self, h: u64, now: u64, request: &Request<'_>, held: &mut LayerHoldings) -> Decision {
         let inquiry = Inquiry { layers: &self.layers, h, now, request: *request };
         let decision = match &self.layers {
             Layers::One(layer) => {

@@ -3,9 +3,12 @@
 use arrayvec::ArrayVec;
 
 use super::Limiter;
+use super::hold::LayerHoldings;
 use super::layers::{Inquiry, MAX_LAYERS, Phase, Receipts, refund};
 use super::regime::Reigning;
 use super::remote::{OnFailure, Wait};
+#[cfg(feature = "rules")]
+use super::reservation::{MAX_RESERVED, Reservation};
 use super::tables::LayerTable;
 use crate::error::BuildError;
 use ratecell_core::{Combined, Decision, Outcome, Request};
@@ -108,10 +111,34 @@ pub(crate) fn decide_all_by<'c>(
     attempt(numbered(number, claims), decisions, decide_standing)
 }
 
+/// [`decide_all_by`], where each claim has at most [`MAX_RESERVED`] layers and no limiter
+/// shares its units with other machines. If all are charged, `reservations` gets what is held of each.
+#[cfg(feature = "rules")]
+pub(crate) fn reserve_all_by<'c>(
+    number: u64,
+    claims: impl Iterator<Item = Claim<'c>>,
+    decisions: &mut [Decision],
+    reservations: &mut Vec<Reservation>,
+) -> Option<Outcome> {
+    attempt(numbered(number, claims), decisions, |standing, decisions| {
+        let inquiries = inquiries(standing);
+        let nothing = |one: &Inquiry<'_, _>| one.layers.iter().take(MAX_RESERVED).map(|_| None).collect();
+        let mut held: Vec<LayerHoldings> = inquiries.iter().map(nothing).collect();
+        let outcome = decide_once(&inquiries, decisions, Some(&mut held));
+        if outcome == Outcome::Allowed {
+            let each = standing.iter().zip(&inquiries).zip(held);
+            reservations.extend(each.map(|((one, inquiry), layers)| {
+                one.claim.limiter.reservation(inquiry.h, &inquiry.request, &one.regime, layers)
+            }));
+        }
+        outcome
+    })
+}
+
 /// Decides claims, and waits for the units of many machines.
 fn decide_standing(standing: &[Standing<'_>], decisions: &mut [Decision]) -> Outcome {
     let mut inquiries = inquiries(standing);
-    let outcome = decide_once(&inquiries, decisions);
+    let outcome = decide_once(&inquiries, decisions, None);
     if outcome != Outcome::Asked {
         return outcome;
     }
@@ -139,7 +166,7 @@ fn numbered<'c>(
 fn attempt<'c>(
     standing: Result<Option<AllStanding<'c>>, BuildError>,
     decisions: &mut [Decision],
-    decide: impl Fn(&[Standing<'c>], &mut [Decision]) -> Outcome,
+    decide: impl FnOnce(&[Standing<'c>], &mut [Decision]) -> Outcome,
 ) -> Option<Outcome> {
     let Ok(standing) = standing else {
         // Nobody knows what the words of a region mean whose record of its policy cannot be read.
@@ -212,7 +239,7 @@ fn ask_for_all(
             decisions.fill(Decision::superseded());
             return Outcome::Denied;
         }
-        let outcome = decide_once(inquiries, decisions);
+        let outcome = decide_once(inquiries, decisions, None);
         if outcome != Outcome::Asked {
             return outcome;
         }
@@ -227,15 +254,19 @@ fn ask_for_all(
     }
 }
 
-/// Decides the claims by what is there.
-fn decide_once(inquiries: &[Inquiry<'_, LayerTable>], decisions: &mut [Decision]) -> Outcome {
+/// Decides the claims by what is there. If all are charged, `held` is what is held of each.
+fn decide_once(
+    inquiries: &[Inquiry<'_, LayerTable>],
+    decisions: &mut [Decision],
+    held: Option<&mut [LayerHoldings]>,
+) -> Outcome {
     let mut gravest = Outcome::Allowed;
     for (inquiry, decision) in inquiries.iter().zip(&mut *decisions) {
         *decision = inquiry.peek(&inquiry.request);
         gravest = gravest.gravest(decision.outcome());
     }
     let overtaken = match gravest {
-        Outcome::Allowed => charge_all(inquiries, decisions).err(),
+        Outcome::Allowed => charge_all(inquiries, decisions, held).err(),
         _ => None,
     };
     let charged = gravest == Outcome::Allowed && overtaken.is_none();
@@ -254,13 +285,15 @@ fn decide_once(inquiries: &[Inquiry<'_, LayerTable>], decisions: &mut [Decision]
 fn charge_all(
     inquiries: &[Inquiry<'_, LayerTable>],
     decisions: &mut [Decision],
+    mut held: Option<&mut [LayerHoldings]>,
 ) -> Result<(), (usize, Decision)> {
     let mut receipts = Receipts::<LayerTable>::new();
     let mut charged = ArrayVec::<Combined, MAX_LAYERS>::new();
     charged.extend(inquiries.iter().take(MAX_LAYERS).map(|_| Combined::default()));
     for phase in Phase::ALL {
         for ((number, inquiry), decisions) in inquiries.iter().enumerate().zip(&mut charged) {
-            if let Err(refused) = inquiry.charge(phase, &mut receipts, decisions, None) {
+            let held = held.as_deref_mut().and_then(|held| held.get_mut(number)).map(|layers| &mut **layers);
+            if let Err(refused) = inquiry.charge(phase, &mut receipts, decisions, held) {
                 refund(receipts);
                 return Err((number, refused));
             }

@@ -184,6 +184,13 @@ impl Reservation {
         bytes
     }
 
+    /// How long the reservation is with which these bytes begin, if it is one.
+    #[cfg(feature = "rules")]
+    pub(crate) fn length(bytes: &[u8]) -> Option<usize> {
+        let head = words(bytes.get(..HEAD_BYTES)?)?;
+        Some(HEAD_BYTES + count_of(&head) * LAYER_BYTES)
+    }
+
     /// Hands out the words that the bytes are.
     #[inline]
     pub(crate) fn write(&self, mut out: impl FnMut(u64)) {

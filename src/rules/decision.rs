@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::RulesLimiter;
 use super::file::{Decided, File, MadeList};
+use super::reservation::HeldList;
 
 /// The decision on one claim that limits a request.
 #[derive(Clone, Copy, Debug)]
@@ -41,11 +42,12 @@ impl RulesDecision {
         limiter: &RulesLimiter,
         attributes: &A,
         now_ns: Option<u64>,
+        held: Option<&mut HeldList>,
     ) -> Self {
         let mut made = MadeList::new();
         let mut shadow = Vec::new();
-        let (file, mut decided) =
-            limiter.decided(attributes, now_ns, &mut made, |_, rule, outcome| shadow.push((rule, outcome)));
+        let shadows = |_: &File, rule, outcome| shadow.push((rule, outcome));
+        let (file, mut decided) = limiter.decided(attributes, now_ns, &mut made, held, shadows);
         decided.answer.shadow = shadow;
         Self { decided, made: made.iter().copied().collect(), file }
     }

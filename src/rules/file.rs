@@ -10,11 +10,12 @@ use ratecell_rules::{Answer, Attributes, Evaluation, Rules};
 
 use super::cells::{Before, Cells, Changes, Following};
 use super::decision::Made;
+use super::reservation::{Directory, Held, HeldList};
 use super::scratch;
 use super::tables::Tables;
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::limiter::joint::{decide_all_by, decide_uncharged_by};
+use crate::limiter::joint::{decide_all_by, decide_uncharged_by, reserve_all_by};
 use crate::limiter::layers::MAX_LAYERS;
 use crate::limiter::{Claim, Family, Limiter};
 use crate::table::Stats;
@@ -25,6 +26,7 @@ pub(crate) struct File {
     /// Of each policy of the rules.
     limiters: Box<[Arc<Limiter>]>,
     cells: Cells,
+    directory: Directory,
     /// No other file of this process has it.
     pub(crate) generation: u64,
 }
@@ -63,7 +65,8 @@ impl File {
         let Following { cells, limiters, changes } = Cells::of(&rules, tables, family, clock, before)?;
         // Relaxed: an addition gives each file another number, and nothing is read by it.
         let generation = NEXT_GENERATION.fetch_add(1, Ordering::Relaxed);
-        Ok((Self { rules: Arc::new(rules), limiters, cells, generation }, changes))
+        let directory = Directory::new(&rules);
+        Ok((Self { rules: Arc::new(rules), limiters, cells, directory, generation }, changes))
     }
 
     pub(crate) fn rules(&self) -> &Arc<Rules> {
@@ -72,6 +75,10 @@ impl File {
 
     pub(super) fn cells(&self) -> &Cells {
         &self.cells
+    }
+
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// The limiter of the policy of that number.
@@ -86,12 +93,14 @@ impl File {
 
     /// Decides a request at an instant that was known before the file was loaded. The decisions on the claims that limit it
     /// go to `made`, and the rule and outcome of each shadow claim to `shadow`. `None` if policies are changed meanwhile, or
-    /// were before: then nothing is decided, and a charge that was made is taken back, if nothing came after it.
+    /// were before: then nothing is decided, and a charge that was made is taken back, if nothing came after it. With `held`
+    /// the request is reserved, and what was charged goes there.
     pub(crate) fn decide<A: Attributes + ?Sized>(
         &self,
         attributes: &A,
         now_ns: u64,
         made: &mut MadeList,
+        held: Option<&mut HeldList>,
         shadow: impl FnMut(usize, Outcome),
     ) -> Option<Decided> {
         scratch::with(|scratch| {
@@ -101,7 +110,7 @@ impl File {
             }
             let answer = match evaluation.too_many_layers() {
                 Some(answer) => answer,
-                None => self.decide_claims(&evaluation, now_ns, made, shadow)?,
+                None => self.decide_claims(&evaluation, now_ns, made, held, shadow)?,
             };
             Some(Decided { answer, is_unclear_path: false })
         })
@@ -113,6 +122,7 @@ impl File {
         evaluation: &Evaluation<'_>,
         now_ns: u64,
         made: &mut MadeList,
+        mut held: Option<&mut HeldList>,
         mut shadow: impl FnMut(usize, Outcome),
     ) -> Option<Answer> {
         let mut claims = ArrayVec::<Claim<'_>, MAX_LAYERS>::new();
@@ -125,20 +135,38 @@ impl File {
         }
         let mut own = ArrayVec::<Decision, MAX_LAYERS>::new();
         own.extend(core::iter::repeat_n(Decision::default(), claims.len()));
+        if held.as_deref_mut().is_some_and(|held| !held.takes(claims.len())) {
+            return Some(evaluation.answer(&[]));
+        }
+        let mut reservations = Vec::new();
         let (number, all) = (self.cells.number, claims.iter().copied());
         match (&*claims, &mut *own) {
             (_, own) if is_blocked => {
                 let _ = decide_uncharged_by(number, all, own)?;
             }
             ([claim], [decision]) => {
-                *decision = claim.limiter.decide_by(number, now_ns, &claim.request);
+                let reserved;
+                (*decision, reserved) = match held {
+                    None => (claim.limiter.decide_by(number, now_ns, &claim.request), None),
+                    Some(_) => claim.limiter.reserve_by(number, now_ns, &claim.request),
+                };
                 if decision.is_superseded() {
                     return None;
                 }
+                reservations.extend(reserved);
             }
             (_, own) => {
-                let _ = decide_all_by(number, all, own)?;
+                let _ = match held {
+                    None => decide_all_by(number, all, own)?,
+                    Some(_) => reserve_all_by(number, all, own, &mut reservations)?,
+                };
             }
+        }
+        if let Some(held) = held {
+            let policies = evaluation.enforced().filter_map(|claim| claim.policy);
+            let names = policies.filter_map(|policy| self.directory.names(policy));
+            held.claims
+                .extend(names.zip(reservations).map(|(names, reservation)| Held { names, reservation }));
         }
         let mut own = own.iter().copied();
         let mut decisions = ArrayVec::<Decision, MAX_LAYERS>::new();

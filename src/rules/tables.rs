@@ -18,11 +18,13 @@ pub(super) struct Tables {
     pub(super) when_full: WhenFull,
     /// Whether processes that are forked off later share them.
     pub(super) forked: bool,
+    /// Whether every request is reserved.
+    pub(super) reserving: bool,
 }
 
 /// Why a rule cannot count requests in flight.
-const PERMITS: &str =
-    "a decision by rules gives no permit that could be released: expected a policy without in_flight";
+const PERMITS: &str = "a decision gives no permit of in_flight that could be released: expected a limiter that is made to \
+     reserve each request, or a policy without in_flight";
 
 /// Why a rule cannot have a log where processes share the tables.
 const LOGS: &str = "a sliding_log keeps its entries in one process, and the tables are shared by those that are forked off: \
@@ -32,7 +34,7 @@ impl Tables {
     /// Why a policy cannot be a rule's, if it cannot.
     pub(super) fn refuse(self, policy: &Policy) -> Option<&'static str> {
         policy.layers().iter().find_map(|layer| match layer.plan() {
-            Plan::Word(Kernel::InFlight(_)) => Some(PERMITS),
+            Plan::Word(Kernel::InFlight(_)) if !self.reserving => Some(PERMITS),
             Plan::Log(_) if self.forked => Some(LOGS),
             _ => None,
         })

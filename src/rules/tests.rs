@@ -4,6 +4,7 @@ use ratecell_core::Outcome;
 use ratecell_core::fields::Style;
 
 mod changes;
+mod holds;
 mod race;
 
 use super::{Attribute, Attributes, Rules, RulesDecision, RulesLimiter};
@@ -118,7 +119,7 @@ fn a_limiter_and_its_decisions_go_to_other_threads() {
 fn permits_that_nobody_releases_are_refused() {
     let with = |limit: &str| RulesLimiter::builder(rules(&rule("a", limit))).build();
     let error = with("9/s & in_flight 2 hold=1s").expect_err("permits").to_string();
-    assert!(error.starts_with("rule a: a decision by rules gives no permit"), "{error}");
+    assert!(error.starts_with("rule a: a decision gives no permit of in_flight"), "{error}");
     let limiter = with("9/s").expect("a limiter");
     assert!(limiter.change(rules(&rule("a", "in_flight 2 hold=1s"))).is_err());
     assert!(limiter.decide_at(&ANN, 0).is_allowed());

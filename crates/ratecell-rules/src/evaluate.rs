@@ -5,7 +5,7 @@ use crate::index::Sought;
 use crate::path::{HEX, Reading};
 use crate::pattern::Probe;
 use crate::request::Request;
-use crate::rule::{Choice, Cost, Leaf, Limit, Mode, Rule};
+use crate::rule::{Choice, Cost, Leaf, Limit, Mode, Reference, Rule};
 use crate::rules::Rules;
 use crate::scratch::{Groups, Scratch, Stored};
 
@@ -122,6 +122,38 @@ impl Rules {
             one_of_each_key(pass.keys, pass.claims);
         }
         Evaluation { rules: self, skip, is_unclear: false, keys, claims }
+    }
+
+    /// What a claim of the rule of that number costs by attributes that are known afterwards: `None` where its cost is
+    /// fixed, or is taken from an attribute that is not among them, or from the path. Then it stays what it was.
+    ///
+    /// ```
+    /// use ratecell_rules::Rules;
+    ///
+    /// let rules = Rules::parse("
+    ///     ratecell_rules = 1
+    ///     attributes = ['tokens']
+    ///     [[rule]]
+    ///     name = 'tokens'
+    ///     key = ['client']
+    ///     limit = '90000/m'
+    ///     cost = { from = 'tokens', default = 1000 }
+    /// ")?;
+    /// assert_eq!(rules.settled_cost(0, &[("tokens", "1210")]), Some(1_210));
+    /// assert_eq!(rules.settled_cost(0, &[("client", "203.0.113.7")]), None);
+    /// # Ok::<(), ratecell_rules::RulesError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// There is no rule of that number.
+    #[must_use]
+    pub fn settled_cost<A: Attributes + ?Sized>(&self, number: usize, attributes: &A) -> Option<u32> {
+        let cost = &self.rules[number].cost;
+        let by = cost.by()?;
+        let mut host = Vec::new();
+        let (request, _) = Request::new(self, attributes, &mut host);
+        request.refer(by, None).map(|value| cost.of(Some(value)))
     }
 
     /// The rules whose anchor holds for an attribute other than the path: in order, each once.
@@ -249,12 +281,9 @@ impl Pass<'_, '_> {
                 escape(value, self.keys);
             }
         }
-        let cost = match &rule.cost {
-            Cost::Fixed(cost) => *cost,
-            Cost::Chosen(choice) => *choice.get(choice.find(request.refer(choice.by, reading))),
-            Cost::Read { from, unit, max, default } => {
-                units(request.refer(*from, reading), *unit, *max).unwrap_or(*default)
-            }
+        let cost = match rule.cost.by() {
+            None => rule.cost.of(None),
+            Some(by) => rule.cost.of(request.refer(by, reading)),
         };
         self.claims.push(Stored { rule: at, reading: number, policy, cost, key: start..self.keys.len() });
     }
@@ -300,6 +329,26 @@ fn escape(value: &[u8], key: &mut Vec<u8>) {
             key.push(*byte);
         } else {
             key.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+    }
+}
+
+impl Cost {
+    /// What it is taken from, if it is not fixed.
+    fn by(&self) -> Option<Reference> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Chosen(choice) => Some(choice.by),
+            Self::Read { from, .. } => Some(*from),
+        }
+    }
+
+    /// The units of a request with that value.
+    fn of(&self, value: Option<&[u8]>) -> u32 {
+        match self {
+            Self::Fixed(cost) => *cost,
+            Self::Chosen(choice) => *choice.get(choice.find(value)),
+            Self::Read { unit, max, default, .. } => units(value, *unit, *max).unwrap_or(*default),
         }
     }
 }

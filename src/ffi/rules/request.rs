@@ -4,8 +4,10 @@ use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
 use std::borrow::Cow;
 
-use super::super::{pointer, ratecell_decision, ratecell_status};
-use crate::rules::{Attribute, Attributes, File, Made};
+use super::super::flags::{RATECELL_RESERVE, instant};
+use super::super::ratecell_status::RATECELL_EINVAL;
+use super::super::{pointer, ratecell_decision, ratecell_reservation, ratecell_status};
+use crate::rules::{Attribute, Attributes, File, Held, Made, Names};
 
 /// The bytes that have room for the name of every rule, with its NUL.
 pub const RATECELL_RULE_NAME_SIZE: usize = 72;
@@ -50,7 +52,23 @@ pub struct ratecell_rules_shadow {
     pub rule: [c_char; RATECELL_RULE_NAME_SIZE],
 }
 
-/// A request that is decided by rules. Frozen, 64 bytes on 64-bit machines.
+/// What a request with RATECELL_RESERVE has charged of one rule that limits it. Frozen, 360 bytes of plain data. All zeros
+/// are none.
+///
+/// It may be kept and copied, also to a process that shares the tables by RATECELL_FORKED. It is in the byte order of the
+/// machine. Settle it once, and release it once: a second time may give back units of other requests.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ratecell_rules_held {
+    /// The library's own: which rule's cells.
+    pub cells: u64,
+    /// The library's own: how the rule makes the cost.
+    pub cost: u64,
+    /// What was charged to the cell.
+    pub reservation: ratecell_reservation,
+}
+
+/// A request that is decided by rules, or settled, or released. Frozen, 80 bytes on 64-bit machines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ratecell_rules_request {
@@ -62,7 +80,8 @@ pub struct ratecell_rules_request {
     /// With RATECELL_AT: when it is decided, in nanoseconds since any instant, as long as all users of the limiter mean the
     /// same; with a calendar_window since the config's epoch_s.
     pub now_ns: u64,
-    /// RATECELL_AT, or 0. Any other bit is RATECELL_EINVAL.
+    /// RATECELL_AT; RATECELL_RESERVE, only for ratecell_rules_decide; RATECELL_CANCEL, only for ratecell_rules_settle. Any
+    /// other bit is RATECELL_EINVAL.
     pub flags: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -75,6 +94,14 @@ pub struct ratecell_rules_request {
     pub shadows: *mut ratecell_rules_shadow,
     /// How many have room there; others are not written.
     pub max_shadows: usize,
+    /// With RATECELL_RESERVE: where what was charged is written, of each rule that limits the request, in the order of the
+    /// claims; as many as the answer's n_claims. For ratecell_rules_settle and ratecell_rules_release: where it stands.
+    /// Otherwise NULL, with a max_held of 0.
+    pub held: *mut ratecell_rules_held,
+    /// With RATECELL_RESERVE: how many have room there; with 64 all have. If there are not enough, the request is
+    /// RATECELL_ENOSPC, and nothing is charged. To settle and release: how many there are; those that are all zeros are passed
+    /// over.
+    pub max_held: usize,
 }
 
 /// The answer to a request by rules. Frozen, 128 bytes.
@@ -117,7 +144,38 @@ pub(super) fn name(file: &File, rule: Option<usize>) -> [c_char; RATECELL_RULE_N
 }
 
 /// The attributes of C, each of which was read before.
-pub(super) struct Given<'a>(pub(super) &'a [ratecell_attribute]);
+pub(super) struct Given<'a>(&'a [ratecell_attribute]);
+
+impl Given<'_> {
+    /// # Safety
+    /// As the header's preamble has it.
+    pub(super) unsafe fn read(
+        attributes: *const ratecell_attribute,
+        count: usize,
+    ) -> Result<Self, ratecell_status> {
+        // SAFETY: the caller's word.
+        let attributes = unsafe { pointer::inputs(attributes, count) }?;
+        attributes.iter().try_for_each(|attribute| attribute.read().map(|_| ()))?;
+        Ok(Self(attributes))
+    }
+}
+
+impl ratecell_rules_request {
+    /// What a call gives back, and when. Besides RATECELL_AT, and the RATECELL_RESERVE of the decision, flags may be `known`.
+    ///
+    /// # Safety
+    /// As the header's preamble has it.
+    pub(super) unsafe fn held(&self, known: u32) -> Result<(Option<u64>, Vec<Held>), ratecell_status> {
+        let now_ns = instant(self.flags & !(known | RATECELL_RESERVE), self.now_ns)?;
+        if self.reserved != 0 {
+            return Err(RATECELL_EINVAL);
+        }
+        // SAFETY: the caller's word.
+        let held = unsafe { pointer::inputs(self.held, self.max_held) }?;
+        let held = held.iter().filter(|held| !held.is_none());
+        Ok((now_ns, held.map(ratecell_rules_held::read).collect::<Result<_, _>>()?))
+    }
+}
 
 impl Attributes for Given<'_> {
     fn value(&self, attribute: Attribute<'_>) -> Option<Cow<'_, [u8]>> {
@@ -152,6 +210,26 @@ impl ratecell_attribute {
     pub(super) fn read(&self) -> Result<(&[u8], &[u8]), ratecell_status> {
         // SAFETY: as the header's preamble has it, of each attribute.
         unsafe { Ok((pointer::key(self.name, self.name_len)?, pointer::key(self.value, self.value_len)?)) }
+    }
+}
+
+impl ratecell_rules_held {
+    pub(super) fn write(place: &mut MaybeUninit<Self>, held: &Held) {
+        let mut reservation = MaybeUninit::uninit();
+        ratecell_reservation::write(&mut reservation, Some(&held.reservation));
+        // SAFETY: it was written on the line above.
+        let reservation = unsafe { reservation.assume_init() };
+        let Names { cells, cost } = held.names;
+        place.write(Self { cells, cost, reservation });
+    }
+
+    fn is_none(&self) -> bool {
+        (self.cells, self.cost, self.reservation.data) == (0, 0, [0; 43])
+    }
+
+    fn read(&self) -> Result<Held, ratecell_status> {
+        let names = Names { cells: self.cells, cost: self.cost };
+        Ok(Held { names, reservation: self.reservation.read()? })
     }
 }
 
