@@ -21,6 +21,7 @@ typedef struct go_config {
     uint64_t wait_ns;
     uint64_t on_failure;
     int64_t epoch_s;
+    uint64_t flags;
 } go_config;
 
 // A config holds a pointer, so C makes it.
@@ -32,6 +33,7 @@ static inline ratecell_config config_of(go_config options, char *why, size_t why
     config.wait_ns = options.wait_ns;
     config.on_failure = options.on_failure;
     config.epoch_s = options.epoch_s;
+    config.flags = options.flags;
     config.why = why;
     config.why_len = why_len;
     return config;
@@ -59,6 +61,38 @@ static inline ratecell_request request_of(const char *key, const go_asked *asked
         .cost = asked->cost,
         .flags = asked->flags,
         .zone = (const ratecell_zone *)asked->zone,
+    };
+    return request;
+}
+
+// A ratecell_attribute without pointers to Go: Go sets the lengths, and C the rest.
+typedef struct go_attribute {
+    uintptr_t name;
+    size_t name_len;
+    uintptr_t value;
+    size_t value_len;
+} go_attribute;
+
+_Static_assert(sizeof(go_attribute) == sizeof(ratecell_attribute), "an attribute is two pointers and two lengths");
+
+// The request of n attributes, whose names and values follow each other in texts.
+static inline ratecell_rules_request go_rules_request(const char *texts, go_attribute *places, size_t n,
+                                                      uint64_t now_ns, uint32_t flags, ratecell_rules_held *held,
+                                                      size_t max_held) {
+    ratecell_attribute *attributes = (ratecell_attribute *)places;
+    for (size_t i = 0; i < n; i++) {
+        attributes[i].name = texts;
+        texts += attributes[i].name_len;
+        attributes[i].value = texts;
+        texts += attributes[i].value_len;
+    }
+    const ratecell_rules_request request = {
+        .attributes = attributes,
+        .n_attributes = n,
+        .now_ns = now_ns,
+        .flags = flags,
+        .held = held,
+        .max_held = max_held,
     };
     return request;
 }

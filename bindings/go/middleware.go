@@ -56,6 +56,7 @@ func OnRefused(refused func(http.ResponseWriter, *http.Request, Decision)) Middl
 
 type middleware struct {
 	limiter *Limiter
+	holds   bool // a permit, until the request has ended
 	key     KeyFunc
 	name    string
 	unit    string
@@ -73,7 +74,7 @@ type middleware struct {
 //	http.Handle("/", ratecell.Middleware(limiter, ratecell.ByClient())(handler))
 //
 // The key function says which client is limited. A request whose key is empty is not limited, and has no fields: it skips
-// the limit. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile. The fields
+// the limit. Under a layer in_flight a request has its permit until the handler returns, also by a panic. Under a leaky_queue a request is held for its Delay, and dropped if its client goes meanwhile. The fields
 // are one client's: a handler whose responses are cached for others says so in Cache-Control.
 //
 // Middleware panics, as http.Handle does, if the limiter, the key function or an option is nil, or a setting is
@@ -85,11 +86,9 @@ func Middleware(limiter *Limiter, key KeyFunc, options ...MiddlewareOption) func
 	if key == nil {
 		panic("ratecell: Middleware: the key function is nil")
 	}
-	if policy := limiter.Policy(); strings.Contains(policy, "in_flight") {
-		panic(fmt.Sprintf("ratecell: Middleware: %s: the middleware releases no permit: expected a policy without in_flight, or Reserve in the handler", policy))
-	}
 	m := &middleware{
 		limiter: limiter,
+		holds:   strings.Contains(limiter.Policy(), "in_flight"),
 		key:     key,
 		cost:    func(*http.Request) uint32 { return 1 },
 		styles:  StyleDraft11,
@@ -121,7 +120,8 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
-	d := m.limiter.Decide(NewRequest(key).Cost(m.cost(r)).WithNext())
+	d, held := m.decide(NewRequest(key).Cost(m.cost(r)).WithNext())
+	defer held.Release()
 	// The fields are help for the client: a limiter closed since has none, and its decision stands.
 	_ = m.addFields(w.Header(), d)
 	if !d.Allowed {
@@ -132,6 +132,16 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		return
 	}
 	next.ServeHTTP(w, r)
+}
+
+// decide reserves where the policy has a layer in_flight; otherwise nothing is held.
+func (m *middleware) decide(request Request) (Decision, *Reservation) {
+	if !m.holds {
+		return m.limiter.Decide(request), nil
+	}
+	// An error is that of a closed limiter, and its decision says so.
+	d, held, _ := m.limiter.ReserveRequest(request)
+	return d, held
 }
 
 // hold sleeps, and reports whether the client is still there.

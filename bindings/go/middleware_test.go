@@ -2,6 +2,7 @@ package ratecell
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -179,11 +180,62 @@ func TestMiddlewareStyles(t *testing.T) {
 	}
 }
 
+func TestMiddlewareHoldsAPermitUntilTheHandlerReturns(t *testing.T) {
+	for name, middleware := range map[string]func(http.Handler) http.Handler{
+		"limiter": Middleware(newTest(t, "100/s & in_flight 1 hold=1w"), ByClient()),
+		"rules": RulesMiddleware(newRules(t, "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = ['client']\n"+
+			"limit = '100/s & in_flight 1 hold=1w'\n", Reserving()), ByRequest(ByClient())),
+	} {
+		entered, leave := make(chan bool), make(chan bool)
+		handler := middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/panic" {
+				panic(http.ErrAbortHandler)
+			}
+			if r.URL.Path == "/stream" {
+				_, _ = w.Write([]byte("first"))
+				w.(http.Flusher).Flush()
+				entered <- true
+				<-leave
+			}
+		}))
+		server := httptest.NewServer(handler)
+		get := func(path string) (int, error) {
+			response, err := http.Get(server.URL + path)
+			if err != nil {
+				return 0, err
+			}
+			defer response.Body.Close()
+			_, err = io.Copy(io.Discard, response.Body)
+			return response.StatusCode, err
+		}
+		streamed := make(chan error)
+		for round := 0; round < 2; round++ {
+			go func() {
+				_, err := get("/stream")
+				streamed <- err
+			}()
+			<-entered
+			if status, err := get("/"); status != 429 || err != nil {
+				t.Errorf("%s: beside a stream %d, %v: expected 429", name, status, err)
+			}
+			leave <- true
+			if err := <-streamed; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := get("/panic"); err == nil {
+			t.Errorf("%s: a handler that panics answers", name)
+		}
+		if status, err := get("/"); status != 200 || err != nil {
+			t.Errorf("%s: after a panic %d, %v: expected 200", name, status, err)
+		}
+		server.Close()
+	}
+}
+
 func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 	limiter := newTest(t, "1/s")
-	permits := newTest(t, "in_flight 2 hold=1s")
 	for name, call := range map[string]func(){
-		"no permit":       func() { Middleware(permits, ByClient()) },
 		"limiter":         func() { Middleware(nil, ByClient()) },
 		"key function":    func() { Middleware(limiter, nil) },
 		"ASCII":           func() { Middleware(limiter, ByClient(), PolicyName("ü")) },

@@ -20,6 +20,7 @@ type config struct {
 	wait    uint64
 	failure uint64
 	epoch   int64
+	flags   uint64
 }
 
 // toC is the config for C, which puts it together: its own has a pointer.
@@ -31,6 +32,7 @@ func (c config) toC() C.go_config {
 		wait_ns:    C.uint64_t(c.wait),
 		on_failure: C.uint64_t(c.failure),
 		epoch_s:    C.int64_t(c.epoch),
+		flags:      C.uint64_t(c.flags),
 	}
 }
 
@@ -117,6 +119,16 @@ func OnMissDeny() Option {
 func OnFailureOpen() Option {
 	return func(c *config) error {
 		c.failure = C.RATECELL_FAILURE_OPEN
+		return nil
+	}
+}
+
+// Reserving makes [Rules] whose requests are all reserved, by [Rules.Reserve], so that rules may count requests in_flight.
+// Without it [NewRules] and [Rules.Change] refuse such a file: [Rules.Decide] gives no permit that could be released. Only
+// [NewRules] takes it: each [Limiter] reserves.
+func Reserving() Option {
+	return func(c *config) error {
+		c.flags |= C.RATECELL_RESERVATIONS
 		return nil
 	}
 }

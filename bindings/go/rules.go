@@ -20,8 +20,9 @@ import (
 // [NewRules] makes one; the zero Rules is a closed one. Any number of goroutines may call any of its methods at once. It
 // must not be copied.
 type Rules struct {
-	native atomic.Pointer[nativeRules] // nil: closed
-	tables *table
+	native    atomic.Pointer[nativeRules] // nil: closed
+	tables    *table
+	reserving bool
 }
 
 // nativeRules is the rules of the C library. They are freed as a limiter is: see native.
@@ -30,8 +31,8 @@ type nativeRules struct {
 }
 
 // NewRules makes limits by the text of a file of rules, in TOML, with the memory of all its tables: one for each rule in
-// it and each tier, each with room for [MaxKeys]. They are this process's alone. Of the options, [MaxKeys], [WhenFull] and
-// [Epoch] have a use here; others are refused.
+// it and each tier, each with room for [MaxKeys]. They are this process's alone. Of the options, [MaxKeys], [WhenFull],
+// [Epoch] and [Reserving] have a use here; others are refused.
 //
 // The error of a file with a fault is an [*Error] of [StatusRules], and names the line, the rule, the field, what was wrong
 // and what was expected. Another is of an option, or says that there is no memory.
@@ -49,7 +50,7 @@ func NewRules(text string, options ...Option) (*Rules, error) {
 	}
 	n := &nativeRules{rules: rules}
 	runtime.SetFinalizer(n, func(n *nativeRules) { C.ratecell_rules_free(n.rules) })
-	r := &Rules{tables: new(table)}
+	r := &Rules{tables: new(table), reserving: config.flags != 0}
 	r.tables.limiters.Add(1)
 	r.native.Store(n)
 	return r, nil

@@ -5,16 +5,6 @@ package ratecell
 
 enum { GO_RULE_CLAIMS = 64, GO_RULE_SHADOWS = 64 };
 
-// A ratecell_attribute without pointers to Go: Go sets the lengths, and C the rest.
-typedef struct go_attribute {
-    uintptr_t name;
-    size_t name_len;
-    uintptr_t value;
-    size_t value_len;
-} go_attribute;
-
-_Static_assert(sizeof(go_attribute) == sizeof(ratecell_attribute), "an attribute is two pointers and two lengths");
-
 // What C writes about a request.
 typedef struct go_ruled {
     ratecell_rules_answer answer;
@@ -22,26 +12,15 @@ typedef struct go_ruled {
     ratecell_rules_shadow shadows[GO_RULE_SHADOWS];
 } go_ruled;
 
-// Decides the request of n attributes, whose names and values follow each other in texts.
+// Decides a request; with RATECELL_RESERVE there is room for as many held as claims, otherwise held is NULL.
 static int32_t go_rules_decide(uintptr_t rules, const char *texts, go_attribute *places, size_t n, uint64_t now_ns,
-                               uint32_t flags, go_ruled *ruled) {
-    ratecell_attribute *attributes = (ratecell_attribute *)places;
-    for (size_t i = 0; i < n; i++) {
-        attributes[i].name = texts;
-        texts += attributes[i].name_len;
-        attributes[i].value = texts;
-        texts += attributes[i].value_len;
-    }
-    const ratecell_rules_request request = {
-        .attributes = attributes,
-        .n_attributes = n,
-        .now_ns = now_ns,
-        .flags = flags,
-        .claims = ruled->claims,
-        .max_claims = GO_RULE_CLAIMS,
-        .shadows = ruled->shadows,
-        .max_shadows = GO_RULE_SHADOWS,
-    };
+                               uint32_t flags, ratecell_rules_held *held, go_ruled *ruled) {
+    const size_t max_held = held == NULL ? 0 : GO_RULE_CLAIMS;
+    ratecell_rules_request request = go_rules_request(texts, places, n, now_ns, flags, held, max_held);
+    request.claims = ruled->claims;
+    request.max_claims = GO_RULE_CLAIMS;
+    request.shadows = ruled->shadows;
+    request.max_shadows = GO_RULE_SHADOWS;
     return ratecell_rules_decide((const ratecell_rules *)rules, &request, &ruled->answer);
 }
 
@@ -109,7 +88,7 @@ func (d RulesDecision) Err() error {
 }
 
 // Decide decides a request now: all limits that apply are charged, or none is. Shadow rules are decided after the others,
-// each by itself, and charged if the request is allowed.
+// each by itself, and charged if the request is allowed. Of rules that are [Reserving] it panics: expected [Rules.Reserve].
 func (r *Rules) Decide(attributes Attributes) RulesDecision {
 	return r.decide(attributes, 0, 0)
 }
@@ -166,13 +145,9 @@ type rulesCall struct {
 
 var rulesCalls = sync.Pool{New: func() any { return new(rulesCall) }}
 
-func (r *Rules) decide(attributes Attributes, flags C.uint32_t, nowNs uint64) RulesDecision {
-	n := r.native.Load()
-	if n == nil {
-		return RulesDecision{RetryAfter: InfDuration}
-	}
+// beginRules is a call with these attributes, to be put back.
+func beginRules(attributes Attributes) *rulesCall {
 	call := rulesCalls.Get().(*rulesCall)
-	defer rulesCalls.Put(call)
 	texts, places := call.texts[:0], call.places[:0]
 	for name, value := range attributes {
 		texts = append(append(texts, name...), value...)
@@ -180,10 +155,34 @@ func (r *Rules) decide(attributes Attributes, flags C.uint32_t, nowNs uint64) Ru
 	}
 	// Without attributes there is a place as well.
 	call.texts, call.places = append(texts, 0), append(places, C.go_attribute{})
+	return call
+}
+
+func (r *Rules) decide(attributes Attributes, flags C.uint32_t, nowNs uint64) RulesDecision {
+	if r.reserving {
+		panic("ratecell: Rules.Decide of rules that are Reserving: it gives no permit that could be released; expected Rules.Reserve")
+	}
+	d, _ := r.ask(attributes, flags, nowNs, nil)
+	return d
+}
+
+// ask decides, and writes into held what was charged, if it is not nil; how many claims that are is the number that follows.
+func (r *Rules) ask(attributes Attributes, flags C.uint32_t, nowNs uint64, held *heldRow) (RulesDecision, int) {
+	n := r.native.Load()
+	if n == nil {
+		return RulesDecision{RetryAfter: InfDuration}, 0
+	}
+	call := beginRules(attributes)
+	defer rulesCalls.Put(call)
+	var first *C.ratecell_rules_held
+	if held != nil {
+		first = &held[0]
+	}
 	status := C.go_rules_decide(n.handle(), bytesOf(stringOf(call.texts)), &call.places[0], C.size_t(len(attributes)),
-		C.uint64_t(nowNs), flags, &call.ruled)
+		C.uint64_t(nowNs), flags, first, &call.ruled)
 	runtime.KeepAlive(n)
-	return ruled(status, &call.ruled)
+	d := ruled(status, &call.ruled)
+	return d, len(d.claims)
 }
 
 func (n *nativeRules) handle() C.uintptr_t {

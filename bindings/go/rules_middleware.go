@@ -96,6 +96,8 @@ func OnRulesRefused(refused func(http.ResponseWriter, *http.Request, RulesDecisi
 //	client := ratecell.ByClient(ratecell.ClientWidth(32, 128))
 //	http.Handle("/", ratecell.RulesMiddleware(rules, ratecell.ByRequest(client))(handler))
 //
+// Of rules that are [Reserving] a request has its permits of layers in_flight until the handler returns, also by a panic.
+//
 // It has the options [Styles] and [OnRulesRefused]. A request is held for its Delay, and dropped if its client goes
 // meanwhile. It panics, as http.Handle does, if the rules, the function or an option is nil, or an option has no use here;
 // what it returns panics if the handler is nil.
@@ -119,7 +121,8 @@ func RulesMiddleware(rules *Rules, attributes AttributesFunc, options ...Middlew
 			panic("ratecell: RulesMiddleware: the handler is nil")
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			d := rules.Decide(attributes(r))
+			d, held := decideByRules(rules, attributes(r))
+			defer held.Release()
 			// The fields are help for the client: rules closed since have none, and their decision stands.
 			_ = rules.AddFields(w.Header(), m.styles, time.Now(), d)
 			if !d.Allowed {
@@ -141,6 +144,14 @@ func (m *middleware) apply(name string, options []MiddlewareOption) {
 		}
 		option(m)
 	}
+}
+
+// decideByRules reserves where rules may have layers in_flight; otherwise nothing is held.
+func decideByRules(rules *Rules, attributes Attributes) (RulesDecision, *RulesReservation) {
+	if rules.reserving {
+		return rules.Reserve(attributes)
+	}
+	return rules.Decide(attributes), nil
 }
 
 func refuseByRules(w http.ResponseWriter, _ *http.Request, d RulesDecision) {
