@@ -33,6 +33,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__cpp_exceptions)
 #include <stdexcept>
@@ -337,8 +338,8 @@ struct Config {
     WhenFull when_full = WhenFull::Evict;
     /// For Limiter::init alone: the memory is all zeros, as fresh pages are, and only its header is written.
     bool zeroed = false;
-    /// For Limiter::init and region_size alone: room for what is given back, so that Limiter::reserve works with every
-    /// policy.
+    /// For Limiter::init and region_size: room for what is given back, so that Limiter::reserve works with every policy. For
+    /// Rules: every request is reserved, so that rules may count requests in_flight.
     bool reservations = false;
     /// For Rules alone: this process and all that it forks off later share the tables. Without it each of them goes on with a
     /// copy of its own.
@@ -1058,8 +1059,10 @@ private:
     friend class Rules;
 
     RulesDecision(const ratecell_rules *rules, const Attribute *attributes, std::size_t n, std::uint32_t flags,
-                  std::uint64_t now_ns) noexcept {
+                  std::uint64_t now_ns, ratecell_rules_held *held = nullptr, std::size_t max_held = 0) noexcept {
         ratecell_rules_request request{};
+        request.held = held;
+        request.max_held = max_held;
         request.attributes = reinterpret_cast<const ratecell_attribute *>(attributes);
         request.n_attributes = n;
         request.now_ns = now_ns;
@@ -1096,6 +1099,99 @@ private:
     // Not set to zero: of these as many are read as were written.
     ratecell_rules_claim claims_[most];
     ratecell_rules_shadow shadows_[most];
+};
+
+/// What a request has charged of each rule that limits it: held until it is settled, released or destroyed. Moved, not copied.
+/// The rules must outlive it. One thread at a time uses it.
+///
+/// auto held = rules.reserve({{"client", client}, {"tokens", "4000"}});
+/// if (held) { held.settle({{"tokens", work()}}); }
+///
+/// Destroyed, it releases the permits of layers in_flight. What nobody settles or cancels stays charged.
+class [[nodiscard]] RulesReservation {
+public:
+    /// Nothing is held.
+    RulesReservation() noexcept = default;
+    RulesReservation(RulesReservation &&other) noexcept
+        : rules_(std::exchange(other.rules_, nullptr)), decision_(other.decision_), held_(std::move(other.held_)),
+          settled_(other.settled_), released_(other.released_) {}
+    RulesReservation &operator=(RulesReservation &&other) noexcept {
+        if (this != &other) {
+            static_cast<void>(release());
+            rules_ = std::exchange(other.rules_, nullptr);
+            decision_ = other.decision_;
+            held_ = std::move(other.held_);
+            settled_ = other.settled_;
+            released_ = other.released_;
+        }
+        return *this;
+    }
+    ~RulesReservation() { static_cast<void>(release()); }
+
+    /// Whether the request was allowed.
+    [[nodiscard]] explicit operator bool() const noexcept { return rules_ != nullptr; }
+    /// The answer to the request.
+    [[nodiscard]] const RulesDecision &decision() const noexcept { return decision_; }
+
+    /// Settles now, once, by attributes that are known afterwards. See ratecell_rules_settle.
+    Status settle(const Attribute *actual, std::size_t n) noexcept { return settled(actual, n, 0, std::nullopt); }
+    /// settle({{"tokens", "1210"}}).
+    Status settle(std::initializer_list<Attribute> actual) noexcept { return settle(actual.begin(), actual.size()); }
+    /// settle at a time, as Rules::decide_at.
+    Status settle_at(std::initializer_list<Attribute> actual, std::chrono::nanoseconds now) noexcept {
+        return settled(actual.begin(), actual.size(), 0, now);
+    }
+
+    /// Settles each rule at 0: the request has used nothing.
+    Status cancel() noexcept { return settled(nullptr, 0, RATECELL_CANCEL, std::nullopt); }
+    /// cancel at a time, as Rules::decide_at.
+    Status cancel_at(std::chrono::nanoseconds now) noexcept { return settled(nullptr, 0, RATECELL_CANCEL, now); }
+
+    /// Releases the permits now, once, and returns how many units came back. See ratecell_rules_release.
+    std::int32_t release() noexcept { return released(std::nullopt); }
+    /// release at a time, as Rules::decide_at.
+    std::int32_t release_at(std::chrono::nanoseconds now) noexcept { return released(now); }
+
+private:
+    friend class Rules;
+
+    /// A second time there is nothing to settle: RATECELL_EINVAL.
+    Status settled(const Attribute *actual, std::size_t n, std::uint32_t flags,
+                   std::optional<std::chrono::nanoseconds> now) noexcept {
+        ratecell_rules_request request{};
+        if (rules_ == nullptr || !at(request, now) || std::exchange(settled_, true)) {
+            return RATECELL_EINVAL;
+        }
+        request.attributes = reinterpret_cast<const ratecell_attribute *>(actual);
+        request.n_attributes = n;
+        request.flags |= flags;
+        return ratecell_rules_settle(rules_, &request);
+    }
+
+    std::int32_t released(std::optional<std::chrono::nanoseconds> now) noexcept {
+        ratecell_rules_request request{};
+        if (rules_ == nullptr || !at(request, now) || std::exchange(released_, true)) {
+            return 0;
+        }
+        return ratecell_rules_release(rules_, &request);
+    }
+
+    /// What is held, and the time; false of one before 0.
+    bool at(ratecell_rules_request &request, std::optional<std::chrono::nanoseconds> now) noexcept {
+        request.held = held_.data();
+        request.max_held = held_.size();
+        if (now) {
+            request.flags = RATECELL_AT;
+            request.now_ns = static_cast<std::uint64_t>(now->count());
+        }
+        return !now || now->count() >= 0;
+    }
+
+    const ratecell_rules *rules_ = nullptr;
+    RulesDecision decision_{};
+    std::vector<ratecell_rules_held> held_{};
+    bool settled_ = false;
+    bool released_ = false;
 };
 
 /// Limits by a file of rules, which says which limits apply to which requests: docs/RULES.md describes it. Moved, not copied.
@@ -1198,6 +1294,25 @@ public:
         return decide_at(attributes.begin(), attributes.size(), now);
     }
 
+    /// Decides a request as decide does, and holds what was charged, if it is allowed: see RulesReservation. It allocates.
+    RulesReservation reserve(const Attribute *attributes, std::size_t n) const & { return reserved(attributes, n, 0, 0); }
+    RulesReservation reserve(const Attribute *, std::size_t) const && = delete;
+
+    /// reserve({{"method", "GET"}, {"path", "/"}}).
+    RulesReservation reserve(std::initializer_list<Attribute> attributes) const & {
+        return reserve(attributes.begin(), attributes.size());
+    }
+    RulesReservation reserve(std::initializer_list<Attribute>) const && = delete;
+
+    /// reserve at a time, as decide_at.
+    RulesReservation reserve_at(std::initializer_list<Attribute> attributes, std::chrono::nanoseconds now) const & {
+        if (now.count() < 0) {
+            return RulesReservation();
+        }
+        return reserved(attributes.begin(), attributes.size(), RATECELL_AT, static_cast<std::uint64_t>(now.count()));
+    }
+    RulesReservation reserve_at(std::initializer_list<Attribute>, std::chrono::nanoseconds) const && = delete;
+
     /// The HTTP fields of a response about the rules that limited its request, each named by its rule: lines as those of
     /// ratecell::fields. A decision that was made before a change has none. Errors: those of ratecell_rules_fields.
     Result<std::string> fields(Style styles, const RulesDecision &decision,
@@ -1225,6 +1340,19 @@ public:
     }
 
 private:
+    RulesReservation reserved(const Attribute *attributes, std::size_t n, std::uint32_t flags,
+                              std::uint64_t now_ns) const {
+        ratecell_rules_held held[RulesDecision::most];
+        RulesReservation reservation;
+        reservation.decision_ =
+            RulesDecision(get(), attributes, n, flags | RATECELL_RESERVE, now_ns, held, RulesDecision::most);
+        if (reservation.decision_) {
+            reservation.held_.assign(held, held + reservation.decision_.claims());
+            reservation.rules_ = get();
+        }
+        return reservation;
+    }
+
     Result<Stats> stats_by(std::uint32_t flags, std::uint64_t now_ns) const noexcept {
         Stats stats{};
         const Status status = ratecell_rules_stats(get(), flags, now_ns, &stats, sizeof stats);

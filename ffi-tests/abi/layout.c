@@ -132,7 +132,12 @@ FIELD(ratecell_rules_shadow, outcome, 0, int32_t);
 FIELD(ratecell_rules_shadow, reserved, 4, uint32_t);
 FIELD(ratecell_rules_shadow, rule, 8, char *);
 
-SIZE(ratecell_rules_request, 64, 8);
+SIZE(ratecell_rules_held, 360, 8);
+FIELD(ratecell_rules_held, cells, 0, uint64_t);
+FIELD(ratecell_rules_held, cost, 8, uint64_t);
+FIELD(ratecell_rules_held, reservation, 16, ratecell_reservation);
+
+SIZE(ratecell_rules_request, 80, 8);
 FIELD(ratecell_rules_request, attributes, 0, const ratecell_attribute *);
 FIELD(ratecell_rules_request, n_attributes, 8, size_t);
 FIELD(ratecell_rules_request, now_ns, 16, uint64_t);
@@ -142,6 +147,8 @@ FIELD(ratecell_rules_request, claims, 32, ratecell_rules_claim *);
 FIELD(ratecell_rules_request, max_claims, 40, size_t);
 FIELD(ratecell_rules_request, shadows, 48, ratecell_rules_shadow *);
 FIELD(ratecell_rules_request, max_shadows, 56, size_t);
+FIELD(ratecell_rules_request, held, 64, ratecell_rules_held *);
+FIELD(ratecell_rules_request, max_held, 72, size_t);
 
 SIZE(ratecell_rules_answer, 128, 8);
 FIELD(ratecell_rules_answer, retry_after_ns, 0, uint64_t);
@@ -253,6 +260,7 @@ VALUE(RATECELL_ZEROED, 64);
 VALUE(RATECELL_TRY, 128);
 VALUE(RATECELL_RESERVE, 256);
 VALUE(RATECELL_RESERVATIONS, 512);
+VALUE(RATECELL_CANCEL, 2048);
 VALUE(RATECELL_NO_PLACE, 1);
 VALUE(RATECELL_NO_ZONE, 8);
 
@@ -352,6 +360,8 @@ FUNCTION(ratecell_rules_new, int32_t (*)(const char *, size_t, const ratecell_co
 FUNCTION(ratecell_rules_change, int32_t (*)(const ratecell_rules *, const char *, size_t, uint32_t, uint64_t, char *, size_t));
 FUNCTION(ratecell_rules_decide,
          int32_t (*)(const ratecell_rules *, const ratecell_rules_request *, ratecell_rules_answer *));
+FUNCTION(ratecell_rules_settle, int32_t (*)(const ratecell_rules *, const ratecell_rules_request *));
+FUNCTION(ratecell_rules_release, int32_t (*)(const ratecell_rules *, const ratecell_rules_request *));
 FUNCTION(ratecell_rules_fields,
          int32_t (*)(const ratecell_rules *, uint32_t, const ratecell_rules_claim *, size_t, uint64_t, char *, size_t));
 FUNCTION(ratecell_rules_stats,

@@ -1,4 +1,4 @@
-/* Limits by a file of rules: what the header says of each of the six functions, and every bad argument. */
+/* Limits by a file of rules: what the header says of each of the functions, and every bad argument. */
 
 #include "check.h"
 
@@ -51,7 +51,7 @@ static int32_t ask_rules(const ratecell_rules *rules, const char *method, const 
     if (user != NULL) {
         asked.attributes[n++] = attribute_of("user", user);
     }
-    ratecell_rules_request request = { asked.attributes, n, 0, RATECELL_AT, 0, asked.claims, MOST, asked.shadows, MOST };
+    ratecell_rules_request request = { asked.attributes, n, 0, RATECELL_AT, 0, asked.claims, MOST, asked.shadows, MOST, NULL, 0 };
     asked.request = request;
     UNTOUCHED(asked.answer);
     return ratecell_rules_decide(rules, &asked.request, &asked.answer);

@@ -40,7 +40,7 @@ static ratecell_rules *made_beside(const ratecell_rules *earlier) {
 }
 
 static int32_t decide(const ratecell_rules *rules, ratecell_rules_claim *claim) {
-    ratecell_rules_request request = { NULL, 0, 0, RATECELL_AT, 0, claim, 1, NULL, 0 };
+    ratecell_rules_request request = { NULL, 0, 0, RATECELL_AT, 0, claim, 1, NULL, 0, NULL, 0 };
     ratecell_rules_answer answer;
     return ratecell_rules_decide(rules, &request, &answer);
 }
@@ -144,7 +144,7 @@ static void the_lines_of_a_header_are_joined(void) {
         "[[rule]]\nname = 'path'\nmatch.path = '/first'\nkey = []\nlimit = '1/1h'\n";
     const ratecell_attribute attributes[] = { { "header:x-a", 10, "1", 1 }, { "path", 4, "/first", 6 },
         { "header:x-a", 10, "", 0 }, { "path", 4, "/second", 7 }, { "header:x-a", 10, "2", 1 } };
-    ratecell_rules_request request = { attributes, 5, 0, RATECELL_AT, 0, NULL, 0, NULL, 0 };
+    ratecell_rules_request request = { attributes, 5, 0, RATECELL_AT, 0, NULL, 0, NULL, 0, NULL, 0 };
     ratecell_rules_answer answer;
     ratecell_rules *rules = made(joined, NULL);
     CHECK_STATUS(ratecell_rules_decide(rules, &request, &answer), RATECELL_ALLOWED);

@@ -253,9 +253,9 @@ void errors_are_values() {
     CHECK_EQUAL(refused.error().why().find("line 1: ratecell_rules: missing_field: "), 0u);
     CHECK(!*refused);
     CHECK_EQUAL(Rules::make({}).error(), RATECELL_ERULES);
-    Config reserving;
-    reserving.reservations = true;
-    CHECK_EQUAL(Rules::make(file, reserving).error(), RATECELL_ECONFIG);
+    Config zeroed;
+    zeroed.zeroed = true;
+    CHECK_EQUAL(Rules::make(file, zeroed).error(), RATECELL_ECONFIG);
     Rules rules(file, few);
     CHECK_EQUAL(rules.decide_at(login, -1ns).error(), RATECELL_EINVAL);
     const Rules taken = std::move(rules);

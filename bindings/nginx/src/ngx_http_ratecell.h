@@ -176,8 +176,15 @@ ngx_int_t ngx_http_ratecell_delay(ngx_http_request_t *r, ngx_event_t **timer,
 
 ngx_int_t ngx_http_ratecell_attributes(ngx_http_request_t *r,
     ngx_array_t *attributes);
+ngx_int_t ngx_http_ratecell_settle_attributes(ngx_http_request_t *r,
+    ngx_array_t *own, ngx_array_t *attributes);
 ngx_int_t ngx_http_ratecell_rules_handler(ngx_http_request_t *r);
 ngx_http_ratecell_ruled_t *ngx_http_ratecell_get_ruled(ngx_http_request_t *r);
+void ngx_http_ratecell_ruled_cleanup(void *data);
+ngx_int_t ngx_http_ratecell_hold_ruled(ngx_http_request_t *r,
+    ngx_http_ratecell_ruled_t *ruled, ngx_http_ratecell_ruled_t *begun);
+void ngx_http_ratecell_settle_ruled(ngx_http_request_t *r);
+void ngx_http_ratecell_release_ruled(ngx_http_ratecell_ruled_t *ruled);
 ngx_int_t ngx_http_ratecell_rules_fields(ngx_http_request_t *r,
     ngx_http_ratecell_ruled_t *ruled, ngx_str_t *text);
 

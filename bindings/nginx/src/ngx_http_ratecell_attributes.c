@@ -17,6 +17,9 @@ static ngx_int_t ngx_http_ratecell_header_attributes(ngx_http_request_t *r,
     ngx_array_t *attributes);
 static ngx_int_t ngx_http_ratecell_own_attributes(ngx_http_request_t *r,
     ngx_array_t *attributes);
+static ngx_int_t ngx_http_ratecell_push_own(ngx_http_request_t *r,
+    ngx_array_t *attributes, ngx_str_t *name,
+    ngx_http_complex_value_t *complex_value);
 static ngx_int_t ngx_http_ratecell_push_attribute(ngx_array_t *attributes,
     ngx_str_t *name, ngx_str_t *value);
 
@@ -33,9 +36,10 @@ ngx_http_ratecell_attribute_directive(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_ratecell_conf_t  *rlcf = conf;
 
-    ngx_str_t                         *value;
+    ngx_str_t                         *value, text;
     ngx_uint_t                         i;
     ngx_http_ratecell_attribute_t     *attribute;
+    ngx_http_ratecell_main_conf_t     *rmcf;
     ngx_http_compile_complex_value_t   ccv;
 
     value = cf->args->elts;
@@ -70,12 +74,40 @@ ngx_http_ratecell_attribute_directive(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     attribute->name = value[1];
+    attribute->settle_value = NULL;
 
     ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
 
     ccv.cf = cf;
     ccv.value = &value[2];
     ccv.complex_value = &attribute->value;
+
+    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (cf->args->nelts == 3) {
+        return NGX_CONF_OK;
+    }
+
+    if (!ngx_http_ratecell_parameter(&value[3], "settle=", &text)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid parameter \"%V\": expected settle=value",
+                           &value[3]);
+        return NGX_CONF_ERROR;
+    }
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
+    rmcf->log = 1;
+
+    attribute->settle_value = ngx_palloc(cf->pool,
+                                         sizeof(ngx_http_complex_value_t));
+    if (attribute->settle_value == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ccv.value = &text;
+    ccv.complex_value = attribute->settle_value;
 
     return ngx_http_compile_complex_value(&ccv) == NGX_OK ? NGX_CONF_OK
                                                           : NGX_CONF_ERROR;
@@ -186,13 +218,10 @@ ngx_http_ratecell_attributes(ngx_http_request_t *r, ngx_array_t *attributes)
 }
 
 
-/* A value that is empty is none: variables have no other way to say so. */
-
 static ngx_int_t
 ngx_http_ratecell_own_attributes(ngx_http_request_t *r,
     ngx_array_t *attributes)
 {
-    ngx_str_t                       value;
     ngx_uint_t                      i;
     ngx_http_ratecell_conf_t       *rlcf;
     ngx_http_ratecell_attribute_t  *own;
@@ -207,13 +236,40 @@ ngx_http_ratecell_own_attributes(ngx_http_request_t *r,
 
     for (i = 0; i < rlcf->attributes->nelts; i++) {
 
-        if (ngx_http_complex_value(r, &own[i].value, &value) != NGX_OK) {
+        if (ngx_http_ratecell_push_own(r, attributes, &own[i].name,
+                                       &own[i].value)
+            != NGX_OK)
+        {
             return NGX_ERROR;
         }
+    }
 
-        if (value.len
-            && ngx_http_ratecell_push_attribute(attributes, &own[i].name,
-                                                &value)
+    return NGX_OK;
+}
+
+
+/* Those of "ratecell_attribute" that have a value at the end of a request. */
+
+ngx_int_t
+ngx_http_ratecell_settle_attributes(ngx_http_request_t *r, ngx_array_t *own,
+    ngx_array_t *attributes)
+{
+    ngx_uint_t                      i;
+    ngx_http_ratecell_attribute_t  *attribute;
+
+    if (ngx_array_init(attributes, r->pool, 4, sizeof(ratecell_attribute))
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    attribute = own->elts;
+
+    for (i = 0; i < own->nelts; i++) {
+
+        if (attribute[i].settle_value
+            && ngx_http_ratecell_push_own(r, attributes, &attribute[i].name,
+                                          attribute[i].settle_value)
                != NGX_OK)
         {
             return NGX_ERROR;
@@ -221,6 +277,26 @@ ngx_http_ratecell_own_attributes(ngx_http_request_t *r,
     }
 
     return NGX_OK;
+}
+
+
+/* A value that is empty is none: variables have no other way to say so. */
+
+static ngx_int_t
+ngx_http_ratecell_push_own(ngx_http_request_t *r, ngx_array_t *attributes,
+    ngx_str_t *name, ngx_http_complex_value_t *complex_value)
+{
+    ngx_str_t  value;
+
+    if (ngx_http_complex_value(r, complex_value, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0) {
+        return NGX_OK;
+    }
+
+    return ngx_http_ratecell_push_attribute(attributes, name, &value);
 }
 
 

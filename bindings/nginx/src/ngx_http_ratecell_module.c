@@ -54,7 +54,7 @@ static ngx_command_t  ngx_http_ratecell_commands[] = {
       NULL },
 
     { ngx_string("ratecell_attribute"),
-      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE2,
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE23,
       ngx_http_ratecell_attribute_directive,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,

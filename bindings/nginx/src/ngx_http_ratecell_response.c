@@ -135,6 +135,8 @@ ngx_http_ratecell_log_handler(ngx_http_request_t *r)
         return NGX_OK;
     }
 
+    ngx_http_ratecell_settle_ruled(r);
+
     ctx = ngx_http_ratecell_get_ctx(r);
 
     if (ctx == NULL || ctx->status == 0 || ngx_http_ratecell_refused(ctx)) {

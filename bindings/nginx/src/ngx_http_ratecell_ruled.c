@@ -10,12 +10,11 @@
 
 static ngx_http_ratecell_ruled_t *ngx_http_ratecell_add_ruled(
     ngx_http_request_t *r, ratecell_rules_answer *answer,
-    ratecell_rules_claim *claims);
+    ratecell_rules_claim *claims, ratecell_rules_held *held);
 static void ngx_http_ratecell_log_shadows(ngx_http_request_t *r,
     ratecell_rules_shadow *shadows, ngx_uint_t n);
 static ngx_int_t ngx_http_ratecell_refuse_ruled(ngx_http_request_t *r,
     ngx_http_ratecell_ruled_t *ruled, int32_t rc);
-static void ngx_http_ratecell_ruled_cleanup(void *data);
 
 
 ngx_int_t
@@ -24,6 +23,7 @@ ngx_http_ratecell_rules_handler(ngx_http_request_t *r)
     int32_t                     rc;
     uint64_t                    delay;
     ngx_array_t                 attributes;
+    ratecell_rules_held         held[NGX_HTTP_RATECELL_MAX_LAYERS];
     ratecell_rules_claim        claims[NGX_HTTP_RATECELL_MAX_LAYERS];
     ratecell_rules_answer       answer;
     ratecell_rules_shadow       shadows[NGX_HTTP_RATECELL_MAX_SHADOWS];
@@ -66,8 +66,11 @@ ngx_http_ratecell_rules_handler(ngx_http_request_t *r)
 
     request.attributes = attributes.elts;
     request.n_attributes = attributes.nelts;
+    request.flags = RATECELL_RESERVE;
     request.shadows = shadows;
     request.max_shadows = NGX_HTTP_RATECELL_MAX_SHADOWS;
+    request.held = held;
+    request.max_held = NGX_HTTP_RATECELL_MAX_LAYERS;
 
     if (rlcf->styles) {
         request.claims = claims;
@@ -91,7 +94,7 @@ ngx_http_ratecell_rules_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    ruled = ngx_http_ratecell_add_ruled(r, &answer, claims);
+    ruled = ngx_http_ratecell_add_ruled(r, &answer, claims, held);
     if (ruled == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -161,24 +164,37 @@ ngx_http_ratecell_get_ruled(ngx_http_request_t *r)
 
 static ngx_http_ratecell_ruled_t *
 ngx_http_ratecell_add_ruled(ngx_http_request_t *r,
-    ratecell_rules_answer *answer, ratecell_rules_claim *claims)
+    ratecell_rules_answer *answer, ratecell_rules_claim *claims,
+    ratecell_rules_held *held)
 {
     ngx_uint_t                  i;
     ngx_pool_cleanup_t         *cln;
     ngx_http_ratecell_conf_t   *rlcf;
-    ngx_http_ratecell_ruled_t  *ruled;
-
-    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_ratecell_ruled_t));
-    if (cln == NULL) {
-        return NULL;
-    }
+    ngx_http_ratecell_ruled_t  *ruled, lost;
 
     rlcf = ngx_http_get_module_loc_conf(r, ngx_http_ratecell_module);
 
-    ruled = cln->data;
-    ngx_memzero(ruled, sizeof(ngx_http_ratecell_ruled_t));
+    ngx_memzero(&lost, sizeof(ngx_http_ratecell_ruled_t));
 
-    ruled->conf = rlcf;
+    lost.conf = rlcf;
+
+    if (answer->outcome == RATECELL_ALLOWED) {
+        lost.held = held;
+        lost.nheld = answer->n_claims;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_ratecell_ruled_t));
+
+    if (cln == NULL
+        || ngx_http_ratecell_hold_ruled(r, cln->data, &lost) != NGX_OK)
+    {
+        ngx_http_ratecell_release_ruled(&lost);
+        return NULL;
+    }
+
+    cln->handler = ngx_http_ratecell_ruled_cleanup;
+    ruled = cln->data;
+
     ruled->decision.limit = answer->limit;
     ruled->decision.remaining = answer->remaining;
     ruled->decision.retry_after_ns = answer->retry_after_ns;
@@ -203,8 +219,6 @@ ngx_http_ratecell_add_ruled(ngx_http_request_t *r,
     for (i = 0; rlcf->dry_run && i < ruled->nclaims; i++) {
         ngx_http_ratecell_let_pass(&ruled->claims[i].decision);
     }
-
-    cln->handler = ngx_http_ratecell_ruled_cleanup;
 
     return ruled;
 }
@@ -266,17 +280,6 @@ ngx_http_ratecell_refuse_ruled(ngx_http_request_t *r,
         return NGX_HTTP_FORBIDDEN;
     default:
         return (ngx_int_t) rlcf->status_code;
-    }
-}
-
-
-static void
-ngx_http_ratecell_ruled_cleanup(void *data)
-{
-    ngx_http_ratecell_ruled_t  *ruled = data;
-
-    if (ruled->timer && ruled->timer->timer_set) {
-        ngx_del_timer(ruled->timer);
     }
 }
 

@@ -193,7 +193,7 @@ ngx_http_ratecell_make_rules(ngx_conf_t *cf, ngx_http_ratecell_rules_t *rules)
     } else {
         config.max_keys = rules->max_keys;
         config.when_full = rules->when_full;
-        config.flags = RATECELL_FORKED;
+        config.flags = RATECELL_FORKED|RATECELL_RESERVATIONS;
     }
 
     text = ngx_http_ratecell_read_rules(cf, &rules->path, &len);

@@ -158,6 +158,7 @@ typedef struct {
 typedef struct {
     ngx_str_t                     name;
     ngx_http_complex_value_t      value;
+    ngx_http_complex_value_t     *settle_value;  /* at the end, or NULL */
 } ngx_http_ratecell_attribute_t;
 
 
@@ -305,6 +306,8 @@ typedef struct {
     ngx_event_t                  *timer;
     ngx_uint_t                    nclaims;
     ratecell_rules_claim         *claims;     /* with fields alone */
+    size_t                        nheld;
+    ratecell_rules_held          *held;
 } ngx_http_ratecell_ruled_t;
 
 

@@ -354,8 +354,6 @@ class Configuration(RulesTest):
     CASES = (
         ("ratecell_rules limits.toml;", rule("a", "key = []\nlimit = 'sliding_log 5/1h'"),
          "rule a: a sliding_log keeps its entries in one process, .* expected a policy without sliding_log"),
-        ("ratecell_rules limits.toml;", rule("a", "key = []\nlimit = 'in_flight 5 hold=1m'"),
-         "rule a: a decision by rules gives no permit"),
         ("ratecell_rules limits.toml;", rule("a", "key = ['usr']\nlimit = '5/s'"), "line 5: rule a, key: unknown_attribute"),
         ("ratecell_rules limits.toml;", "rule = [\n", "line \\d: syntax"),
         ("ratecell_rules none.toml;", "", r'open\(\) ".*/none.toml" failed'),
@@ -371,6 +369,8 @@ class Configuration(RulesTest):
         (f"ratecell_attribute {'a' * 65} $uri;", "", 'invalid attribute "a+": expected 1 to 64 of'),
         ("ratecell_attribute tier a; ratecell_attribute tier b;", "", '"ratecell_attribute" directive is duplicate'),
         ("ratecell_attribute tier $no_such;", "", 'unknown "no_such" variable'),
+        ("ratecell_attribute tier 1 settled=2;", "", 'invalid parameter "settled=2": expected settle=value'),
+        ("ratecell_attribute tier 1 settle=$no_such;", "", 'unknown "no_such" variable'),
     )
 
     def test_what_is_refused(self):

@@ -27,6 +27,7 @@ mod joint;
 mod fields;
 mod rules_decision;
 mod rules;
+mod rules_held;
 #[expect(unsafe_code, reason = "what Python calls without PyO3")]
 mod fast;
 
@@ -55,6 +56,8 @@ mod _native {
     use crate::rules::Rules;
     #[pymodule_export]
     use crate::rules_decision::RulesDecision;
+    #[pymodule_export]
+    use crate::rules_held::{rules_release, rules_reserve, rules_settle};
     #[pymodule_export]
     use crate::stats::Stats;
     #[pymodule_export]

@@ -18,12 +18,13 @@ use crate::stats::Stats;
 /// The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and each of its
 /// tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are those of `Limiter`. Threads
 /// may share it. The limits are this process's alone. With `forked` it shares them with the processes that are forked off
-/// later, and together they admit exactly what the rules allow; a change after the fork is of its process alone.
+/// later, and together they admit exactly what the rules allow; a change after the fork is of its process alone. With
+/// `reserving` every request is reserved, and rules may count requests `in_flight`.
 ///
-/// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, and with `forked` for a
-/// rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is too little
+/// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a rule with
+/// `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is too little
 /// for `max_keys`.
-#[pyclass(frozen, weakref, module = "ratecell")]
+#[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
 pub(crate) struct Rules {
     limiter: RulesLimiter,
     /// Where the tables are its process's own; `None` of those that processes share.
@@ -32,7 +33,7 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// The limiter within, once it is known to be where it was made.
-    fn here(&self, py: Python<'_>) -> PyResult<&RulesLimiter> {
+    pub(crate) fn here(&self, py: Python<'_>) -> PyResult<&RulesLimiter> {
         if let Some(home) = self.home.as_ref().filter(|home| home.left()) {
             home.warn(py, forks::OF_RULES)?;
         }
@@ -44,9 +45,13 @@ impl Rules {
 impl Rules {
     #[new]
     #[pyo3(
-        signature = (text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=None),
-        text_signature = "(text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=False)"
+        signature = (
+            text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=None, reserving=None
+        ),
+        text_signature = "(text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=False, \
+                          reserving=False)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's, by their names")]
     fn new(
         py: Python<'_>,
         text: Option<&Bound<'_, PyAny>>,
@@ -55,8 +60,9 @@ impl Rules {
         when_full: Option<Full>,
         epoch_s: Option<i64>,
         forked: Option<&Bound<'_, PyAny>>,
+        reserving: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let forked = flag("forked", forked)?;
+        let (forked, reserving) = (flag("forked", forked)?, flag("reserving", reserving)?);
         let mut builder = RulesLimiter::builder(parsed(py, text, path)?);
         if let Some(max_keys) = number("max_keys", max_keys)? {
             builder = builder.max_keys(max_keys);
@@ -70,6 +76,9 @@ impl Rules {
         if forked {
             builder = builder.forked();
         }
+        if reserving {
+            builder = builder.reserving();
+        }
         let limiter = py.detach(|| builder.build()).map_err(|error| errors::of_build(py, &error))?;
         Ok(Self { limiter, home: (!forked).then(Home::here) })
     }
@@ -82,7 +91,7 @@ impl Rules {
     /// one that the file does not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
     ///
     /// Raises TypeError for a name that is no str, or a value that is neither str nor bytes nor None, and ValueError for a
-    /// str that has no UTF-8; nothing is charged then.
+    /// str that has no UTF-8, and where the rules were made with `reserving`; nothing is charged then.
     #[pyo3(signature = (attributes, *, at_ns=None))]
     fn decide(
         &self,
@@ -91,18 +100,13 @@ impl Rules {
         at_ns: Option<At>,
     ) -> PyResult<RulesDecision> {
         let pairs = pairs(attributes)?;
-        let mut request = Vec::with_capacity(pairs.len());
-        for (name, value) in &pairs {
-            let name = match name.cast::<PyString>() {
-                Ok(name) => name.to_str()?,
-                Err(_) => return Err(wrong_type("an attribute's name", name.as_borrowed(), "str")),
-            };
-            if !value.is_none() {
-                let what = format_args!("the attribute {name}");
-                request.push((name, bytes_of(&what, value, "str, bytes or None")?));
-            }
-        }
+        let request = request(&pairs)?;
         let limiter = self.here(py)?;
+        if limiter.is_reserving() {
+            return Err(PyValueError::new_err(
+                "rules that are made with reserving: decide gives no permit that could be released; expected reserve",
+            ));
+        }
         let now_ns = at_ns.map_or_else(|| limiter.now_ns(), |At(at_ns)| at_ns);
         Ok(limiter.decide_at(&request, now_ns).into())
     }
@@ -141,6 +145,12 @@ impl Rules {
         })
     }
 
+    /// Whether every request is to be reserved.
+    #[getter]
+    fn reserving(&self) -> bool {
+        self.limiter.is_reserving()
+    }
+
     /// The names of the rules in force, in their order.
     #[getter]
     fn names(&self) -> Vec<String> {
@@ -163,8 +173,27 @@ impl Rules {
     }
 }
 
+/// A name and its value.
+pub(crate) type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// The attributes that are present.
+pub(crate) fn request<'a>(pairs: &'a [Pair<'_>]) -> PyResult<Vec<(&'a str, &'a [u8])>> {
+    let mut request = Vec::with_capacity(pairs.len());
+    for (name, value) in pairs {
+        let name = match name.cast::<PyString>() {
+            Ok(name) => name.to_str()?,
+            Err(_) => return Err(wrong_type("an attribute's name", name.as_borrowed(), "str")),
+        };
+        if !value.is_none() {
+            let what = format_args!("the attribute {name}");
+            request.push((name, bytes_of(&what, value, "str, bytes or None")?));
+        }
+    }
+    Ok(request)
+}
+
 /// Names and values, as the mapping has them.
-fn pairs<'py>(attributes: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+pub(crate) fn pairs<'py>(attributes: &Bound<'py, PyAny>) -> PyResult<Vec<Pair<'py>>> {
     if let Ok(attributes) = attributes.cast::<PyDict>() {
         return Ok(attributes.iter().collect());
     }

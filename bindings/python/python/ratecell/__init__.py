@@ -21,7 +21,6 @@ from ratecell._native import (
     Decisions,
     Label,
     PolicyError,
-    Rules,
     RulesDecision,
     RulesError,
     Stats,
@@ -29,6 +28,7 @@ from ratecell._native import (
 )
 from ratecell._outcome import Outcome
 from ratecell._reservation import Reservation
+from ratecell._rules import Rules, RulesReservation
 from ratecell.asgi import RateLimitMiddleware
 from ratecell.attributes import ByRequest
 from ratecell.keys import Clients, Header, client_key
@@ -55,6 +55,7 @@ __all__ = [
     "Rules",
     "RulesDecision",
     "RulesError",
+    "RulesReservation",
     "Stats",
     "Style",
     "TooManyWaiting",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ratecell._native import Decision
+from ratecell._native import Decision, RulesDecision
 
 
 class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
     """Raised instead of calling a function under `Limiter.limit` that is denied.
 
     A Reservation that was refused raises it, too, where it is used as one that is held.
-    `decision` is the denial and `key` the key that it is of.
+    `decision` is the denial and `key` the key that it is of; of rules it is the name of the rule that refused.
     """
 
-    def __init__(self, key: str | bytes, decision: Decision) -> None:
+    def __init__(self, key: str | bytes, decision: Decision | RulesDecision) -> None:
         super().__init__(key, decision)
         self.key = key
         self.decision = decision

@@ -8,15 +8,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from itertools import chain
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ratecell._decorator import refuse_permits
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label, RulesDecision
 from ratecell._outcome import Outcome
+from ratecell._reservation import Reservation
+from ratecell._rules import RulesReservation
 from ratecell.keys import KeyFunction, client_key
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DECISION = "ratecell.decision"
 """Where the application finds the decision, in its scope or environ."""
@@ -44,6 +49,11 @@ class Limit:
         """Refuses a key that is no function."""
         if not callable(self.key):
             raise TypeError(f"key is of type {type(self.key).__name__}: expected a function of the request")
+
+    @property
+    def holds(self) -> bool:
+        """Whether its requests have permits, to be released when they end."""
+        return "in_flight" in self.limiter.policy
 
     def claim(self, request: Any) -> Claim | None:
         """The claim of a request; None if it is not limited."""
@@ -90,10 +100,38 @@ class Answered(ABC):
     never: tuple[int, str]
     """Status and text where the same request will not be allowed later. Not 429: clients repeat that."""
 
-    def __init__(self, by: Decider, decision: Decision | Joint | RulesDecision) -> None:
+    def __init__(
+        self,
+        by: Decider,
+        decision: Decision | Joint | RulesDecision,
+        held: Iterable[Reservation | RulesReservation] = (),
+    ) -> None:
         self.by = by
         self.decision = decision
         self.now_unix_ns = time.time_ns()
+        self._held = list(held)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the request has permits, to be released when it ends."""
+        return bool(self._held)
+
+    def release(self) -> None:
+        """The request has ended: its permits come back, once."""
+        while self._held:
+            self._held.pop().release()
+
+    def __enter__(self) -> Self:
+        """Leaving the block ends the request."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
 
     @abstractmethod
     def fields(self) -> Fields:
@@ -123,8 +161,6 @@ class HttpLimiter(Decider):
         super().__init__(styles, status)
         several = [limits] if isinstance(limits, Limiter | Limit) else list(limits)
         self.limits = [limit if isinstance(limit, Limit) else Limit(limit) for limit in several]
-        for limit in self.limits:
-            refuse_permits(limit.limiter, "a middleware")
         self.is_joint = not isinstance(limits, Limiter | Limit)
         # Limits that cannot be are refused here, not at the first request: these are peeks.
         peeks = decide_all(Claim(limit.limiter, b"", 0) for limit in self.limits)
@@ -142,18 +178,23 @@ class HttpLimiter(Decider):
     def answer(self, claimed: list[tuple[Limit, Claim]], wait: bool = True) -> Answered:
         """The answer to these claims, at least one."""
         decision: Decision | Joint
+        held: list[Reservation] = []
         if self.is_joint:
-            decision = decide_all(replace(claim, wait=wait) for _, claim in claimed)
+            decision, held = _together([(limit, replace(claim, wait=wait)) for limit, claim in claimed])
             decisions = decision.decisions
         else:
             ((limit, claim),) = claimed
-            decision = limit.limiter.decide(claim.key, claim.cost, with_next=True, wait=wait)
+            if limit.holds:
+                reservation = limit.limiter.reserve(claim.key, claim.cost, with_next=True)
+                decision, held = reservation.decision, [reservation] if reservation else []
+            else:
+                decision = limit.limiter.decide(claim.key, claim.cost, with_next=True, wait=wait)
             decisions = (decision,)
         answers = [
             Answer(limit.limiter, each, limit.label)
             for (limit, _), each in zip(claimed, decisions, strict=True)
         ]
-        return AnsweredByLimits(self, decision, answers)
+        return AnsweredByLimits(self, decision, answers, held)
 
 
 class AnsweredByLimits(Answered):
@@ -161,13 +202,50 @@ class AnsweredByLimits(Answered):
 
     never = (413, "Too large for the rate limit")  # A cost above the capacity.
 
-    def __init__(self, by: HttpLimiter, decision: Decision | Joint, answers: list[Answer]) -> None:
-        super().__init__(by, decision)
+    def __init__(
+        self, by: HttpLimiter, decision: Decision | Joint, answers: list[Answer], held: list[Reservation]
+    ) -> None:
+        super().__init__(by, decision, held)
         self._answers = answers
 
     def fields(self) -> Fields:
         """The fields of all limits that hold for the request."""
         return fields(self._answers, self.by.styles, now_unix_ns=self.now_unix_ns)
+
+
+def _together(claimed: list[tuple[Limit, Claim]]) -> tuple[Joint, list[Reservation]]:
+    """Decides claims as one request, and what it holds.
+
+    Those that count requests in flight are reserved, one after the other, before the others are decided.
+    Where one is refused, they are cancelled.
+    """
+    held: dict[int, Reservation] = {}
+    refused: dict[int, Decision] = {}
+    decisions: dict[int, Decision] = {}
+    outcome = None
+    try:
+        for number, (limit, claim) in enumerate(claimed):
+            if limit.holds and not refused:
+                reservation = limit.limiter.reserve(claim.key, claim.cost, with_next=True)
+                if reservation:
+                    held[number] = reservation
+                else:
+                    refused[number] = reservation.decision
+        rest = [number for number in range(len(claimed)) if number not in held and number not in refused]
+        # Where one has refused, the others say what remains.
+        others = (claimed[number][1] for number in rest)
+        joint = decide_all(replace(claim, cost=0) if refused else claim for claim in others)
+        decisions = dict(zip(rest, joint.decisions, strict=True)) | refused
+        outcome = next((decision.outcome for decision in refused.values()), joint.outcome)
+    finally:
+        for number, reservation in held.items():
+            if outcome is Outcome.ALLOWED:
+                decisions[number] = reservation.decision
+            else:
+                reservation.settle(0)
+                decisions[number] = reservation.release()
+    joint = Joint(outcome, tuple(decisions[number] for number in range(len(claimed))))
+    return joint, list(held.values()) if joint else []
 
 
 def merged(present: Iterable[_Field], own: list[_Field]) -> list[_Field]:

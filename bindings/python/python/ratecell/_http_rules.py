@@ -7,7 +7,8 @@ from typing import Any
 
 from ratecell._fields import Style
 from ratecell._http import Answered, Decider, Fields, HttpLimiter, Limits
-from ratecell._native import Rules, RulesDecision
+from ratecell._native import RulesDecision
+from ratecell._rules import Rules, RulesReservation
 from ratecell.attributes import Attributes, AttributesFunction, ByRequest
 
 UNCLEAR_PATH = (400, "The path can be read in several ways")
@@ -53,7 +54,11 @@ class HttpRules(Decider):
 
     def answer(self, claimed: Attributes, wait: bool = True) -> Answered:
         """The answer to a request with these attributes; no rule waits for a store."""
-        return AnsweredByRules(self, self.rules.decide(claimed))
+        if not self.rules.reserving:
+            return AnsweredByRules(self, self.rules.decide(claimed))
+        reservation = self.rules.reserve(claimed)
+        assert reservation.decision is not None, "what was just reserved is decided"
+        return AnsweredByRules(self, reservation.decision, [reservation] if reservation else [])
 
 
 class AnsweredByRules(Answered):
@@ -61,8 +66,8 @@ class AnsweredByRules(Answered):
 
     never = (403, "The rules never allow it")
 
-    def __init__(self, by: HttpRules, decision: RulesDecision) -> None:
-        super().__init__(by, decision)
+    def __init__(self, by: HttpRules, decision: RulesDecision, held: Iterable[RulesReservation] = ()) -> None:
+        super().__init__(by, decision, held)
         self._rules_decision = decision
 
     def fields(self) -> Fields:

@@ -491,7 +491,6 @@ class Label:
     def partition(self) -> bytes | None:
         """The partition of the clients, or None."""
 
-@final
 class Rules:
     """Limits by a file of rules, which says which limits apply to which requests.
 
@@ -499,11 +498,12 @@ class Rules:
     each of its tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are
     those of `Limiter`. Threads may share it. The limits are this process's alone. With `forked` it shares
     them with the processes that are forked off later, and together they admit exactly what the rules allow;
-    a change after the fork is of its process alone.
+    a change after the fork is of its process alone. With `reserving` every request is reserved, and rules
+    may count requests `in_flight`.
 
-    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, and with
-    `forked` for a rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read;
-    MemoryError where there is too little for `max_keys`.
+    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a rule
+    with `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as
+    `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
     """
 
     def __new__(
@@ -515,6 +515,7 @@ class Rules:
         when_full: Literal["evict", "share", "deny", "allow"] | None = None,
         epoch_s: int | None = None,
         forked: bool = False,
+        reserving: bool = False,
     ) -> Self: ...
     def decide(
         self, attributes: Mapping[str, str | bytes | None], *, at_ns: int | None = None
@@ -528,7 +529,8 @@ class Rules:
         not use is passed over. `at_ns` is the time, in nanoseconds since `epoch`; None is now.
 
         Raises TypeError for a name that is no str, or a value that is neither str nor bytes nor None, and
-        ValueError for a str that has no UTF-8; nothing is charged then.
+        ValueError for a str that has no UTF-8, and where the rules were made with `reserving`; nothing is
+        charged then.
         """
     def change(
         self,
@@ -551,6 +553,9 @@ class Rules:
         """What all tables hold and what has happened to them: the sum of the events and of the bytes, and
         the most slots and live keys of any.
         """
+    @property
+    def reserving(self) -> bool:
+        """Whether every request is to be reserved."""
     @property
     def names(self) -> list[str]:
         """The names of the rules in force, in their order."""
@@ -689,6 +694,23 @@ def release(limiter: Limiter, key: str | bytes | None, data: bytes, at_ns: int |
 
 def renew(limiter: Limiter, data: bytes, at_ns: int | None) -> tuple[Decision, bytes]:
     """Renews the permit that the reservation of these bytes is: the decision, and the bytes from then on."""
+
+def rules_reserve(
+    rules: Rules, attributes: Mapping[str, str | bytes | None], at_ns: int | None
+) -> tuple[RulesDecision, bytes | None]:
+    """Decides and charges as `Rules.decide` does: the decision, and the bytes of the reservation if it is
+    allowed.
+    """
+
+def rules_settle(
+    rules: Rules, data: bytes, actual: Mapping[str, str | bytes | None] | None, at_ns: int | None
+) -> None:
+    """Settles the reservation of these bytes by attributes that are known afterwards; of None, it is
+    cancelled.
+    """
+
+def rules_release(rules: Rules, data: bytes, at_ns: int | None) -> int:
+    """Gives back the permits that the reservation of these bytes is, and returns how many units came back."""
 
 def arrive(
     limiter: Limiter,

@@ -9,8 +9,8 @@ from typing import Any
 from ratecell._fields import Style
 from ratecell._http import DECISION, Answered, Limits, merged
 from ratecell._http_rules import decider
-from ratecell._native import Rules
 from ratecell._outcome import Outcome
+from ratecell._rules import Rules
 from ratecell.attributes import AttributesFunction
 
 Scope = MutableMapping[str, Any]
@@ -38,8 +38,11 @@ class RateLimitMiddleware:
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
     application sees it, also if its client goes meanwhile.
 
-    A WebSocket is charged when it opens; one that is refused gets the status where the server can send it,
-    otherwise 403.
+    A permit of a layer `in_flight` is released when the application is done with the request, however it
+    ends. Rules with such layers are made with `reserving`.
+
+    A WebSocket is charged when it opens, and has its permit until it closes; one that is refused gets the
+    status where the server can send it, otherwise 403.
     """
 
     def __init__(
@@ -65,9 +68,10 @@ class RateLimitMiddleware:
         decision = answered.decision
         scope[DECISION] = decision
         if decision:
-            if decision.delay:
-                await asyncio.sleep(decision.delay)
-            await self._app(scope, receive, _with_fields(answered, send))
+            with answered:
+                if decision.delay:
+                    await asyncio.sleep(decision.delay)
+                await self._app(scope, receive, _with_fields(answered, send))
         elif scope["type"] == "websocket":
             await _refuse_websocket(scope, answered, receive, send)
         elif self._denied is not None:

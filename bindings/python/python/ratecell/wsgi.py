@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ratecell._fields import Style
-from ratecell._http import DECISION, Limits, merged, phrase
+from ratecell._http import DECISION, Answered, Limits, merged, phrase
 from ratecell._http_rules import decider
-from ratecell._native import Rules
+from ratecell._rules import Rules
 from ratecell.attributes import AttributesFunction
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ class RateLimitMiddleware:
 
     Where a policy is a leaky_queue, an allowed request is held for the `delay` of its decision before the
     application sees it; its thread sleeps, also if its client goes meanwhile.
+
+    A permit of a layer `in_flight` is released when the server closes the response, as it does however the
+    request ends. Rules with such layers are made with `reserving`.
     """
 
     def __init__(
@@ -64,12 +67,35 @@ class RateLimitMiddleware:
             start_response(f"{status} {phrase(status)}", fields)
             return [body]
 
-        if decision and decision.delay:
-            time.sleep(decision.delay)
-
         def start_with_fields(
             status: str, headers: list[tuple[str, str]], *exc_info: Any
         ) -> Callable[[bytes], object]:
             return start_response(status, merged(headers, answered.fields()), *exc_info)
 
-        return app(environ, start_with_fields)
+        def respond() -> Iterable[bytes]:
+            if decision and decision.delay:
+                time.sleep(decision.delay)
+            return app(environ, start_with_fields)
+
+        return _Held(answered, respond) if answered.holds else respond()
+
+
+class _Held:
+    """A response whose request holds permits until it is closed."""
+
+    def __init__(self, answered: Answered, respond: Callable[[], Iterable[bytes]]) -> None:
+        self._answered = answered
+        try:
+            self._body = respond()
+        except BaseException:
+            answered.release()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._body)
+
+    def close(self) -> None:
+        """Closes the response of the application, and releases."""
+        with self._answered:
+            if (close := getattr(self._body, "close", None)) is not None:
+                close()
