@@ -5,8 +5,9 @@
 use ::ratecell_rules::{Mode, Rules, Scratch};
 use ratecell::Outcome;
 use ratecell::ffi::{
-    RATECELL_AT, ratecell_attribute, ratecell_config, ratecell_rules, ratecell_rules_answer,
-    ratecell_rules_decide, ratecell_rules_free, ratecell_rules_new, ratecell_rules_request,
+    RATECELL_AT, RATECELL_RESERVATIONS, RATECELL_RESERVE, ratecell_attribute, ratecell_config,
+    ratecell_reservation,    ratecell_rules, ratecell_rules_answer, ratecell_rules_decide, ratecell_rules_free, ratecell_rules_held,
+    ratecell_rules_new, ratecell_rules_release, ratecell_rules_request, ratecell_rules_settle,
     ratecell_rules_stats, ratecell_stats, ratecell_status,
 };
 use ratecell::rules::RulesLimiter;
@@ -81,6 +82,11 @@ fn evaluate(rules: &Rules, request: &[(&str, &[u8])]) {
     assert_eq!(answer.is_allowed(), !is_blocked, "{answer:?}");
 }
 
+/// A request has no more claims.
+const MOST_HELD: usize = 64;
+const NOTHING_HELD: ratecell_rules_held =
+    ratecell_rules_held { cells: 0, cost: 0, reservation: ratecell_reservation { data: [0; 43] } };
+
 /// More policies have tables that take long to make.
 const MOST_POLICIES: usize = 16;
 
@@ -89,8 +95,9 @@ fn decide(file: &[u8], rules: Rules, request: &[(&str, &[u8])]) {
     if rules.policies().len() > MOST_POLICIES {
         return;
     }
-    let limiter = RulesLimiter::builder(rules).max_keys(1_000).build();
-    let config = ratecell_config { max_keys: 1_000, ..ratecell_config::default() };
+    let limiter = RulesLimiter::builder(rules).max_keys(1_000).reserving().build();
+    let flags = RATECELL_RESERVATIONS.into();
+    let config = ratecell_config { max_keys: 1_000, flags, ..ratecell_config::default() };
     let mut twin: *mut ratecell_rules = core::ptr::null_mut();
     // SAFETY: all is there, and of the lengths that are given.
     let status = unsafe { ratecell_rules_new(file.as_ptr().cast(), file.len(), &config, &mut twin) };
@@ -105,18 +112,21 @@ fn decide(file: &[u8], rules: Rules, request: &[(&str, &[u8])]) {
             value_len: value.len(),
         })
         .collect();
-    for now_ns in [0, 0, 1_000_000_000] {
-        let decision = limiter.decide_at(request, now_ns);
-        let asked = ratecell_rules_request {
+    let mut held = vec![NOTHING_HELD; MOST_HELD];
+    for now_ns in [0, 0, 1_000_000_000, 1_000_000_000] {
+        let (decision, reservation) = limiter.reserve_at(request, now_ns);
+        let mut asked = ratecell_rules_request {
             attributes: attributes.as_ptr(),
             n_attributes: attributes.len(),
             now_ns,
-            flags: RATECELL_AT,
+            flags: RATECELL_AT | RATECELL_RESERVE,
             reserved: 0,
             claims: core::ptr::null_mut(),
             max_claims: 0,
             shadows: core::ptr::null_mut(),
             max_shadows: 0,
+            held: held.as_mut_ptr(),
+            max_held: held.len(),
         };
         let mut answer = core::mem::MaybeUninit::<ratecell_rules_answer>::uninit();
         // SAFETY: the twin is there until it is freed, and all else for the call.
@@ -139,6 +149,15 @@ fn decide(file: &[u8], rules: Rules, request: &[(&str, &[u8])]) {
         assert_eq!((answer.limit, answer.remaining, answer.reset_after_ns), figures, "{decision:?}");
         assert_eq!((answer.retry_after_ns, answer.delay_ns), (decision.retry_after_ns, decision.delay_ns));
         assert_eq!(answer.n_shadows as usize, decision.shadow.len());
+        let Some(reservation) = reservation else { continue };
+        // Settled by another value of the header, which makes the costs of some files.
+        let settled: Vec<_> = attributes.iter().rev().take(1).copied().collect();
+        limiter.settle_at(reservation.clone(), &request[request.len() - settled.len()..], now_ns);
+        (asked.attributes, asked.n_attributes) = (settled.as_ptr(), settled.len());
+        asked.max_held = answer.n_claims as usize;
+        // SAFETY: as above; so many were written.
+        let ended = unsafe { (ratecell_rules_settle(twin, &asked), ratecell_rules_release(twin, &asked)) };
+        assert_eq!(ended, (0, limiter.release_at(reservation, now_ns) as i32), "{decision:?}");
     }
     let mut stats = ratecell_stats::default();
     // SAFETY: the twin is there, and so are the stats, of the length that is given.

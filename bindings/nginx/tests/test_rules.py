@@ -236,7 +236,7 @@ class Documents(RulesTest):
 
     def test_the_recipe(self):
         """As many requests as the recipe's tiers have at once, on the file that it shows."""
-        (conf,), (file,) = self.snippets("RECIPES.md", "nginx"), self.snippets("RECIPES.md", "toml")
+        (_, conf), (_, file) = self.snippets("RECIPES.md", "nginx"), self.snippets("RECIPES.md", "toml")
         conf = conf.replace("127.0.0.1:8080", "127.0.0.1:$PORT").replace("proxy_pass http://127.0.0.1:9090", "empty_gif")
         nginx = self.prepare(conf)
         # Periods in which nothing comes back during the test.

@@ -1,5 +1,7 @@
 """What rules hold until a request ends: permits of layers in_flight, and costs that are settled."""
 
+import pathlib
+import re
 import signal
 import unittest
 
@@ -150,6 +152,26 @@ class Settled(RulesHoldTest):
                     self.assertEqual(client.receive().status, 200)
                 remaining -= counted
                 self.ends(nginx, remaining)
+
+
+class Document(HoldTest):
+    def test_the_recipe_of_a_proxy(self):
+        page = (pathlib.Path(__file__).parents[3] / "docs/RECIPES.md").read_text(encoding="utf-8")
+        section = page.split("## A fair proxy")[1]
+        (conf, *_), (file, *_) = (re.findall(f"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("nginx", "toml"))
+        with Upstream() as upstream:
+            server = self.prepare(conf.replace("127.0.0.1:8080", "127.0.0.1:$PORT").replace(
+                "proxy_pass http://127.0.0.1:9090;", upstream.location))
+            server.write("proxy.toml", file)
+            nginx = server.start()
+            requests = [self.begin(nginx, upstream) for _ in range(20)]
+            self.assertEqual(nginx.status("/"), 429)
+            for client, request in requests:
+                upstream.answer(request)
+                self.assertEqual(client.receive().status, 200)
+            client, request = self.begin(nginx, upstream)
+            upstream.answer(request)
+            self.assertEqual(client.receive().status, 200)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def at_once(rules: Rules) -> int:
 def test_a_block_settles_and_releases() -> None:
     limits = rules()
     with limits.reserve(ANN, at_ns=0) as reservation:
-        assert reservation.decision is not None and reservation.decision.allowed
+        assert reservation.decision is not None
+        assert reservation.decision.allowed
         assert (tokens(limits), at_once(limits)) == (900, 1)
         reservation.actual = {"tokens": 40}
     assert (tokens(limits), at_once(limits)) == (960, 2)
@@ -80,8 +81,10 @@ def test_a_refusal_is_false() -> None:
     limits = rules()
     held = [limits.reserve(ANN), limits.reserve(ANN)]
     refused = limits.reserve(ANN)
-    assert held and not refused
-    assert refused.decision is not None and refused.decision.rule == "at-once"
+    assert held
+    assert not refused
+    assert refused.decision is not None
+    assert refused.decision.rule == "at-once"
     assert repr(refused).startswith("<RulesReservation refused: <RulesDecision")
     with pytest.raises(RateLimitExceeded, match="rate limit exceeded for 'at-once': retry after"), refused:
         pass

@@ -9,7 +9,7 @@ class RateLimitExceeded(Exception):  # noqa: N818 - a denial is no error
     """Raised instead of calling a function under `Limiter.limit` that is denied.
 
     A Reservation that was refused raises it, too, where it is used as one that is held.
-    `decision` is the denial and `key` the key that it is of; of rules it is the name of the rule that refused.
+    `decision` is the denial and `key` the key that it is of; of rules it is the name of the one that refused.
     """
 
     def __init__(self, key: str | bytes, decision: Decision | RulesDecision) -> None:

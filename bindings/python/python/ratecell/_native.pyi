@@ -35,6 +35,9 @@ __all__ = [
     "renew",
     "reserve",
     "reserved",
+    "rules_release",
+    "rules_reserve",
+    "rules_settle",
     "settle",
     "turn",
     "waits",
@@ -491,6 +494,7 @@ class Label:
     def partition(self) -> bytes | None:
         """The partition of the clients, or None."""
 
+@disjoint_base
 class Rules:
     """Limits by a file of rules, which says which limits apply to which requests.
 
