@@ -93,7 +93,7 @@ impl Limiter {
         };
         let (h, mut layers) = (self.hash(request), LayerHoldings::new());
         let decision = regime.reserve(h, now, request, &mut layers);
-        (decision, decision.is_allowed().then(|| self.reservation(h, request, &regime, layers)))
+        (decision, decision.is_allowed().then(|| self.reservation(h, request.units(), &regime, layers)))
     }
 
     /// What was charged to layers, at most [`MAX_RESERVED`], by that regime.

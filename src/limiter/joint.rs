@@ -128,7 +128,7 @@ pub(crate) fn reserve_all_by<'c>(
         if outcome == Outcome::Allowed {
             let each = standing.iter().zip(&inquiries).zip(held);
             reservations.extend(each.map(|((one, inquiry), layers)| {
-                one.claim.limiter.reservation(inquiry.h, &inquiry.request, &one.regime, layers)
+                one.claim.limiter.reservation(inquiry.h, inquiry.request.units(), &one.regime, layers)
             }));
         }
         outcome

@@ -244,9 +244,10 @@ impl RulesLimiter {
         for held in claims {
             let Some((policy, limiter)) = file.held_by(held) else { continue };
             let Some(cost) = cost(&file, policy, held) else { continue };
+            let reservation = held.reservation.clone();
             let _ = match now_ns {
-                None => limiter.settle_now(&held.reservation, cost),
-                Some(now_ns) => limiter.settle_by(&held.reservation, cost, || now_ns),
+                None => limiter.settle(reservation, cost),
+                Some(now_ns) => limiter.settle_at(reservation, cost, now_ns),
             };
         }
     }
@@ -260,9 +261,10 @@ impl RulesLimiter {
             layers.iter().any(is_in_flight).then_some((held, limiter))
         });
         let released = in_flight.map(|(held, limiter)| {
+            let reservation = held.reservation.clone();
             let peeked = match now_ns {
-                None => limiter.release_now(&held.reservation),
-                Some(now_ns) => limiter.release_by(&held.reservation, || now_ns),
+                None => limiter.release(reservation),
+                Some(now_ns) => limiter.release_at(reservation, now_ns),
             };
             peeked.given_back()
         });
