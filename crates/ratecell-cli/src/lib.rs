@@ -7,6 +7,7 @@ use clap::Parser;
 mod change;
 mod check;
 mod cli;
+mod log;
 mod output;
 mod replay;
 mod rules;

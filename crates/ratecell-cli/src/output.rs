@@ -6,6 +6,9 @@ use std::io::{ErrorKind, Write, stdout};
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 
+/// Keys and lines are shown up to here.
+const SHOWN_CHARS: usize = 80;
+
 /// Columns apart by spaces, the heading underlined.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
@@ -50,4 +53,20 @@ pub(crate) fn print(text: impl Display) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("standard output cannot be written"),
     }
+}
+
+/// A share in percent.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.2}", 100.0 * part as f64 / whole as f64)
+}
+
+/// Text of a log, safe for a terminal: a client can write escape sequences into it.
+pub(crate) fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut chars = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
+    let mut shown: String = chars.by_ref().take(SHOWN_CHARS).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }

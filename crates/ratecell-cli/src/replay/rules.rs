@@ -4,13 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use ratecell_logs::{ClientText, Options, Record, Selector};
+use ratecell_logs::{ClientText, Record, Selector};
 use ratecell_rules::Rules;
 
-use super::assumptions::Assumptions;
-use super::input::Inputs;
-use super::{Counts, no_record, read, time_ns};
-use crate::cli::{ReplayArgs, Written};
+use crate::cli::ReplayArgs;
+use crate::log::{Assumptions, Counts, Inputs, Written, no_record, read, time_ns};
 use crate::output::{complain, print};
 
 mod report;
@@ -19,22 +17,22 @@ mod tally;
 use report::Report;
 use tally::{Pairs, Tally};
 
-pub(super) fn run(path: &Path, args: &ReplayArgs, options: &Options, assumptions: Assumptions) -> Result<()> {
+pub(super) fn run(path: &Path, args: &ReplayArgs) -> Result<()> {
     let file = path.display();
     let text = fs::read(path).with_context(|| format!("{file}: cannot be read, expected a file of rules"))?;
     let rules = Rules::parse(text).map_err(|error| anyhow!("--rules {file}: {error}"))?;
     let fields = fields(&rules)?;
-    let mut inputs = Inputs::open(&args.files, args.format.as_ref(), options)?;
+    let mut inputs = Inputs::open(&args.log)?;
     let mut counts = Counts::default();
-    let mut tally = Tally::new(rules, args.max_keys, assumptions);
+    let mut tally = Tally::new(rules, args.max_keys, Assumptions::new(&args.log));
     let mut failed = None;
     for input in &mut inputs.files {
         read(input, |record, digits| {
-            if !args.filters.iter().all(|Written { value, .. }| value.holds(record)) {
+            if !args.log.filters.iter().all(|Written { value, .. }| value.holds(record)) {
                 counts.filtered += 1;
                 return;
             }
-            let time_ns = time_ns(record, args.at, &mut counts);
+            let time_ns = time_ns(record, args.log.at, &mut counts);
             if let Err(error) = tally.decide(time_ns, digits, pairs(&fields, record)) {
                 failed.get_or_insert(error);
             }
@@ -45,8 +43,8 @@ pub(super) fn run(path: &Path, args: &ReplayArgs, options: &Options, assumptions
     if let Some(error) = failed {
         return Err(error);
     }
-    let Some(period) = tally.period else { bail!("{}", no_record(&inputs.files, counts)) };
-    let filters = args.filters.iter().map(|filter| filter.text.clone()).collect();
+    let Some(period) = tally.timeline.period else { bail!("{}", no_record(&inputs.files, counts)) };
+    let filters = args.log.filters.iter().map(|filter| filter.text.clone()).collect();
     let report = Report::new(&tally, period, counts, filters, &inputs.files, args.top);
     if args.json {
         report.warnings().for_each(complain);

@@ -2,12 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use ratecell::{Limiter, Policy, Request};
-use ratecell_logs::{Group, Spread, Window, resolution_ns};
+use ratecell_logs::{Spread, resolution_ns};
 
-use super::assumptions::Assumptions;
 use super::layers::forgets_within;
-
-const DAY_NS: u64 = 24 * 60 * 60 * 1_000_000_000;
+use crate::log::{Assumptions, Decide, Logged, Period, Timeline, When};
 
 /// One bit of a [`Waiting`] for each policy.
 const MOST_POLICIES: usize = 64;
@@ -36,19 +34,9 @@ pub(crate) struct PolicyTally {
     pub(crate) together_denied: Option<u64>,
 }
 
-/// A request of a log.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Logged {
-    /// The number of its key.
-    pub(crate) key: usize,
-    pub(crate) cost: u32,
-    /// Of the stamps of its file.
-    pub(crate) digits: u8,
-}
-
 /// A request that was decided at once, and waits for its time.
 #[derive(Debug)]
-struct Waiting {
+pub(crate) struct Waiting {
     request: Logged,
     /// A bit for each policy that allowed it.
     allowed: u64,
@@ -59,34 +47,7 @@ struct Waiting {
 pub(crate) struct Tally {
     pub(crate) assumptions: Assumptions,
     pub(crate) policies: Vec<PolicyTally>,
-    pub(crate) period: Option<Period>,
-    pub(crate) records: u64,
-    /// The furthest that a time was behind one before it in the log.
-    pub(crate) furthest_back_ns: u64,
-    window: Option<Window<Waiting>>,
-    group: Group<Waiting>,
-}
-
-/// The times of the records.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Period {
-    /// Nanosecond zero of the limiters.
-    pub(crate) epoch_ns: u64,
-    pub(crate) first_ns: u64,
-    pub(crate) last_ns: u64,
-}
-
-impl Period {
-    pub(crate) fn from(time_ns: u64) -> Self {
-        // The midnight before belongs to the day before; the records of a log that steps back a little are still
-        // after it.
-        let epoch_ns = (time_ns / DAY_NS).saturating_sub(1) * DAY_NS;
-        Self { epoch_ns, first_ns: time_ns, last_ns: time_ns }
-    }
-
-    pub(crate) fn now_ns(&self, time_ns: u64) -> u64 {
-        time_ns.saturating_sub(self.epoch_ns)
-    }
+    pub(crate) timeline: Timeline<Waiting>,
 }
 
 impl Tally {
@@ -123,22 +84,16 @@ impl Tally {
         Ok(Self {
             assumptions,
             policies: policies.into_iter().map(tally).collect::<Result<_>>()?,
-            period: None,
-            records: 0,
-            furthest_back_ns: 0,
-            window: ordered.window_ns.map(Window::new),
-            group: Group::new(ordered.spread),
+            timeline: Timeline::new(ordered),
         })
     }
+}
 
-    /// Decides the next request of the log by each policy, once at once and once when its time has come.
-    pub(crate) fn decide(&mut self, time_ns: u64, request: Logged) {
-        self.records += 1;
-        let period = self.period.get_or_insert_with(|| Period::from(time_ns));
-        period.first_ns = period.first_ns.min(time_ns);
-        self.furthest_back_ns = self.furthest_back_ns.max(period.last_ns.saturating_sub(time_ns));
-        period.last_ns = period.last_ns.max(time_ns);
-        let (now_ns, hash) = (period.now_ns(time_ns), hash(request.key));
+impl Decide for Tally {
+    /// Decides the next request by each policy, once at once and once when its time has come.
+    fn decide(&mut self, time_ns: u64, request: Logged) {
+        let now_ns = self.timeline.note(time_ns);
+        let hash = hash(request.key);
         let mut allowed = 0;
         for (place, policy) in self.policies.iter_mut().enumerate() {
             if policy.by_key.len() <= request.key {
@@ -148,72 +103,34 @@ impl Tally {
                 policy.at_once.decide(Request::hashed(hash).cost(request.cost).at(now_ns)).is_allowed();
             allowed |= u64::from(is_allowed) << place;
         }
-        let waiting = Waiting { request, allowed };
-        match &mut self.window {
-            Some(window) => {
-                window.push(time_ns, waiting);
-                self.decide_ready();
-            }
-            None => self.decide_in_order(time_ns, waiting),
-        }
-    }
-
-    /// Decides what is left.
-    pub(crate) fn finish(&mut self) {
-        if let Some(window) = &mut self.window {
-            window.close();
-        }
-        self.decide_ready();
-        let Some(period) = self.period else { return };
         let main_is_ordered = !self.assumptions.is_at_once();
         let policies = &mut self.policies;
-        self.group
-            .flush(|time_ns, waiting| settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting));
-    }
-
-    fn decide_ready(&mut self) {
-        while let Some((time_ns, waiting)) = self.window.as_mut().and_then(Window::pop) {
-            self.decide_in_order(time_ns, waiting);
-        }
-    }
-
-    /// Decides a request whose turn it is, as soon as all of its stamp are known.
-    fn decide_in_order(&mut self, time_ns: u64, waiting: Waiting) {
-        let Some(period) = self.period else { return };
-        let request = waiting.request;
-        let now_ns = period.now_ns(time_ns);
-        for policy in &mut self.policies {
-            if let (Some(together), Some(denied)) = (&policy.together, &mut policy.together_denied) {
-                let decision =
-                    together.decide(Request::hashed(hash(request.key)).cost(request.cost).at(now_ns));
-                *denied += u64::from(!decision.is_allowed());
-            }
-        }
-        let main_is_ordered = !self.assumptions.is_at_once();
-        let policies = &mut self.policies;
-        self.group.push(time_ns, request.digits, waiting, |time_ns, waiting| {
-            settle(policies, main_is_ordered, period.now_ns(time_ns), &waiting);
+        self.timeline.push(time_ns, request.digits, Waiting { request, allowed }, |when, waiting| {
+            settle(policies, main_is_ordered, when, &waiting);
         });
     }
 
-    /// Records that came too late for the window.
-    pub(crate) fn late(&self) -> Option<u64> {
-        self.window.as_ref().map(Window::late)
+    fn finish(&mut self) {
+        let main_is_ordered = !self.assumptions.is_at_once();
+        let policies = &mut self.policies;
+        self.timeline.finish(|when, waiting| settle(policies, main_is_ordered, when, &waiting));
     }
 
-    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
-    pub(crate) fn sharing(&self) -> u64 {
-        self.group.sharing()
+    fn extent(&self) -> (u64, Option<Period>) {
+        (self.timeline.records, self.timeline.period)
     }
 }
 
 /// Decides a request at its time, and counts what came of it at once and now.
-fn settle(policies: &mut [PolicyTally], main_is_ordered: bool, now_ns: u64, waiting: &Waiting) {
+fn settle(policies: &mut [PolicyTally], main_is_ordered: bool, when: When, waiting: &Waiting) {
     let Waiting { request, allowed } = *waiting;
-    let hash = hash(request.key);
+    let asked = Request::hashed(hash(request.key)).cost(request.cost);
     for (place, policy) in policies.iter_mut().enumerate() {
+        if let (Some(together), Some(denied)) = (&policy.together, &mut policy.together_denied) {
+            *denied += u64::from(!together.decide(asked.at(when.stamp_ns)).is_allowed());
+        }
         let at_once = allowed >> place & 1 == 1;
-        let ordered = policy.ordered.decide(Request::hashed(hash).cost(request.cost).at(now_ns)).is_allowed();
+        let ordered = policy.ordered.decide(asked.at(when.now_ns)).is_allowed();
         let (main, other) = if main_is_ordered { (ordered, at_once) } else { (at_once, ordered) };
         let counts = &mut policy.by_key[request.key];
         *(if main { &mut counts.allowed } else { &mut counts.denied }) += 1;
@@ -226,6 +143,11 @@ impl PolicyTally {
     /// The policy as it is written.
     pub(crate) fn name(&self) -> String {
         self.ordered.policy().to_string()
+    }
+
+    /// The most units that can pass at once.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.ordered.policy().capacity()
     }
 
     /// How often the state of a key was lost for want of room, under any of the assumptions.

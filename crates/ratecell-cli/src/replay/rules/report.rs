@@ -7,13 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::tally::{RuleTally, Tally};
-use crate::output::table;
-use crate::replay::Counts;
-use crate::replay::assumptions::{Assumptions, duration};
-use crate::replay::input::Input;
-use crate::replay::report::FileReport;
-use crate::replay::tally::Period;
-use crate::replay::text::{percent, printable, write_file};
+use crate::log::{Assumptions, Counts, FileReport, Input, Period, duration, write_file};
+use crate::output::{percent, printable, table};
 
 /// The fields and their order are the documented ones.
 #[derive(Debug, Serialize)]
@@ -76,27 +71,25 @@ impl Report {
         files: &[Input],
         top: usize,
     ) -> Self {
-        let time = |ns: u64| Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
         let rules = tally.rules().into_iter();
         Self {
-            records: tally.records,
+            records: tally.timeline.records,
             allowed: tally.allowed(),
-            denied: tally.records - tally.allowed(),
+            denied: tally.timeline.records - tally.allowed(),
             unclear_path: tally.unclear(),
             malformed: files.iter().map(|file| file.found.malformed_count()).sum(),
             skipped: files.iter().map(|file| file.found.skipped_count()).sum(),
             filtered: counts.filtered,
             no_duration: counts.no_duration,
-            late: tally.late(),
-            sharing: tally.sharing(),
-            first: time(period.first_ns),
-            last: time(period.last_ns),
+            late: tally.timeline.late().unwrap_or_default(),
+            sharing: tally.timeline.sharing(),
+            first: period.first(),
+            last: period.last(),
             files: files.iter().map(FileReport::new).collect(),
             filters,
             options: tally.assumptions.options(),
             rules: rules.map(|(name, mode, tally)| RuleReport::new(name, mode.name(), tally, top)).collect(),
-            // Whole seconds, so that it can be typed.
-            enough_window_ns: tally.furthest_back_ns.div_ceil(1_000_000_000).saturating_mul(1_000_000_000),
+            enough_window_ns: tally.timeline.enough_window_ns(),
             evicted: tally.evicted(),
             assumptions: tally.assumptions,
         }

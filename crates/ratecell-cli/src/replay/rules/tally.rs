@@ -6,11 +6,9 @@ use anyhow::{Context, Result};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use ratecell::rules::RulesLimiter;
-use ratecell_logs::{Group, Window};
 use ratecell_rules::{Mode, Rules, Scratch};
 
-use crate::replay::assumptions::Assumptions;
-use crate::replay::tally::Period;
+use crate::log::{Assumptions, Timeline, When};
 
 /// A request's attributes: names and values.
 pub(super) type Pairs = Vec<(String, Vec<u8>)>;
@@ -44,84 +42,43 @@ struct Decider {
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) assumptions: Assumptions,
-    pub(super) period: Option<Period>,
-    pub(super) records: u64,
-    pub(super) furthest_back_ns: u64,
+    pub(super) timeline: Timeline<Pairs>,
     /// Until the first record says what the limiter counts from.
     rules: Option<Rules>,
     max_keys: usize,
     decider: Option<Decider>,
-    window: Option<Window<(u8, Pairs)>>,
-    group: Group<Pairs>,
 }
 
 impl Tally {
     pub(super) fn new(rules: Rules, max_keys: usize, assumptions: Assumptions) -> Self {
         Self {
             assumptions,
-            period: None,
-            records: 0,
-            furthest_back_ns: 0,
+            timeline: Timeline::new(assumptions),
             rules: Some(rules),
             max_keys,
             decider: None,
-            window: assumptions.window_ns.map(Window::new),
-            group: Group::new(assumptions.spread),
         }
     }
 
     /// The next request of the log.
     pub(super) fn decide(&mut self, time_ns: u64, digits: u8, request: Pairs) -> Result<()> {
-        self.records += 1;
-        let period = self.period.get_or_insert_with(|| Period::from(time_ns));
-        period.first_ns = period.first_ns.min(time_ns);
-        self.furthest_back_ns = self.furthest_back_ns.max(period.last_ns.saturating_sub(time_ns));
-        period.last_ns = period.last_ns.max(time_ns);
-        if let Some(rules) = self.rules.take() {
+        self.timeline.note(time_ns);
+        if let (Some(rules), Some(period)) = (self.rules.take(), self.timeline.period) {
             let epoch = UNIX_EPOCH + Duration::from_nanos(period.epoch_ns);
             self.decider = Some(Decider::new(rules, self.max_keys, epoch).context("--max-keys")?);
         }
-        match &mut self.window {
-            Some(window) => window.push(time_ns, (digits, request)),
-            None => self.in_order(time_ns, digits, request),
+        if let Some(decider) = &mut self.decider {
+            let decide = |when: When, request: Pairs| decider.decide(when.now_ns, &request);
+            self.timeline.push(time_ns, digits, request, decide);
         }
-        self.decide_ready();
         Ok(())
     }
 
     /// Decides what is left.
     pub(super) fn finish(&mut self) {
-        if let Some(window) = &mut self.window {
-            window.close();
+        if let Some(decider) = &mut self.decider {
+            self.timeline.finish(|when, request| decider.decide(when.now_ns, &request));
         }
-        self.decide_ready();
-        if let (Some(period), Some(decider)) = (self.period, &mut self.decider) {
-            self.group.flush(|time_ns, request| decider.decide(period.now_ns(time_ns), &request));
-        }
-    }
-
-    fn decide_ready(&mut self) {
-        while let Some((time_ns, (digits, request))) = self.window.as_mut().and_then(Window::pop) {
-            self.in_order(time_ns, digits, request);
-        }
-    }
-
-    /// A request whose turn it is; it is decided as soon as all of its stamp are known.
-    fn in_order(&mut self, time_ns: u64, digits: u8, request: Pairs) {
-        if let (Some(period), Some(decider)) = (self.period, &mut self.decider) {
-            let decide = |time_ns, request: Pairs| decider.decide(period.now_ns(time_ns), &request);
-            self.group.push(time_ns, digits, request, decide);
-        }
-    }
-
-    /// Records that came too late for the window.
-    pub(super) fn late(&self) -> u64 {
-        self.window.as_ref().map_or(0, Window::late)
-    }
-
-    /// Records that share their stamp with another one; where they are decided in the order of the files, with a neighbour.
-    pub(super) fn sharing(&self) -> u64 {
-        self.group.sharing()
     }
 
     /// Requests that were allowed.

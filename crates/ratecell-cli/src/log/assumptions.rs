@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use ratecell_logs::Spread;
 
-use crate::cli::At;
+use super::args::{At, LogArgs, Order, SpreadArg};
 use crate::zone::Zone;
 
 /// In which order requests are decided, and when.
@@ -24,6 +24,21 @@ pub(crate) struct Assumptions {
 const WINDOW_NS: u64 = 60_000_000_000;
 
 impl Assumptions {
+    pub(crate) fn new(args: &LogArgs) -> Self {
+        Self {
+            at: args.at,
+            zone: args.zone,
+            window_ns: match args.order {
+                Order::Time => Some(u64::try_from(args.window.as_nanos()).unwrap_or(u64::MAX)),
+                Order::File => None,
+            },
+            spread: match args.spread {
+                SpreadArg::Even => Spread::Even,
+                SpreadArg::Together => Spread::Together,
+            },
+        }
+    }
+
     /// Whether each request is decided at its stamp, in the order of the file.
     pub(crate) fn is_at_once(self) -> bool {
         self.window_ns.is_none() && self.spread == Spread::Together

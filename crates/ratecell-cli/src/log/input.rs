@@ -12,7 +12,7 @@ use ratecell_logs::{
     recognise, try_format,
 };
 
-use super::name_of;
+use super::args::LogArgs;
 
 /// Files from this size on take long enough to watch.
 const LONG_LEN: u64 = 64 << 20;
@@ -24,6 +24,8 @@ const MALFORMED_SHOWN: usize = 3;
 pub(crate) struct Inputs {
     pub(crate) files: Vec<Input>,
     pub(crate) progress: ProgressBar,
+    /// The fewest digits that the stamps of a file have.
+    pub(crate) coarsest_digits: u8,
 }
 
 /// An open log.
@@ -92,9 +94,10 @@ pub(crate) fn no_lines(skipped: &BTreeMap<&'static str, u64>) -> &'static str {
 impl Inputs {
     /// Opens all files, of standard input where there are none. Those that are opened stay the same, also when
     /// they are renamed while others are read.
-    pub(crate) fn open(files: &[PathBuf], format: Option<&Format>, options: &Options) -> Result<Self> {
+    pub(crate) fn open(args: &LogArgs) -> Result<Self> {
+        let options = args.options()?;
         let standard_input = [PathBuf::from("-")];
-        let files = match files {
+        let files = match &*args.files {
             [] if io::stdin().is_terminal() => {
                 bail!("no FILE: expected a log, or one on standard input")
             }
@@ -105,15 +108,12 @@ impl Inputs {
             bail!("`-` is given twice: expected standard input at most once");
         }
         let progress = progress(files)?;
-        let open = |file: &PathBuf| Input::open(file, &progress, format, options);
+        let open = |file: &PathBuf| Input::open(file, &progress, args.format.as_ref(), &options);
         let mut files = files.iter().map(open).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|file| file.first_ns);
-        Ok(Self { files, progress })
-    }
-
-    /// The fewest digits that the stamps of a file have.
-    pub(crate) fn coarsest_digits(&self) -> u8 {
-        self.files.iter().filter(|file| file.reader.is_some()).map(|file| file.digits).min().unwrap_or(0)
+        let coarsest_digits =
+            files.iter().filter(|file| file.reader.is_some()).map(|file| file.digits).min().unwrap_or(0);
+        Ok(Self { files, progress, coarsest_digits })
     }
 }
 
@@ -199,4 +199,9 @@ fn recognised(name: &str, recognised: &Recognised, options: &Options) -> Result<
 fn doubt(name: &str, format: &Format, options: &Options, sample: &[Vec<u8>]) -> Option<String> {
     let (read, tried) = try_format(format, options, sample);
     (read * 2 < tried).then(|| format!("{name}: {format} reads only {read} of the first {tried} lines"))
+}
+
+/// What messages call a file.
+fn name_of(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
 }
