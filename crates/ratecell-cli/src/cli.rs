@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use ratecell::{OnFailure, Policy, PolicyError};
+use ratecell_study::Wish;
 
 use crate::FAILURE;
 use crate::log::LogArgs;
 use crate::output::{complain, one_line};
 
-/// Rate limits: replay a log through them, try one, check that they decide as published.
+/// Rate limits: suggest one from a log, replay a log through them, try one, check that they decide as published.
 ///
 /// A POLICY is `[algorithm] LIMIT/PERIOD [option=value]... [& layer]...`, such as `10/s burst=20`,
 /// `100 per minute` or `sliding_window 600/1m & fixed_window 10000/1d`.
@@ -25,6 +26,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Suggest(Box<SuggestArgs>),
     Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
@@ -32,6 +34,57 @@ pub(crate) enum Command {
     Rules(RulesCommand),
     Sync(SyncArgs),
     Change(ChangeArgs),
+}
+
+/// Suggest a limit for each client, from access logs: the tightest that does what is wished.
+///
+/// Prints how fast clients are at 1 s, 10 s, 1 min, 1 h and 1 day, and for each of these periods the best `LIMIT/PERIOD`,
+/// `sliding_window` and `fixed_window`. Limits are fitted on the first two thirds of the log's time and tried on the
+/// rest; the figures of both are shown. Every figure is a count of decisions in an exact replay. Limits have at most two
+/// significant digits.
+///
+/// A client behaves if, at each of these lengths of time, its busiest window holds at most three times as many units as
+/// the busiest window of the client at the 99th percentile. The percentile is that of the fitted part; clients of the
+/// rest are judged by the same bounds.
+///
+/// Logs are read as `ratecell replay` does. The requests are kept in temporary files, of 16 bytes for each request, in
+/// the folder that TMPDIR names.
+#[derive(Debug, Args)]
+pub(crate) struct SuggestArgs {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+
+    #[command(flatten)]
+    pub(crate) wish: WishArgs,
+
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a limit is to do.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct WishArgs {
+    /// Deny no request of a client that behaves, and as many others as possible: the default.
+    #[arg(long)]
+    deny_nobody: bool,
+
+    /// Deny at most this share of the requests, such as 0.1%.
+    #[arg(long, value_name = "PERCENT", value_parser = Wish::deny_at_most)]
+    deny_at_most: Option<Wish>,
+
+    /// Allow all clients together at most this rate, such as 200/s, by a limit for each client that is as loose as
+    /// possible. The periods of the rate begin at its multiples.
+    #[arg(long, value_name = "RATE", value_parser = Wish::protect)]
+    protect: Option<Wish>,
+}
+
+impl WishArgs {
+    /// The wish.
+    pub(crate) fn wish(&self) -> Wish {
+        self.deny_at_most.or(self.protect).unwrap_or(Wish::DenyNobody)
+    }
 }
 
 /// Replay access logs: what would each policy have denied?

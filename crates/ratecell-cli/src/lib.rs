@@ -11,6 +11,7 @@ mod log;
 mod output;
 mod replay;
 mod rules;
+mod suggest;
 mod sync;
 mod vectors;
 mod zone;
@@ -28,6 +29,7 @@ pub fn run() -> ExitCode {
         Err(error) => return cli::explain(&error),
     };
     let done = match cli.command {
+        Command::Suggest(args) => suggest::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),

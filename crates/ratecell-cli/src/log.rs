@@ -7,6 +7,7 @@ mod input;
 mod period;
 mod pipeline;
 mod question;
+mod recording;
 mod report;
 mod timeline;
 
@@ -17,5 +18,6 @@ pub(crate) use input::{Input, Inputs};
 pub(crate) use period::Period;
 pub(crate) use pipeline::{Decide, Decided, Keys, decide};
 pub(crate) use question::{Counts, Logged, no_record, read, time_ns};
+pub(crate) use recording::Recording;
 pub(crate) use report::LogReport;
 pub(crate) use timeline::{Timeline, When};

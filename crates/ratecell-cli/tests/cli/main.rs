@@ -7,6 +7,7 @@ mod replay;
 mod replay_input;
 mod replay_rules;
 mod rules;
+mod suggest;
 mod sync;
 mod usage;
 mod vectors;

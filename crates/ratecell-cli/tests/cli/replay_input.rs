@@ -141,14 +141,14 @@ fn a_record_without_a_cost_is_counted_and_none_with_one_is_an_error() {
 fn the_report_states_what_was_asked() {
     let log = [COMMON, COMBINED, ""].join("\n");
     let asked =
-        ["--key", "client+path", "--cost", "status/100", "--where", "status!=4xx", "--where", "path^=/"];
+        ["--key", "client+path", "--cost", "status/400", "--where", "status!=4xx", "--where", "path^=/"];
     let assumed = &replay(log.as_bytes(), &asked)["assumed"];
-    assert_eq!((&assumed["key"], &assumed["cost"]), (&json!("client+path"), &json!("status/100")));
+    assert_eq!((&assumed["key"], &assumed["cost"]), (&json!("client+path"), &json!("status/400")));
     assert_eq!(assumed["where"], json!(["status!=4xx", "path^=/"]));
     let out =
         ratecell_with(&[&["replay", "-p", "1/1d"], &asked[..]].concat(), log.as_bytes()).quiet_success();
     for line in
-        ["key        client+path\n", "cost       status/100\n", "where      status!=4xx and path^=/\n"]
+        ["key        client+path\n", "cost       status/400\n", "where      status!=4xx and path^=/\n"]
     {
         assert!(out.contains(line), "{line} in\n{out}");
     }
