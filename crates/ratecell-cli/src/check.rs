@@ -8,19 +8,22 @@ use ratecell::{Decision, Limiter, Outcome};
 use crate::cli::CheckArgs;
 use crate::output::{print, table};
 
-const HEADING: [&str; 7] =
+/// The columns of a [`row`].
+pub(crate) const HEADING: [&str; 7] =
     ["request", "outcome", "limit", "remaining", "retry after", "reset after", "delay"];
 
 pub(crate) fn run(args: CheckArgs) -> Result<()> {
     let limiter = Limiter::builder(args.policy).max_keys(1).build()?;
     let now = args.at.unwrap_or_else(|| limiter.now_ns());
-    let rows = (1..=args.times).map(|request| row(request, limiter.check_at(&args.key, args.cost, now)));
+    let rows = (1..=args.times)
+        .map(|request| row(&request.to_string(), limiter.check_at(&args.key, args.cost, now)));
     let table = table(HEADING, 2, rows.collect());
     let policy = limiter.policy();
     print(format_args!("{policy} of {} at {now} ns, cost {}\n{table}", args.key, args.cost))
 }
 
-fn row(request: u32, decision: Decision) -> [String; 7] {
+/// A decision as a row of a table, under a name.
+pub(crate) fn row(name: &str, decision: Decision) -> [String; 7] {
     let outcome = match decision.outcome() {
         Outcome::Allowed => "allowed",
         Outcome::Denied => "denied",
@@ -29,7 +32,7 @@ fn row(request: u32, decision: Decision) -> [String; 7] {
     };
     let duration = |duration: Duration| format!("{duration:?}");
     [
-        request.to_string(),
+        name.to_owned(),
         outcome.to_owned(),
         decision.limit().to_string(),
         decision.remaining().to_string(),

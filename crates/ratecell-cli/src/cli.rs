@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     Vectors(VectorsArgs),
     Check(CheckArgs),
+    Stats(StatsArgs),
+    Key(KeyArgs),
     #[command(subcommand)]
     Rules(RulesCommand),
     Sync(SyncArgs),
@@ -163,6 +165,35 @@ pub(crate) struct CheckArgs {
     /// How many requests.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: u32,
+}
+
+/// Show how full a file of shared limits is, and what it had to forget.
+///
+/// The file is only read: no decision changes, and programs that use it go on meanwhile.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// The file that limiters open, such as /run/ratecell/api.
+    pub(crate) file: PathBuf,
+
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what one key of a file of shared limits may do now.
+///
+/// Nothing is charged.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    /// The file that limiters open, such as /run/ratecell/api.
+    pub(crate) file: PathBuf,
+
+    /// The key, as programs give it.
+    pub(crate) key: String,
+
+    /// Forget what the key has used: it is then as one never seen.
+    #[arg(long)]
+    pub(crate) forget: bool,
 }
 
 /// Look at files of rules, which say what limits apply to which requests.

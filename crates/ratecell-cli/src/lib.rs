@@ -7,10 +7,12 @@ use clap::Parser;
 mod change;
 mod check;
 mod cli;
+mod key;
 mod log;
 mod output;
 mod replay;
 mod rules;
+mod stats;
 mod suggest;
 mod sync;
 mod vectors;
@@ -33,6 +35,8 @@ pub fn run() -> ExitCode {
         Command::Replay(args) => replay::run(*args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Stats(args) => stats::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Key(args) => key::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
         Command::Change(args) => change::run(args).map(|()| ExitCode::SUCCESS),

@@ -3,6 +3,7 @@
 mod support;
 
 mod check;
+mod regions;
 mod replay;
 mod replay_input;
 mod replay_rules;

@@ -1,0 +1,93 @@
+//! `ratecell stats`: how full the region in a file is, and what it had to forget.
+
+use anyhow::Result;
+use jiff::Timestamp;
+use ratecell::Region;
+use serde::Serialize;
+
+use crate::cli::StatsArgs;
+use crate::output::{print, table};
+
+/// The fields and their order are the documented ones.
+#[derive(Debug, Serialize)]
+struct Report {
+    policy: String,
+    max_keys: usize,
+    when_full: String,
+    epoch: Timestamp,
+    now_ns: u64,
+    slots: usize,
+    live: usize,
+    live_error: usize,
+    bytes: usize,
+    evicted: u64,
+    forgiven: u64,
+    shared: u64,
+    denied_full: u64,
+    allowed_full: u64,
+    exhausted: u64,
+}
+
+pub(crate) fn run(args: &StatsArgs) -> Result<()> {
+    let report = Report::new(&Region::read(&args.file)?)?;
+    if args.json {
+        return print(serde_json::to_string(&report)?);
+    }
+    let heading = ["what", "count", "meaning"];
+    let mut table = table(heading, 1, report.rows());
+    if let Some(meaning) = table.column_mut(2) {
+        meaning.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    print(format_args!("{}: {}\n{table}", args.file.display(), report.policy))
+}
+
+impl Report {
+    fn new(region: &Region) -> Result<Self> {
+        let now_ns = region.now_ns();
+        let stats = region.stats_at(now_ns);
+        Ok(Self {
+            policy: region.policy().to_string(),
+            max_keys: region.max_keys(),
+            when_full: format!("{:?}", region.when_full()).to_lowercase(),
+            epoch: Timestamp::try_from(region.epoch())?,
+            now_ns,
+            slots: stats.slots,
+            live: stats.live,
+            live_error: stats.live_error,
+            bytes: stats.bytes,
+            evicted: stats.evicted,
+            forgiven: stats.forgiven,
+            shared: stats.shared,
+            denied_full: stats.denied_full,
+            allowed_full: stats.allowed_full,
+            exhausted: stats.exhausted,
+        })
+    }
+
+    fn rows(&self) -> Vec<[String; 3]> {
+        let error = match self.live_error {
+            0 => String::new(),
+            error => format!(", up to {error} more or fewer"),
+        };
+        let rows = [
+            (
+                "keys",
+                self.max_keys as u64,
+                format!("room for them; a full table answers `{}`", self.when_full),
+            ),
+            ("live", self.live as u64, format!("keys that hold used units{error}")),
+            ("bytes", self.bytes as u64, "memory".to_owned()),
+            ("evicted", self.evicted, "live keys that were erased for others".to_owned()),
+            ("forgiven", self.forgiven, "units that erased keys still held".to_owned()),
+            ("shared", self.shared, "requests on a cell that keys without room share".to_owned()),
+            ("denied", self.denied_full, "requests denied for want of room".to_owned()),
+            ("allowed", self.allowed_full, "requests allowed uncharged for want of room".to_owned()),
+            (
+                "exhausted",
+                self.exhausted,
+                "requests answered as by a full table, as too many came at once".to_owned(),
+            ),
+        ];
+        rows.map(|(what, count, meaning)| [what.to_owned(), count.to_string(), meaning]).to_vec()
+    }
+}

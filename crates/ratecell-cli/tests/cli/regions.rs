@@ -1,0 +1,70 @@
+//! `ratecell stats` and `ratecell key`: a region in a file, beside a limiter that uses it.
+
+use ratecell::{Limiter, Policy};
+use serde_json::{Value, json};
+
+use crate::support::{Files, arg, ratecell};
+
+const POLICY: &str = "5/1d";
+
+/// A file with a region of which one key has used three units.
+fn region(files: &Files) -> (std::path::PathBuf, Limiter) {
+    let path = files.path("region");
+    let limiter = Limiter::builder(POLICY.parse::<Policy>().unwrap()).max_keys(600).open(&path).unwrap();
+    assert!(limiter.check_n("user:42", 3).is_allowed());
+    (path, limiter)
+}
+
+#[test]
+fn stats_are_those_of_the_limiter() {
+    let files = Files::new(&[]);
+    let (path, limiter) = region(&files);
+    let json: Value =
+        serde_json::from_str(&ratecell(&["stats", arg(&path), "--json"]).quiet_success()).unwrap();
+    let stats = limiter.stats();
+    assert_eq!((&json["policy"], &json["max_keys"], &json["live"]), (&json!("5/d"), &json!(600), &json!(1)));
+    assert_eq!((&json["slots"], &json["bytes"]), (&json!(stats.slots), &json!(stats.bytes)));
+    let text = ratecell(&["stats", arg(&path)]).quiet_success();
+    assert!(text.starts_with(&format!("{}: 5/d\n", path.display())), "{text}");
+    assert!(text.contains("keys that hold used units"), "{text}");
+}
+
+#[test]
+fn a_key_is_shown_and_forgotten() {
+    let files = Files::new(&[]);
+    let (path, limiter) = region(&files);
+    let key = |options: &[&str]| ratecell(&[&["key", arg(&path)], options].concat()).quiet_success();
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let shown = key(&["user:42"]);
+    assert!(shown.starts_with("5/d of user:42\n"), "{shown}");
+    let row = words(shown.lines().last().unwrap());
+    assert_eq!(row[..5], ["a", "peek", "allowed", "5", "2"]);
+    assert_eq!(limiter.peek("user:42").remaining(), 2);
+
+    assert!(key(&["user:43"]).starts_with("5/d of user:43: never seen, or all that it used has drained\n"));
+    assert_eq!(key(&["user:42", "--forget"]), "user:42 is forgotten: 5/d has it as a key never seen\n");
+    assert_eq!(limiter.peek("user:42").remaining(), 5);
+    let again = key(&["user:42", "--forget"]);
+    assert_eq!(again, "user:42 was not seen, or all that it used has drained: nothing to forget\n");
+}
+
+#[test]
+fn what_is_no_region_is_refused() {
+    let files = Files::new(&[("text", b"not a region"), ("zeros", &[0; 65_536])]);
+    let (path, _limiter) = region(&files);
+    let mut other = std::fs::read(&path).unwrap();
+    other[8] ^= 0xFF;
+    std::fs::write(files.path("other"), other).unwrap();
+    for name in ["text", "zeros", "other", "missing"] {
+        let path = files.path(name);
+        for args in [
+            &["stats", arg(&path)][..],
+            &["key", arg(&path), "user:42"],
+            &["key", arg(&path), "user:42", "--forget"],
+        ] {
+            let error = ratecell(args).error();
+            assert!(error.starts_with(&format!("ratecell: {}", path.display())), "{error}");
+        }
+        assert_eq!(path.exists(), name != "missing");
+    }
+}
