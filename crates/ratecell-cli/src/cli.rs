@@ -128,6 +128,11 @@ pub(crate) struct ReplayArgs {
     /// Print one JSON object instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Write a page to pass on, too: what each policy did over time, to which clients, in pictures and tables. It needs no
+    /// network, no script and no other file. The requests are kept in temporary files meanwhile, as for suggest.
+    #[arg(long, value_name = "FILE.html", conflicts_with = "rules")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// Replay vectors: does the library decide, and the program read logs, exactly as published?

@@ -129,6 +129,23 @@ pub(crate) fn client(partition: usize, place: usize) -> usize {
 }
 
 impl Recording {
+    /// Hands out all requests, each with the number of its client, when it was, and its cost. Those of one client are in
+    /// the order of time; those of others may come before or after them.
+    ///
+    /// # Errors
+    /// A temporary file cannot be read.
+    pub fn for_each(&self, mut take: impl FnMut(usize, u64, u32)) -> Result<(), StudyError> {
+        for partition in 0..self.partitions.len() {
+            self.read(partition, |entries| {
+                for Entry { now_ns, place, cost } in entries.iter() {
+                    take(client(partition, *place as usize), *now_ns, *cost);
+                }
+                true
+            })?;
+        }
+        Ok(())
+    }
+
     /// How many clients a partition has.
     pub(crate) fn clients_in(&self, partition: usize) -> usize {
         (self.clients as usize).saturating_sub(partition).div_ceil(PARTITIONS as usize)

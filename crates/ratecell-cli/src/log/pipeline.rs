@@ -49,6 +49,15 @@ pub(crate) struct Decided<D> {
     pub(crate) period: Period,
 }
 
+impl<D> Decided<D> {
+    /// The same with a part of what has decided, and the other part.
+    pub(crate) fn split<E, F>(self, split: impl FnOnce(D) -> (E, F)) -> (Decided<E>, F) {
+        let Self { keys, decider, question, files, period } = self;
+        let (decider, other) = split(decider);
+        (Decided { keys, decider, question, files, period }, other)
+    }
+}
+
 /// Decides all requests of a log by what `decider` returns for the fewest digits that stamps of its files have.
 ///
 /// # Errors

@@ -43,6 +43,9 @@ pub(crate) struct KeyReport {
     pub(crate) key: String,
     pub(crate) denied: u64,
     pub(crate) allowed: u64,
+    /// Of the key.
+    #[serde(skip)]
+    pub(crate) number: usize,
 }
 
 impl Report {
@@ -82,12 +85,13 @@ impl Report {
 impl PolicyReport {
     fn new(keys: &Keys, records: u64, policy: &PolicyTally, top: usize) -> Self {
         let by_key = || keys.iter().zip(&policy.by_key);
-        let mut denied: Vec<_> = by_key().filter(|(_, counts)| counts.denied > 0).collect();
-        denied.sort_unstable_by_key(|(key, counts)| (Reverse(counts.denied), &***key));
-        let top_denied = denied.iter().take(top).map(|(key, counts)| KeyReport {
+        let mut denied: Vec<_> = by_key().enumerate().filter(|(_, (_, counts))| counts.denied > 0).collect();
+        denied.sort_unstable_by_key(|(_, (key, counts))| (Reverse(counts.denied), &***key));
+        let top_denied = denied.iter().take(top).map(|(number, (key, counts))| KeyReport {
             key: String::from_utf8_lossy(key).into_owned(),
             denied: counts.denied,
             allowed: counts.allowed,
+            number: *number,
         });
         Self {
             policy: policy.name(),

@@ -1,5 +1,7 @@
 //! What each policy did to each key. Memory grows with the distinct keys, and with the records of one window.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
 use ratecell::{Limiter, Policy, Request};
 use ratecell_logs::{Spread, resolution_ns};
@@ -48,6 +50,16 @@ pub(crate) struct Tally {
     pub(crate) assumptions: Assumptions,
     pub(crate) policies: Vec<PolicyTally>,
     pub(crate) timeline: Timeline<Waiting>,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, is_allowed: bool) {
+        *(if is_allowed { &mut self.allowed } else { &mut self.denied }) += 1;
+    }
+
+    pub(crate) fn all(&self) -> u64 {
+        self.allowed + self.denied
+    }
 }
 
 impl Tally {
@@ -132,8 +144,7 @@ fn settle(policies: &mut [PolicyTally], main_is_ordered: bool, when: When, waiti
         let at_once = allowed >> place & 1 == 1;
         let ordered = policy.ordered.decide(asked.at(when.now_ns)).is_allowed();
         let (main, other) = if main_is_ordered { (ordered, at_once) } else { (at_once, ordered) };
-        let counts = &mut policy.by_key[request.key];
-        *(if main { &mut counts.allowed } else { &mut counts.denied }) += 1;
+        policy.by_key[request.key].add(main);
         policy.other_denied += u64::from(!other);
         policy.differ += u64::from(main != other);
     }
@@ -143,6 +154,10 @@ impl PolicyTally {
     /// The policy as it is written.
     pub(crate) fn name(&self) -> String {
         self.ordered.policy().to_string()
+    }
+
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        self.ordered.policy()
     }
 
     /// The most units that can pass at once.
@@ -159,7 +174,7 @@ impl PolicyTally {
 
 /// The hash of a key by its number: another one for each. The odd factor and the shifts of SplitMix64's finalizer
 /// (Steele, Lea, Flood, 2014) are one-to-one.
-fn hash(number: usize) -> u64 {
+pub(super) fn hash(number: usize) -> u64 {
     let mut hash = (number as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

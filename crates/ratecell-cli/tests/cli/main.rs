@@ -3,6 +3,7 @@
 mod support;
 
 mod check;
+mod page;
 mod regions;
 mod replay;
 mod replay_input;
