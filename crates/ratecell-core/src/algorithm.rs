@@ -11,12 +11,18 @@ use crate::zone::Zone;
 
 mod change;
 mod counting;
+#[cfg(not(ratecell_proofs))]
+mod divide;
+#[cfg(ratecell_proofs)]
+#[path = "algorithm/divide/plain.rs"]
 mod divide;
 mod emission;
 mod lease;
 mod packing;
 pub(crate) mod params;
 pub(crate) mod quota;
+#[cfg(ratecell_proofs)]
+pub mod raw;
 mod span;
 pub(crate) mod words;
 pub(crate) mod gcra;

@@ -41,7 +41,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
                 let max_now = last_beside(count.bits);
                 params.reaches_horizon(max_now, "the window's index beside a count of this limit")?;
                 let counter = Counter { capacity: limit, count, max_now, heal: params.heal_ns };
-                let kernel = FixedWindow { counter, window, phase, by_window: Divider::new(window) };
+                let kernel = FixedWindow::new(counter, window, phase);
                 let resolved = counter.resolved(Some(count.bits), None);
                 Ok((Plan::Word(Kernel::FixedWindow(kernel)), resolved))
             }
@@ -72,7 +72,7 @@ pub(crate) static FIXED_WINDOW: Spec = Spec {
                 let max_now = count.top().saturating_mul(quantum);
                 params.reaches_horizon(max_now, "the window's start beside a count of this limit")?;
                 let counter = Counter { capacity: limit, count, max_now, heal: params.heal_ns };
-                let kernel = FixedWindowFirst { counter, window, quantum, by_quantum: Divider::new(quantum) };
+                let kernel = FixedWindowFirst::new(counter, window, quantum);
                 let resolved = counter.resolved(Some(count.bits), Some(quantum));
                 Ok((Plan::Word(Kernel::FixedWindowFirst(kernel)), resolved))
             }
@@ -91,6 +91,10 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
+    pub(super) fn new(counter: Counter, window: u64, phase: u64) -> Self {
+        Self { counter, window, phase, by_window: Divider::new(window) }
+    }
+
     /// The first start is that of the epoch, if the phase would put it before.
     fn start(&self, index: u128) -> u128 {
         (index * u128::from(self.window)).saturating_sub(u128::from(self.phase))
@@ -151,6 +155,12 @@ pub struct FixedWindowFirst {
     window: u64,
     quantum: u64,
     by_quantum: Divider,
+}
+
+impl FixedWindowFirst {
+    pub(super) fn new(counter: Counter, window: u64, quantum: u64) -> Self {
+        Self { counter, window, quantum, by_quantum: Divider::new(quantum) }
+    }
 }
 
 impl Counting for FixedWindowFirst {

@@ -114,25 +114,14 @@ impl Gcra {
             LayoutChoice::Tight { .. } | LayoutChoice::Wide { .. } => params.heal_ns.map_or(0, |_| furthest),
             LayoutChoice::As(packing) => held_reach(packing.grain, tau, emission.num, params.heal_ns)?,
         };
-        let by_den = Divider::new(emission.den);
-        let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(by_den.ceil(furthest));
+        let burst_ns = Divider::new(emission.den).ceil(furthest);
+        let max_now = ((WORD_LIMIT - 1) / emission.den).saturating_sub(burst_ns);
         params.reaches_horizon(max_now, "the clock and the burst")?;
-        let gcra = Self {
-            num: emission.num,
-            den: emission.den,
-            tau,
-            // Within the capacity.
-            undelayed: u64::from(undelayed).saturating_mul(emission.num),
-            max_now,
-            // Refused above where it is 0.
-            capacity: NonZeroU32::new(capacity).unwrap_or(NonZeroU32::MIN),
-            heal: params.heal_ns,
-            reach,
-            by_num: Divider::new(emission.num),
-            by_den,
-        };
+        // Refused above where it is 0.
+        let capacity = NonZeroU32::new(capacity).unwrap_or(NonZeroU32::MIN);
+        let gcra = Self::new(&emission, capacity, undelayed, max_now, params.heal_ns, reach);
         let resolved = Resolved {
-            capacity: u64::from(capacity),
+            capacity: u64::from(capacity.get()),
             max_now_ns: max_now,
             cell_bits: 64,
             emission: Some(emission),
@@ -142,6 +131,31 @@ impl Gcra {
             boundary_digest: None,
         };
         Ok((Plan::Word(Kernel::Gcra(gcra)), resolved))
+    }
+
+    /// With `undelayed` units of the capacity that need no delay. A burst of the capacity fits a word.
+    pub(super) fn new(
+        emission: &Emission,
+        capacity: NonZeroU32,
+        undelayed: u32,
+        max_now: u64,
+        heal: Option<u64>,
+        reach: u64,
+    ) -> Self {
+        let Emission { num, den, .. } = *emission;
+        Self {
+            num,
+            den,
+            tau: u64::from(capacity.get()) * num,
+            // Within the capacity.
+            undelayed: u64::from(undelayed).saturating_mul(num),
+            max_now,
+            capacity,
+            heal,
+            reach,
+            by_num: Divider::new(num),
+            by_den: Divider::new(den),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) static IN_FLIGHT: Spec = Spec {
     resolve: |params, pack, _| {
         let limit = params.limit("limit")?;
         let (windows, resolved) = TwoWindows::resolve(params, pack, limit, params.hold()?)?;
-        Ok((Plan::Word(Kernel::InFlight(InFlight { windows })), resolved))
+        Ok((Plan::Word(Kernel::InFlight(InFlight::new(windows))), resolved))
     },
 };
 
@@ -38,6 +38,10 @@ pub struct Renewed {
 }
 
 impl InFlight {
+    pub(super) fn new(windows: TwoWindows) -> Self {
+        Self { windows }
+    }
+
     pub(super) fn repacked(&self, next: &Self, word: u64) -> u64 {
         self.windows.repacked(&next.windows, word)
     }

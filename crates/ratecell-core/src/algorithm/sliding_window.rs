@@ -15,7 +15,7 @@ pub(crate) static SLIDING_WINDOW: Spec = Spec {
         let limit = params.limit("limit")?;
         let window = params.period("window")?;
         let (windows, resolved) = TwoWindows::resolve(params, pack, limit, window)?;
-        let kernel = SlidingWindow { windows, strict: params.strict.unwrap_or(false) };
+        let kernel = SlidingWindow::new(windows, params.strict.unwrap_or(false));
         Ok((Plan::Word(Kernel::SlidingWindow(kernel)), resolved))
     },
 };
@@ -28,6 +28,10 @@ pub struct SlidingWindow {
 }
 
 impl SlidingWindow {
+    pub(super) fn new(windows: TwoWindows, strict: bool) -> Self {
+        Self { windows, strict }
+    }
+
     pub(super) fn repacked(&self, next: &Self, word: u64) -> u64 {
         self.windows.repacked(&next.windows, word)
     }

@@ -120,8 +120,12 @@ impl BucketInterval {
         let max_now = last_beside(count.bits);
         params.reaches_horizon(max_now, "the interval's index beside a count of this capacity")?;
         let counter = Counter { capacity, count, max_now, heal: params.heal_ns };
-        let kernel = Self { counter, refill: Refill::new(refill, interval) };
+        let kernel = Self::new(counter, refill, interval);
         Ok((Plan::Word(Kernel::BucketInterval(kernel)), counter.resolved(None, None)))
+    }
+
+    pub(super) fn new(counter: Counter, refill: u32, interval: u64) -> Self {
+        Self { counter, refill: Refill::new(refill, interval) }
     }
 }
 
@@ -217,15 +221,20 @@ impl BucketIntervalFirst {
         let max_now = count.top().saturating_mul(quantum);
         params.reaches_horizon(max_now, "the start beside a count of this capacity")?;
         let counter = Counter { capacity, count, max_now, heal: params.heal_ns };
-        let kernel = Self {
+        let kernel = Self::new(counter, refill, interval, quantum);
+        let resolved = counter.resolved(Some(count.bits), Some(quantum));
+        Ok((Plan::Word(Kernel::BucketIntervalFirst(kernel)), resolved))
+    }
+
+    /// With a quantum above 0 that divides the interval.
+    pub(super) fn new(counter: Counter, refill: u32, interval: u64, quantum: u64) -> Self {
+        Self {
             counter,
             refill: Refill::new(refill, interval),
             quantum,
             quanta_per_interval: interval / quantum,
             by_quantum: Divider::new(quantum),
-        };
-        let resolved = counter.resolved(Some(count.bits), Some(quantum));
-        Ok((Plan::Word(Kernel::BucketIntervalFirst(kernel)), resolved))
+        }
     }
 }
 

@@ -61,8 +61,11 @@ impl TwoWindows {
             boundaries: None,
             boundary_digest: None,
         };
-        let by_window = Divider::new(window);
-        Ok((Self { window, limit, count_bits, max_now, heal: params.heal_ns, by_window }, resolved))
+        Ok((Self::new(limit, count_bits, max_now, params.heal_ns, window), resolved))
+    }
+
+    pub(super) fn new(limit: u32, count_bits: u32, max_now: u64, heal: Option<u64>, window: u64) -> Self {
+        Self { window, limit, count_bits, max_now, heal, by_window: Divider::new(window) }
     }
 
     pub(super) fn unpack(&self, word: u64) -> (u64, u64, u64) {
