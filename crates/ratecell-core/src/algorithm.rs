@@ -157,6 +157,9 @@ pub trait Algorithm: Clone {
 
     /// What `word` has become by `instant`, with a time no earlier than `instant`. A window or refill that begins
     /// with a request begins at `instant`, unless it begins later.
+    ///
+    /// Where no word of the policy has such a time, it is the word of the last time with the whole capacity used: nothing
+    /// is charged on it.
     fn carried(&self, word: u64, instant: u64) -> u64;
 
     /// [`carried`](Self::carried) for a request that names this zone, if any: windows of a zone may end earlier than those
@@ -373,3 +376,6 @@ impl Kernel {
         with_kernel!(self, kernel => kernel.packing())
     }
 }
+
+#[cfg(test)]
+mod last_words;

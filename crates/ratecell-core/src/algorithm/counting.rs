@@ -58,6 +58,13 @@ impl Counter {
         }
     }
 
+    /// A time and a count as a word of the policy: where the time is past its last one, that one with all of the capacity
+    /// used.
+    pub(super) fn packed_within(self, time: u64, used: u64) -> u64 {
+        let top = self.count.top();
+        if time <= top { self.count.pack(time, used) } else { self.count.pack(top, u64::from(self.capacity)) }
+    }
+
     /// The decision and the count after `cost` beside `used`, but for the times; of a denial, by how many units there
     /// are too many.
     fn step(&self, used: u64, cost: u32) -> (Decision, u64, Option<u64>) {
@@ -155,11 +162,9 @@ impl<C: Counting> Algorithm for C {
 
     #[inline]
     fn carried(&self, word: u64, instant: u64) -> u64 {
-        let count = self.counter().count;
-        let (time, used) = count.unpack(word);
+        let (time, used) = self.counter().count.unpack(word);
         let (time, used) = self.passed(time, used, instant);
-        // Or the last time that fits.
-        count.pack(time.max(self.time_at(instant)).min(u64::MAX >> count.bits), used)
+        self.counter().packed_within(time.max(self.time_at(instant)), used)
     }
 
     #[inline]

@@ -121,8 +121,12 @@ impl TwoWindows {
 
     pub(super) fn carried(&self, word: u64, instant: u64) -> u64 {
         let View { index, previous, current, .. } = self.view(word, instant);
-        // Or the last index that fits.
-        self.pack(index.min(u64::MAX >> (2 * self.count_bits)), previous, current)
+        let top = self.top();
+        if index <= top {
+            self.pack(index, previous, current)
+        } else {
+            self.pack(top, 0, u64::from(self.limit))
+        }
     }
 
     pub(super) fn is_healed(&self, word: u64, now: u64) -> bool {
@@ -133,8 +137,12 @@ impl TwoWindows {
     /// The same windows and counts in a word of `next`, or in the last window that it has.
     pub(super) fn repacked(&self, next: &Self, word: u64) -> u64 {
         let (index, previous, current) = self.unpack(word);
-        let last = (WORD_LIMIT >> (2 * next.count_bits)) - 1;
-        next.pack(index.min(last), previous, current)
+        next.pack(index.min(next.top()), previous, current)
+    }
+
+    /// The last index of a policy's word.
+    fn top(&self) -> u64 {
+        (WORD_LIMIT >> (2 * self.count_bits)) - 1
     }
 
     /// The word without what still counts of `units` that were charged in `window`, and how many did. Its time stays.

@@ -102,12 +102,10 @@ impl Algorithm for CallerWindow {
     /// To an end that no window which holds the instant, or an earlier one, is past.
     #[inline]
     fn carried(&self, word: u64, instant: u64) -> u64 {
-        let count = self.counter.count;
-        let (end, used) = count.unpack(word);
+        let (end, used) = self.counter.count.unpack(word);
         let used = if self.fresh_at(word) <= instant { 0 } else { used };
         let latest = instant / NS_PER_SECOND + self.frame.calendar.period.longest() + 1;
-        // Or the last time that fits.
-        count.pack(end.max(latest).min(u64::MAX >> count.bits), used)
+        self.counter.packed_within(end.max(latest), used)
     }
 
     #[inline]
