@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Each build and each check, with one broken line in what it builds: it must fail, and name the file.
 #
-#   ci/broken.sh            all; after ci/c.sh, ci/go.sh and ci/python.sh, with what they built. No script and no target of
-#                           make may be missing here
+#   ci/broken.sh            all; after ci/c.sh, ci/go.sh, ci/python.sh and ci/proofs.sh, with what they built. No script and no
+#                           target of make may be missing here
 #   ci/broken.sh PATTERN    those whose command matches
 source "$(dirname "$0")/lib.sh"
 
@@ -20,6 +20,8 @@ tar -c --exclude-vcs --exclude=./target --exclude='./benches/*/target' . | tar -
 # Only what is broken is built: in folders of cargo's of its own, with the tools that Python has.
 export CARGO_TARGET_DIR="$work/target"
 ln -sfn "$target/python" "$work/target/python"
+mkdir -p "$work/target/proofs"
+ln -sfn "$target/proofs/venv" "$work/target/proofs/venv"
 # Other people's crates are the same there; cargo tells the project's own by the folder that they are in.
 triple="$(host)"
 mkdir -p "$work/target/$triple"
@@ -100,6 +102,7 @@ for command in "make demo" "make test" "make loom" "make many-machines" "make be
     broken Cargo.toml "broken line" "${words[@]}"
 done
 broken fuzz/Cargo.toml "broken line" ci/fuzz.sh
+broken proofs/seam/Cargo.toml "broken line" ci/proofs.sh
 broken benches/compare/Cargo.toml "broken line" make bench ARGS=--quick
 broken benches/instructions/Cargo.toml "broken line" benches/instructions.sh
 broken src/lib.rs "fn  broken( ) {}" make lint

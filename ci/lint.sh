@@ -8,9 +8,9 @@ if [ -z "$deny" ]; then
     echo "the warnings of this compiler are told, and are no errors"
 fi
 # No step of a script or of a recipe may fail unseen: .shellcheckrc names the checks that see to it.
-shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh .ci/run
+shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh proofs/*.sh .ci/run
 cargo fmt --all --check
-crates=(benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz)
+crates=(benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz proofs/seam)
 for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --check; done
 # Two of the benches link the C library.
 ci/capi.sh target/capi-dist
@@ -18,10 +18,14 @@ ci/capi.sh target/capi-dist
 export CARGO_TARGET_DIR="$target/lint"
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
 cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/system-zones --quiet -- ${deny:+"$deny"}
-# Only fuzz has a flag: what the others depend on is, for the most part, checked with the workspace.
+# What those without a flag depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
     flags=""
-    if [ "$crate" = fuzz ]; then flags='--cfg getrandom_backend="custom"'; fi
+    case "$crate" in
+    fuzz) flags='--cfg getrandom_backend="custom"' ;;
+    # Without it there is nothing in it.
+    proofs/seam) flags='--cfg ratecell_proofs' ;;
+    esac
     RUSTFLAGS="$flags" cargo clippy --manifest-path "$crate/Cargo.toml" --all-targets --quiet -- ${deny:+"$deny"}
 done
 RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store --quiet

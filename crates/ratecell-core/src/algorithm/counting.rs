@@ -58,6 +58,11 @@ impl Counter {
         }
     }
 
+    /// Whether a word holds the capacity beside `last`, the time of the last instant that is served.
+    pub(super) fn holds(self, last: u64) -> bool {
+        last <= self.count.top() && u64::from(self.capacity) >> self.count.bits == 0
+    }
+
     /// A time and a count as a word of the policy: where the time is past its last one, that one with all of the capacity
     /// used.
     pub(super) fn packed_within(self, time: u64, used: u64) -> u64 {

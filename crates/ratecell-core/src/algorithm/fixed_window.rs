@@ -92,7 +92,9 @@ pub struct FixedWindow {
 
 impl FixedWindow {
     pub(super) fn new(counter: Counter, window: u64, phase: u64) -> Self {
-        Self { counter, window, phase, by_window: Divider::new(window) }
+        let kernel = Self { counter, window, phase, by_window: Divider::new(window) };
+        debug_assert!(phase < window && counter.holds(kernel.time_at(counter.max_now)));
+        kernel
     }
 
     /// The first start is that of the epoch, if the phase would put it before.
@@ -159,7 +161,9 @@ pub struct FixedWindowFirst {
 
 impl FixedWindowFirst {
     pub(super) fn new(counter: Counter, window: u64, quantum: u64) -> Self {
-        Self { counter, window, quantum, by_quantum: Divider::new(quantum) }
+        let kernel = Self { counter, window, quantum, by_quantum: Divider::new(quantum) };
+        debug_assert!(quantum <= window / MIN_QUANTA && counter.holds(kernel.time_at(counter.max_now)));
+        kernel
     }
 }
 

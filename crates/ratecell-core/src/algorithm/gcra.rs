@@ -143,10 +143,12 @@ impl Gcra {
         reach: u64,
     ) -> Self {
         let Emission { num, den, .. } = *emission;
+        let tau = u64::from(capacity.get()) * num;
+        debug_assert!(u128::from(max_now) * u128::from(den) + u128::from(tau) < u128::from(WORD_LIMIT));
         Self {
             num,
             den,
-            tau: u64::from(capacity.get()) * num,
+            tau,
             // Within the capacity.
             undelayed: u64::from(undelayed).saturating_mul(num),
             max_now,

@@ -125,7 +125,9 @@ impl BucketInterval {
     }
 
     pub(super) fn new(counter: Counter, refill: u32, interval: u64) -> Self {
-        Self { counter, refill: Refill::new(refill, interval) }
+        let kernel = Self { counter, refill: Refill::new(refill, interval) };
+        debug_assert!(counter.holds(kernel.time_at(counter.max_now)));
+        kernel
     }
 }
 
@@ -228,13 +230,16 @@ impl BucketIntervalFirst {
 
     /// With a quantum above 0 that divides the interval.
     pub(super) fn new(counter: Counter, refill: u32, interval: u64, quantum: u64) -> Self {
-        Self {
+        let kernel = Self {
             counter,
             refill: Refill::new(refill, interval),
             quantum,
             quanta_per_interval: interval / quantum,
             by_quantum: Divider::new(quantum),
-        }
+        };
+        debug_assert!(quantum <= interval / MIN_QUANTA && interval.is_multiple_of(quantum));
+        debug_assert!(counter.holds(kernel.time_at(counter.max_now)));
+        kernel
     }
 }
 

@@ -65,7 +65,9 @@ impl TwoWindows {
     }
 
     pub(super) fn new(limit: u32, count_bits: u32, max_now: u64, heal: Option<u64>, window: u64) -> Self {
-        Self { window, limit, count_bits, max_now, heal, by_window: Divider::new(window) }
+        let windows = Self { window, limit, count_bits, max_now, heal, by_window: Divider::new(window) };
+        debug_assert!(max_now / window <= windows.top() && u64::from(limit) >> count_bits == 0);
+        windows
     }
 
     pub(super) fn unpack(&self, word: u64) -> (u64, u64, u64) {
