@@ -15,6 +15,9 @@ class Verdicts:
     file: File
 
     def __post_init__(self) -> None:
+        self._read()
+
+    def _read(self) -> None:
         text = self.file.read_text() if self.file.exists() else "{}"
         self._lines: dict[str, dict[str, Any]] = json.loads(text)
 
@@ -25,6 +28,8 @@ class Verdicts:
 
     def keep(self, name: str, digest: str, verdict: str, seconds: float) -> None:
         """Writes a verdict, with the seconds of a processor that it took."""
+        # Others may have kept theirs meanwhile.
+        self._read()
         self._lines[name] = {"digest": digest, "verdict": verdict, "seconds": round(seconds, 1)}
         self._write()
 

@@ -11,7 +11,8 @@ fn common(capacity: u32, bits: u32) -> Common {
 
 #[unsafe(no_mangle)]
 extern "C" fn gcra_changed(num: u64, den: u64, next_num: u64, next_den: u64, word: u64, at: u64, reach: u32) {
-    let (old, next) = (raw::gcra(common(1, 0), num, den, 1, 0), raw::gcra(common(1, 0), next_num, next_den, 1, 0));
+    let (old, next) =
+        (raw::gcra(common(1, 0), num, den, 1, 0), raw::gcra(common(1, 0), next_num, next_den, 1, 0));
     calls::returned(&[old.changed(&next, word, at, reach)]);
 }
 
@@ -22,7 +23,15 @@ extern "C" fn fixed_changed(window: u64, phase: u64, bits: u32, next_bits: u32, 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn first_changed(window: u64, bits: u32, next_bits: u32, quantum: u64, next_quantum: u64, word: u64, at: u64) {
+extern "C" fn first_changed(
+    window: u64,
+    bits: u32,
+    next_bits: u32,
+    quantum: u64,
+    next_quantum: u64,
+    word: u64,
+    at: u64,
+) {
     let old = raw::first(common(1, bits), window, quantum);
     calls::returned(&[old.changed(&raw::first(common(1, next_bits), window, next_quantum), word, at, 0)]);
 }
@@ -39,7 +48,12 @@ extern "C" fn bucket_changed(
     at: u64,
 ) {
     let old = raw::bucket(common(1, bits), refill, interval);
-    calls::returned(&[old.changed(&raw::bucket(common(1, next_bits), next_refill, next_interval), word, at, 0)]);
+    calls::returned(&[old.changed(
+        &raw::bucket(common(1, next_bits), next_refill, next_interval),
+        word,
+        at,
+        0,
+    )]);
 }
 
 #[unsafe(no_mangle)]
