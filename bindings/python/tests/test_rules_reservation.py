@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+import signal
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ limit = "fixed_window 1000/1d"
 cost = { from = "tokens", default = 100 }
 """
 ANN = {"user": "ann"}
+HOUR = 3_600_000_000_000
 
 
 def rules(text: str = TEXT, **options: Any) -> Rules:
@@ -114,6 +117,34 @@ def test_a_forked_process_gives_back() -> None:
         os._exit(other.release())
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert (tokens(limits), at_once(limits)) == (999, 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_killed_processes_lose_no_more_than_their_permits() -> None:
+    workers, kept = 3, 1
+    limits = rules(TEXT.replace("in_flight 2", f"in_flight {workers + kept}"), forked=True)
+    stays = limits.reserve({**ANN, "tokens": "0"}, at_ns=0)
+    for round_ in range(8):
+        children = []
+        for _ in range(workers):
+            if (child := os.fork()) == 0:
+                while True:
+                    with limits.reserve({**ANN, "tokens": "0"}, at_ns=0):
+                        pass
+            children.append(child)
+        time.sleep(0.005 * (round_ % 4))
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        # Each child held one permit at the most, and what it has released is nobody's loss.
+        free = at_once(limits)
+        assert 0 <= free <= workers
+        if free < workers:
+            break
+    # By themselves the permits of the dead come back, and that of the living with them.
+    later = [limits.reserve({**ANN, "tokens": "0"}, at_ns=3 * HOUR) for _ in range(workers + kept + 1)]
+    assert sum(bool(reservation) for reservation in later) == workers + kept
+    assert stays.release(at_ns=3 * HOUR) == 0
 
 
 def test_what_is_wrong_is_refused() -> None:

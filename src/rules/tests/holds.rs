@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
-use ratecell_core::Outcome;
+use ratecell_core::{Outcome, Request};
 
 use super::{ANN, rule, rules};
-use crate::limiter::{ReservationError, Unsettled};
+use crate::limiter::{Limiter, ReservationError, Unsettled};
 use crate::rules::{RulesLimiter, RulesReservation};
 
 const MINUTE: u64 = 60_000_000_000;
@@ -287,4 +287,74 @@ fn changes_under_way_lose_no_permit() {
     let used = used.into_inner().expect("no panic");
     // A cost that met a change may be charged, and answered by the next policy once more.
     assert!(left <= 1_000_000 - 50 - used, "{left} of 1,000,000 are left, and {used} were used");
+}
+
+/// Policies of every kind of word, each with another that may follow it.
+const KINDS: [[&str; 2]; 8] = [
+    ["10/s burst=20", "7/s burst=30"],
+    ["token_bucket 5/1s capacity=20 mode=interval", "token_bucket 9/1s capacity=30 mode=interval"],
+    ["leaky_queue 10/s queue=20", "leaky_queue 5/s queue=30"],
+    ["fixed_window 20/1s", "fixed_window 30/1s"],
+    ["sliding_window 20/1s", "sliding_window 30/1s"],
+    ["sliding_log 20/1s", "sliding_log 30/1s"],
+    ["in_flight 20 hold=1s", "in_flight 30 hold=1s"],
+    [
+        "100/s & in_flight 20 hold=1s & fixed_window 900/1m",
+        "80/s & in_flight 30 hold=1s & fixed_window 800/1m",
+    ],
+];
+
+/// A rule reserves, settles, cancels and releases as a limiter of its policy does, call by call, also after changes.
+#[test]
+fn a_rule_holds_as_a_limiter_does() {
+    for ([first, second], seed) in KINDS.iter().flat_map(|kind| (1..=20).map(move |seed| (kind, seed))) {
+        let mut state: u64 = seed;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let policy = |text: &str| text.parse::<ratecell_core::Policy>().expect(text);
+        let by_rule = reserving(&costly("a", first));
+        let limiter = Limiter::builder(policy(first)).max_keys(1_000).build().expect("a limiter");
+        let decided = |cost: u32, now: u64| {
+            let cost = cost.to_string();
+            let (decision, held) = by_rule.reserve_at(&[("user", "ann"), ("tier", &cost)], now);
+            (decision.made[0].decision, held)
+        };
+        let mut kept = Vec::new();
+        let mut now = 0_u64;
+        for step in 0..200 {
+            now = (now + random(400_000_000)).saturating_sub(random(100_000_000));
+            let cost = random(12) as u32;
+            if random(40) == 0 {
+                let next = [first, second][random(2) as usize];
+                limiter.change_at(policy(next), now).expect("it may follow");
+                by_rule.change_at(rules(&costly("a", next)), now).expect("it may follow");
+            } else if kept.is_empty() || random(2) == 0 {
+                let asked = limiter.reserve(Request::new("ann").cost(cost).at(now)).expect("it reserves");
+                let (decision, held) = decided(cost, now);
+                assert_eq!(decision, asked.0, "{first}, {seed}: {cost} at {now}, step {step}");
+                assert_eq!(held.is_some(), asked.1.is_some());
+                kept.extend(held.zip(asked.1));
+                continue;
+            }
+            if !kept.is_empty() {
+                let (held, twin) = kept.swap_remove(random(kept.len() as u64) as usize);
+                match random(3) {
+                    0 => {
+                        by_rule.cancel_at(held.clone(), now);
+                        limiter.settle_at(twin.clone(), 0, now);
+                    }
+                    _ => {
+                        by_rule.settle_at(held.clone(), &[("tier", cost.to_string())], now);
+                        limiter.settle_at(twin.clone(), cost, now);
+                    }
+                }
+                let back = (by_rule.release_at(held, now), limiter.release_at(twin, now).given_back());
+                assert_eq!(back.0, back.1, "{first}, {seed}: a release at {now}, step {step}");
+            }
+            let peek = limiter.check_at("ann", 0, now);
+            assert_eq!(decided(0, now).0, peek, "{first}, {seed}: a peek at {now}, step {step}");
+        }
+    }
 }
