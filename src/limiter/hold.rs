@@ -20,8 +20,8 @@ impl Limiter {
     /// the reservation is their permit: give it to [`release`](Self::release) when the request has ended. A full table that
     /// allows a new key uncharged gives a reservation of nothing.
     ///
-    /// A reservation of cost 0 is a peek that can be settled. To reserve takes about two and a half times as many instructions
-    /// as a check, and to settle one and a half times as many.
+    /// A reservation of cost 0 is a peek that can be settled. To reserve and to settle takes about twice as many instructions
+    /// as a check, because both use one hash of the key; two and a half times as many if the hash is given.
     ///
     /// ```
     /// use ratecell::{Limiter, Policy, Request};

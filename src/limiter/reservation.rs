@@ -50,7 +50,7 @@ pub struct Reservation {
 
 /// What is held of each layer, at its number. Seats stand apart: a move of a reservation copies room for all layers, and so
 /// no padding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeldLayers {
     /// [`NOWHERE`](SeatNumber::NOWHERE) of a layer where nothing is held.
     seats: ArrayVec<SeatNumber, MAX_RESERVED>,
@@ -85,9 +85,13 @@ impl FromIterator<Option<Holding>> for HeldLayers {
     /// Of as many as there is room for.
     #[inline(always)]
     fn from_iter<I: IntoIterator<Item = Option<Holding>>>(layers: I) -> Self {
-        let layers = layers.into_iter().take(MAX_RESERVED).map(|layer| layer.unwrap_or(NOTHING));
-        let (seats, held) = layers.map(|Holding { seat, held }| (seat, held)).unzip();
-        Self { seats, held }
+        let mut held = Self::default();
+        for layer in layers {
+            let Holding { seat, held: its } = layer.unwrap_or(NOTHING);
+            // Both have room, or neither.
+            let _ = (held.seats.try_push(seat), held.held.try_push(its));
+        }
+        held
     }
 }
 

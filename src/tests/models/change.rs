@@ -5,9 +5,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::super::model::{Bound, explore};
+use super::hold::cancelled;
 use super::live::{Actor, Live, actor, gcra, in_flight};
 use super::world::{A, B, C, D, FAR, FAR_TOO};
-use crate::table::{Superseded, Unused, WhenFull};
+use crate::table::{Superseded, WhenFull};
 use ratecell_core::Request;
 use ratecell_core::algorithm::{Gcra, InFlight};
 
@@ -324,9 +325,7 @@ fn settled_beside_a_change() {
         let settled = Arc::clone(&back);
         let settle = actor(move |world: &Rates<1>| {
             let (gcra, table) = &world.handles[0];
-            let mut unused = Unused { holding, cost: 3, units: 3, in_vain: 0 };
-            let tried = table.try_settle(gcra, A, &mut unused, || AT);
-            if tried.is_some() || matches!(table.settle(gcra, A, unused, || AT), Ok(Some(_))) {
+            if let Ok(Some(_)) = cancelled(table, gcra, holding, 3, || AT) {
                 *settled.lock().expect("no panic") = 3;
             }
         });
@@ -350,7 +349,7 @@ fn settled_of_the_same_number_after_four() {
         let holding = holding.expect("room");
         let settle = actor(move |world: &Rates<1>| {
             let (gcra, table) = &world.handles[0];
-            let _ = table.settle(gcra, A, &holding, 1, 1, || AT);
+            let _ = cancelled(table, gcra, holding, 1, || AT);
         });
         let changed = actor(|world: &Rates<1>| {
             world.change_four_times();

@@ -9,9 +9,9 @@ use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use super::world::{A, B};
 use crate::sync::{AtomicU64, Ordering};
-use crate::table::{Holding, Lookup, Table, Unused, WhenFull};
-use ratecell_core::Request;
+use crate::table::{Holding, Lookup, Superseded, Table, Unused, WhenFull};
 use ratecell_core::algorithm::{Gcra, Kernel};
+use ratecell_core::{Decision, Request};
 
 /// One unit drains in an instant.
 const BURST: u64 = 20;
@@ -57,6 +57,19 @@ pub(super) fn race<W: Send + Sync + 'static>(world: W, actors: Vec<Actor<W>>) ->
         thread.join().expect("no panic");
     }
     Arc::into_inner(world).expect("all threads have ended")
+}
+
+/// Gives back all of a charge to key A as a limiter does: by an attempt, and if that fails by as many as it takes.
+pub(super) fn cancelled<const SLOTS: usize>(
+    table: &Table<SLOTS>,
+    gcra: &Gcra,
+    holding: Holding,
+    cost: u32,
+    clock: impl Fn() -> u64,
+) -> Result<Option<Decision>, Superseded> {
+    let mut unused = Unused { holding, cost, units: cost, in_vain: 0 };
+    let tried = table.try_settle(gcra, A, &mut unused, &clock);
+    tried.map_or_else(|| table.settle(gcra, A, unused, &clock), |left| Ok(Some(left)))
 }
 
 impl Rates {
@@ -111,10 +124,7 @@ impl Rates {
         let Reserved { holding, cost, number } = reserved;
         // Before it is so: an interval that looks meanwhile is that of fewer units.
         self.admitted.lock().expect("no panic")[number].units = 0;
-        let mut unused = Unused { holding, cost, units: cost, in_vain: 0 };
-        if self.table.try_settle(&self.gcra, A, &mut unused, || self.now()).is_none() {
-            self.table.settle(&self.gcra, A, unused, || self.now()).expect("one policy");
-        }
+        cancelled(&self.table, &self.gcra, holding, cost, || self.now()).expect("one policy");
     }
 
     /// Asks to exhaustion at the latest instant, and looks at every interval.
