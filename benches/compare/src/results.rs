@@ -23,6 +23,8 @@ pub(crate) struct Storm {
     pub(crate) keys: u32,
     pub(crate) build_ms: f64,
     pub(crate) parts: Vec<Part>,
+    /// Of the insertions timed one by one, the worst that recurs but for the first one.
+    pub(crate) worst_later_us: f64,
 }
 
 /// The insertions up to a share of the keys that the store was built for.

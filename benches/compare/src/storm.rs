@@ -132,11 +132,13 @@ impl Filled {
     }
 }
 
-/// Resident bytes of this process.
+/// Resident bytes of this process that are no file's: the pages of the program's code, which come with their first use, are
+/// no store's.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    pages * rustix::param::page_size() as u64
+    let mut pages = statm.split_whitespace().skip(1).map(|pages| pages.parse().unwrap_or(0));
+    let (all, of_files): (u64, u64) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+    all.saturating_sub(of_files) * rustix::param::page_size() as u64
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -293,6 +295,11 @@ impl Singles {
         }
     }
 
+    /// The worst that recurs but for the first one, which loads what of the program's code inserts; µs.
+    fn worst_later(&self) -> f64 {
+        f64::from(self.least.iter().skip(1).max().copied().unwrap_or_default()) / 1e3
+    }
+
     /// The median of those that recur, the worst of them, and the worst that was seen at all; µs.
     fn of(&self, numbers: Range<usize>) -> [f64; 3] {
         let mut recurring = Histogram::<u64>::new(3).expect("3 significant digits are not too many");
@@ -345,6 +352,7 @@ pub(crate) fn storms(extent: Extent, results: &mut Results) -> Result<(), String
             keys,
             build_ms: Spread::of(build_ms).median,
             parts,
+            worst_later_us: singles.worst_later(),
         });
         if store != Store::Nothing {
             results.memory.push(memory(store, keys, size_of::<Key>(), &together));
@@ -386,5 +394,9 @@ mod tests {
         singles.add(vec![1_000, 9_000, 1_000]);
         singles.add(vec![1_000, 8_000, 90_000]);
         assert_eq!(singles.of(0..3), [1.0, 8.0, 90.0]);
+        assert_eq!(singles.worst_later(), 8.0);
+        singles.add(vec![1_000, 1_000, 1_000]);
+        singles.least[0] = 2_000;
+        assert_eq!(singles.worst_later(), 1.0);
     }
 }

@@ -154,7 +154,17 @@ fn reserved_and_settled(_: Answer, requests: &Requests) -> usize {
     })
 }
 
-/// The same; all of both decisions is kept.
+/// The same by the limiter's own hash, which is computed once for both.
+fn own_hash_reserved_and_settled(_: Answer, requests: &Requests) -> usize {
+    let limiter = by_key(Answer::Allowed);
+    each(&requests.known, |key| {
+        let request = Request::new(key).at(NOW).cost(8);
+        let Ok((_, Some(reservation))) = limiter.reserve(request) else { return false };
+        limiter.settle_at(reservation, 4, NOW).is_allowed()
+    })
+}
+
+/// By the caller's hash; all of both decisions is kept.
 fn whole_reserved_and_settled(_: Answer, requests: &Requests) -> usize {
     let hasher = CallerHasher::default();
     let limiter = by_hash(Answer::Allowed, &hasher, KEYS);
@@ -315,6 +325,11 @@ pub(crate) fn cases() -> Vec<Case> {
             name: "ratecell, caller's hash, reserved and settled, all of the decisions kept",
             answer: allowed,
             run: whole_reserved_and_settled,
+        },
+        Case {
+            name: "ratecell, own hash, reserved and settled",
+            answer: allowed,
+            run: own_hash_reserved_and_settled,
         },
         Case { name: "ratecell, caller's hash, fixed window", answer: allowed, run: window },
         Case {

@@ -178,8 +178,20 @@ impl Results {
         })
     }
 
+    /// The worst insertion that recurs but for the first of a process.
+    fn worst_later(&self) -> impl Iterator<Item = Option<Found>> {
+        let ours = self.storms.iter().filter(|storm| storm.store == storm::RATECELL);
+        ours.map(|storm| Some((storm.worst_later_us, format!("{} keys", crate::grouped(storm.keys)))))
+    }
+
     fn count(&self, case: &str) -> [Option<Found>; 1] {
         [self.instructions.iter().find(|(name, _)| name == case).map(|(_, count)| (*count, String::new()))]
+    }
+
+    /// The instructions of one case over those of another.
+    fn counts(&self, of: &str, to: &str, place: &str) -> Option<Found> {
+        let [[of], [to]] = [of, to].map(|case| self.count(case));
+        Some((of?.0 / to?.0, place.to_owned()))
     }
 }
 
@@ -201,6 +213,7 @@ fn hot(results: &Results) -> [Figure; 3] {
         results.of_two(DIRECT, denied, "2 threads", ours).map(|ratio| (ratio, "DirectLimiter".to_owned())),
         results.of_two(TWO, denied, "1", ratecell::CALLER_HASH).map(|ratio| (ratio, "of a table".to_owned())),
     ];
+    let apart = |row| Some((results.of_two(TWO, denied, "1", row)?, String::new()));
     let one = |row| {
         let found = results.over(DIRECT, allowed, "1 thread", row, floor::WORD_FETCH_ADD);
         found.map(|(ratio, _)| (ratio, String::new()))
@@ -243,7 +256,13 @@ fn hot(results: &Results) -> [Figure; 3] {
             path: "one hot key, denied, 2 threads",
             figure: "per-thread cost at most 1.1 times that of 1 thread; no store, no read-modify-write",
             demands: vec![demand(" of one thread", AtMost(1.1), of_two)],
-            causes: vec![],
+            causes: vec![
+                Cause(
+                    "the hash alone, for which the threads share nothing, takes {} of one thread",
+                    apart(floor::HASH),
+                ),
+                Cause("with one line's load {}", apart(floor::LOAD)),
+            ],
         },
     ]
 }
@@ -331,7 +350,12 @@ fn keyed(results: &Results) -> [Figure; 6] {
     ]
 }
 
-fn memory_and_instructions(results: &Results) -> [Figure; 3] {
+fn memory_and_instructions(results: &Results) -> [Figure; 4] {
+    let settled = |suffix: &str, check: &str, place| {
+        let of = format!("ratecell, {place}, reserved and settled{suffix}, allowed");
+        results.counts(&of, &format!("ratecell, {place}{check}, allowed"), place)
+    };
+    let (own, callers) = ("own hash", "caller's hash");
     [
         Figure {
             path: "memory",
@@ -349,7 +373,20 @@ fn memory_and_instructions(results: &Results) -> [Figure; 3] {
                 demand(" µs", AtMost(10.0), results.worst_insertion()),
                 demand(" of governor", AtMost(1.0), results.insertion()),
             ],
-            causes: vec![],
+            causes: vec![
+                Cause(
+                    "the first insertion of a process loads the code that inserts, and all others take at most {} µs",
+                    highest(results.worst_later()),
+                ),
+                Cause(
+                    "a new key takes {} of governor's instructions",
+                    results.counts(
+                        "ratecell, caller's hash, new key, allowed",
+                        "governor, caller's hash, new key, allowed",
+                        "",
+                    ),
+                ),
+            ],
         },
         Figure {
             path: "instructions per keyed decision (callgrind, 16-byte keys, caller's hash)",
@@ -365,6 +402,22 @@ fn memory_and_instructions(results: &Results) -> [Figure; 3] {
                     highest(results.count("ratecell, caller's hash, half full, allowed")),
                 ),
             ],
+        },
+        Figure {
+            path: "reserve and settle, by instructions",
+            figure: "together at most 2.2 checks of which the same is kept",
+            demands: vec![
+                demand(" the answer alone", AtMost(2.2), [settled("", "", own), settled("", "", callers)]),
+                demand(
+                    " all of the decisions",
+                    AtMost(2.2),
+                    [settled(", all of the decisions kept", ", all of the decision kept", callers)],
+                ),
+            ],
+            causes: vec![Cause(
+                "by the own hash, which is computed once for both, they take {}",
+                settled("", "", own),
+            )],
         },
     ]
 }
