@@ -107,7 +107,7 @@ fn a_missing_lease_is_asked_for_without_waiting() {
     board.beat(limiter.now_ns());
     board.set_state(State::Here);
     let on_miss = OnMiss::Wait(Duration::from_secs(3600));
-    limiter.remote = Some(Box::new(Remote::new(board, on_miss, OnFailure::Closed)));
+    let limiter = limiter.of_many_machines(Remote::new(board, on_miss, OnFailure::Closed));
 
     let now = limiter.now_ns();
     let waiter = line.arrive(now, b"k", 1, None);
