@@ -19,5 +19,5 @@ pub(crate) use period::Period;
 pub(crate) use pipeline::{Decide, Decided, Keys, decide};
 pub(crate) use question::{Counts, Logged, no_record, read, time_ns};
 pub(crate) use recording::Recording;
-pub(crate) use report::LogReport;
+pub(crate) use report::{LogReport, late, no_duration};
 pub(crate) use timeline::{Timeline, When};

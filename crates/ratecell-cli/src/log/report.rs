@@ -99,22 +99,25 @@ impl LogReport {
                 self.no_cost, self.records, self.assumed.cost,
             )
         });
-        let no_duration = (self.assumed.no_duration > 0).then(|| {
-            format!(
-                "{} of {} records have no duration: decided at their stamps",
-                self.assumed.no_duration, self.records,
-            )
-        });
-        let late = (self.assumed.late > 0).then(|| {
-            format!(
-                "{} of {} records came too late for the window and were decided later than their stamps: --window {} would have been enough",
-                self.assumed.late,
-                self.records,
-                duration(self.assumed.enough_window_ns),
-            )
-        });
+        let no_duration = no_duration(self.assumed.no_duration, self.records);
+        let late = late(self.assumed.late, self.records, self.assumed.enough_window_ns);
         formats.chain(no_cost).chain(no_duration).chain(late)
     }
+}
+
+/// What is to be said of records whose arrival is not known.
+pub(crate) fn no_duration(count: u64, records: u64) -> Option<String> {
+    (count > 0).then(|| format!("{count} of {records} records have no duration: decided at their stamps"))
+}
+
+/// What is to be said of records for which the window was too small.
+pub(crate) fn late(count: u64, records: u64, enough_window_ns: u64) -> Option<String> {
+    (count > 0).then(|| {
+        format!(
+            "{count} of {records} records came too late for the window and were decided later than their stamps: --window {} would have been enough",
+            duration(enough_window_ns),
+        )
+    })
 }
 
 impl Assumed {

@@ -224,7 +224,7 @@ fn table_of(period: &Period, bins: Bins, counts: &[Counts]) -> Markup {
 /// What was assumed of the log, and how the page was made.
 fn assumed(report: &Report) -> Markup {
     let text = report.log.to_string();
-    let command: Vec<_> = std::env::args().map(quoted).collect();
+    let command: Vec<_> = std::env::args().skip(1).map(quoted).collect();
     html! {
         section {
             h2 { "What was assumed" }
@@ -238,7 +238,7 @@ fn assumed(report: &Report) -> Markup {
             }
             @for warning in report.warnings() { p { strong { "Warning: " } (warning) } }
             h2 { "How this page was made" }
-            p { "By ratecell " (env!("CARGO_PKG_VERSION")) ": " code { (command.join(" ")) } }
+            p { "By ratecell " (env!("CARGO_PKG_VERSION")) ": " code { "ratecell " (command.join(" ")) } }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The pictures of a report, as SVG. Each colour stands for a meaning; the page's style gives it its shade.
 
 use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::course::Bins;
@@ -28,91 +29,96 @@ pub(super) struct Rank {
 
 /// Allowed and denied requests by span, the denied ones above the allowed.
 pub(super) fn over_time(period: &Period, bins: Bins, counts: &[Counts]) -> Result<String> {
-    let mut svg = String::new();
-    let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-    let most = counts.iter().map(Counts::all).max().unwrap_or(0).max(1);
-    let mut chart = ChartBuilder::on(&root)
-        .margin(6)
-        .margin_right(24)
-        .x_label_area_size(28)
-        .y_label_area_size(58)
-        .build_cartesian_2d(0.0..bins.count as f64, 0.0..most as f64)
-        .map_err(drawn)?;
-    let is_long = bins.width_ns.saturating_mul(bins.count as u64) > 2 * 86_400 * 1_000_000_000;
-    let time = |place: &f64| {
-        let now_ns = bins.start_ns.saturating_add((place * bins.width_ns as f64) as u64);
-        period.at(now_ns).strftime(if is_long { "%d %b %Hh" } else { "%H:%M:%S" }).to_string()
-    };
-    chart
-        .configure_mesh()
-        .disable_mesh()
-        .axis_style(FAINT)
-        .label_style(FONT.into_font().color(&FAINT))
-        .x_labels(5)
-        .y_labels(4)
-        .x_label_formatter(&time)
-        .y_label_formatter(&|count| format!("{count:.0}"))
-        .draw()
-        .map_err(drawn)?;
-    chart.draw_series(bars(counts)).map_err(drawn)?;
-    root.present().map_err(drawn)?;
-    drop(chart);
-    drop(root);
-    Ok(svg)
+    draw((WIDTH, HEIGHT), |root| {
+        let most = counts.iter().map(Counts::all).max().unwrap_or(0).max(1);
+        let mut chart = ChartBuilder::on(root)
+            .margin(6)
+            .margin_right(24)
+            .x_label_area_size(28)
+            .y_label_area_size(58)
+            .build_cartesian_2d(0.0..bins.count as f64, 0.0..most as f64)
+            .map_err(drawn)?;
+        let is_long = bins.width_ns.saturating_mul(bins.count as u64) > 2 * 86_400 * 1_000_000_000;
+        let time = |place: &f64| {
+            let now_ns = bins.start_ns.saturating_add((place * bins.width_ns as f64) as u64);
+            period.at(now_ns).strftime(if is_long { "%d %b %Hh" } else { "%H:%M:%S" }).to_string()
+        };
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .axis_style(FAINT)
+            .label_style(FONT.into_font().color(&FAINT))
+            .x_labels(5)
+            .y_labels(4)
+            .x_label_formatter(&time)
+            .y_label_formatter(&|count| format!("{count:.0}"))
+            .draw()
+            .map_err(drawn)?;
+        chart.draw_series(bars(counts)).map_err(drawn)?;
+        Ok(())
+    })
 }
 
 /// The same without axes, for a row of a table.
 pub(super) fn spark(counts: &[Counts]) -> Result<String> {
-    let mut svg = String::new();
-    let root = SVGBackend::with_string(&mut svg, SPARK).into_drawing_area();
-    let most = counts.iter().map(Counts::all).max().unwrap_or(0).max(1);
-    let mut chart = ChartBuilder::on(&root)
-        .build_cartesian_2d(0.0..counts.len() as f64, 0.0..most as f64)
-        .map_err(drawn)?;
-    chart.draw_series(bars(counts)).map_err(drawn)?;
-    root.present().map_err(drawn)?;
-    drop(chart);
-    drop(root);
-    Ok(svg)
+    draw(SPARK, |root| {
+        let most = counts.iter().map(Counts::all).max().unwrap_or(0).max(1);
+        let mut chart = ChartBuilder::on(root)
+            .build_cartesian_2d(0.0..counts.len() as f64, 0.0..most as f64)
+            .map_err(drawn)?;
+        chart.draw_series(bars(counts)).map_err(drawn)?;
+        Ok(())
+    })
 }
 
 /// The requests of clients by their rank, both logarithmic; those that are denied are hollow.
 pub(super) fn by_use(ranks: &[Rank]) -> Result<String> {
+    draw((WIDTH, HEIGHT), |root| {
+        let last = ranks.iter().map(|rank| rank.rank).max().unwrap_or(1).max(2);
+        let most = ranks.iter().map(|rank| rank.requests).max().unwrap_or(1).max(2);
+        let mut chart = ChartBuilder::on(root)
+            .margin(6)
+            .margin_right(24)
+            .x_label_area_size(46)
+            .y_label_area_size(58)
+            .build_cartesian_2d((0.9..last as f64 * 1.2).log_scale(), (0.9..most as f64 * 1.2).log_scale())
+            .map_err(drawn)?;
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .axis_style(FAINT)
+            .label_style(FONT.into_font().color(&FAINT))
+            .x_labels(5)
+            .y_labels(4)
+            .x_desc("clients by use, the heaviest first; both axes logarithmic")
+            .x_label_formatter(&|rank| format!("{rank:.0}"))
+            .y_label_formatter(&|requests| format!("{requests:.0}"))
+            .draw()
+            .map_err(drawn)?;
+        let dots = ranks.iter().map(|rank| {
+            let at = (rank.rank as f64, rank.requests as f64);
+            if rank.is_denied {
+                Circle::new(at, 5, DENIED.stroke_width(2))
+            } else {
+                Circle::new(at, 3, ALLOWED.filled())
+            }
+        });
+        chart.draw_series(dots).map_err(drawn)?;
+        Ok(())
+    })
+}
+
+/// The SVG that `paint` draws.
+fn draw(
+    size: (u32, u32),
+    paint: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Result<()>,
+) -> Result<String> {
     let mut svg = String::new();
-    let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-    let last = ranks.iter().map(|rank| rank.rank).max().unwrap_or(1).max(2);
-    let most = ranks.iter().map(|rank| rank.requests).max().unwrap_or(1).max(2);
-    let mut chart = ChartBuilder::on(&root)
-        .margin(6)
-        .margin_right(24)
-        .x_label_area_size(46)
-        .y_label_area_size(58)
-        .build_cartesian_2d((0.9..last as f64 * 1.2).log_scale(), (0.9..most as f64 * 1.2).log_scale())
-        .map_err(drawn)?;
-    chart
-        .configure_mesh()
-        .disable_mesh()
-        .axis_style(FAINT)
-        .label_style(FONT.into_font().color(&FAINT))
-        .x_labels(5)
-        .y_labels(4)
-        .x_desc("clients by use, the heaviest first; both axes logarithmic")
-        .x_label_formatter(&|rank| format!("{rank:.0}"))
-        .y_label_formatter(&|requests| format!("{requests:.0}"))
-        .draw()
-        .map_err(drawn)?;
-    let dots = ranks.iter().map(|rank| {
-        let at = (rank.rank as f64, rank.requests as f64);
-        if rank.is_denied {
-            Circle::new(at, 5, DENIED.stroke_width(2))
-        } else {
-            Circle::new(at, 3, ALLOWED.filled())
-        }
-    });
-    chart.draw_series(dots).map_err(drawn)?;
-    root.present().map_err(drawn)?;
-    drop(chart);
-    drop(root);
+    {
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        paint(&root)?;
+        root.present().map_err(drawn)?;
+    }
     Ok(svg)
 }
 

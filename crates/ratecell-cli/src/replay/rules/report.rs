@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::tally::{RuleTally, Tally};
-use crate::log::{Assumptions, Counts, FileReport, Input, Period, duration, write_file};
+use crate::log::{Assumptions, Counts, FileReport, Input, Period, late, no_duration, write_file};
 use crate::output::{percent, printable, table};
 
 /// The fields and their order are the documented ones.
@@ -98,19 +98,8 @@ impl Report {
     /// What is to be said about counts that do not show what the rules would have done.
     pub(super) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         let formats = self.files.iter().filter_map(|file| file.warning.clone());
-        let no_duration = (self.no_duration > 0).then(|| {
-            let Self { no_duration, records, .. } = self;
-            format!("{no_duration} of {records} records have no duration: decided at their stamps")
-        });
-        let late = (self.late > 0).then(|| {
-            format!(
-                "{} of {} records came too late for the window and were decided later than their stamps: --window {} would \
-                 have been enough",
-                self.late,
-                self.records,
-                duration(self.enough_window_ns),
-            )
-        });
+        let no_duration = no_duration(self.no_duration, self.records);
+        let late = late(self.late, self.records, self.enough_window_ns);
         let evicted = (self.evicted > 0).then(|| {
             format!(
                 "the state of a key was evicted {} times for want of room, so that the counts are not exact: try a larger \
