@@ -134,8 +134,8 @@ deciding=(decide_all limiter_check limiter_check_at limiter_decide limiter_decid
     limiter_now limiter_release limiter_renew limiter_settle limiter_stats strerror version_number)
 # What parses, allocates (rules_decide: for the keys of its thread) or writes text: of a panic there, which would be a bug, a status is made.
 guarded=(client_key clients_new fields limiter_change limiter_epoch limiter_new limiter_open limiter_policy limiter_with_policy
-    policy_explain policy_format region_attach region_init region_size rules_change rules_decide rules_fields rules_new
-    rules_stats waiting_event waiting_new zone_new)
+    policy_explain policy_format region_attach region_init region_size rules_change rules_decide rules_fields rules_new rules_release
+    rules_settle rules_stats waiting_event waiting_new zone_new)
 # What gives memory back, and has no status.
 ending=(clients_free limiter_free rules_free waiting_free zone_free)
 placed="$(printf 'ratecell_%s\n' "${deciding[@]}" "${guarded[@]}" "${ending[@]}" | LC_ALL=C sort)"

@@ -356,11 +356,15 @@ impl Regime {
         let decision = match &self.layers {
             Layers::One(layer) => {
                 let (decision, holding) = layer.reserve_alone(h, now, request);
-                held.extend([holding]);
+                // It is empty, and has room.
+                let _ = held.try_push(holding);
                 decision
             }
             Layers::Several(layers) => {
-                held.extend(layers.iter().take(MAX_RESERVED).map(|_| None));
+                for _ in layers {
+                    // Of more layers than have room none is reserved.
+                    let _ = held.try_push(None);
+                }
                 inquiry.reserve(held)
             }
         };
