@@ -14,7 +14,7 @@ mod header {
 
     const COMMITTED: &str = "include/ratecell.h";
     /// In the order in which they are to be read in the header.
-    const SOURCES: [&str; 21] = [
+    const SOURCES: [&str; 22] = [
         "version",
         "status",
         "flags",
@@ -35,6 +35,7 @@ mod header {
         "clients",
         "rules/request",
         "rules",
+        "rules/held",
         "waiting",
     ];
 

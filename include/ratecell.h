@@ -2156,46 +2156,6 @@ int32_t ratecell_rules_decide(const struct ratecell_rules *rules,
                               struct ratecell_rules_answer *answer);
 
 /**
- * Settle what a request holds by attributes that are known afterwards, such as the tokens that it has used: each rule whose
- * cost is taken from one of them, with from or by, is settled at the cost that they make, as ratecell_limiter_settle does.
- * All others stay as they are: those of a fixed cost, those whose attribute is not given, those whose cost is taken from
- * the path, and layers in_flight. With RATECELL_CANCEL each rule is settled at 0, and attributes are none.
- *
- * The request may be the one that reserved, with other attributes, and with the answer's n_claims for max_held. Its claims
- * and shadows are not read. A rule stays as it is that is not in the file in force any more, makes its cost in another way than when it was charged, or has begun
- * anew. After a change of the numbers of its limit, units of windows come back, and those of a rate or a bucket stay
- * charged. Settle each request once.
- *
- * Returns 0.
- * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved or held, an attribute's name or value),
- * RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged, and nothing given back, but
- * for RATECELL_EPANIC.
- * NULL: attributes and held may be, if there are none; a name or value, if its length is 0.
- * Threads: any. Not from a signal handler.
- * Since: 0.1
- */
-int32_t ratecell_rules_settle(const struct ratecell_rules *rules,
-                              const struct ratecell_rules_request *request);
-
-/**
- * Give back the permits of the layers in_flight that a request holds, of all rules; all other layers stay as they are. Nothing
- * comes back of a permit that has passed by itself, whose key was evicted, or whose rule is not in the file in force any
- * more or has begun anew.
- *
- * The request may be the one that reserved, with the answer's n_claims for max_held. Besides held, now_ns is read with
- * RATECELL_AT. Release each request once.
- *
- * Returns how many units came back: of several rules with such layers the least, and at most INT32_MAX.
- * Errors: RATECELL_EINVAL (rules, request, its flags, reserved or held), RATECELL_EALIGN, RATECELL_ESIZE (a count),
- * RATECELL_EPANIC. Then nothing was given back, but for RATECELL_EPANIC.
- * NULL: held may be, if there is none.
- * Threads: any. Not from a signal handler.
- * Since: 0.1
- */
-int32_t ratecell_rules_release(const struct ratecell_rules *rules,
-                               const struct ratecell_rules_request *request);
-
-/**
  * Write the HTTP fields of a response about the rules that limited a request, each named by its rule, and a NUL, without
  * allocation: lines as those of ratecell_fields.
  *
@@ -2254,6 +2214,46 @@ int32_t ratecell_rules_stats(const struct ratecell_rules *rules,
  * Since: 0.1
  */
 void ratecell_rules_free(struct ratecell_rules *rules);
+
+/**
+ * Settle what a request holds by attributes that are known afterwards, such as the tokens that it has used: each rule whose
+ * cost is taken from one of them, with from or by, is settled at the cost that they make, as ratecell_limiter_settle does.
+ * All others stay as they are: those of a fixed cost, those whose attribute is not given, those whose cost is taken from
+ * the path, and layers in_flight. With RATECELL_CANCEL each rule is settled at 0, and attributes are none.
+ *
+ * The request may be the one that reserved, with other attributes, and with the answer's n_claims for max_held. Its claims
+ * and shadows are not read. A rule stays as it is that is not in the file in force any more, makes its cost in another way
+ * than when it was charged, or has begun anew. After a change of the numbers of its limit, units of windows come back, and
+ * those of a rate or a bucket stay charged. Settle each request once.
+ *
+ * Returns 0.
+ * Errors: RATECELL_EINVAL (rules, request, its attributes, flags, reserved or held, an attribute's name or value),
+ * RATECELL_EALIGN, RATECELL_ESIZE (a length or count), RATECELL_EPANIC. Then nothing was charged, and nothing given back, but
+ * for RATECELL_EPANIC.
+ * NULL: attributes and held may be, if there are none; a name or value, if its length is 0.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_settle(const struct ratecell_rules *rules,
+                              const struct ratecell_rules_request *request);
+
+/**
+ * Give back the permits of the layers in_flight that a request holds, of all rules; all other layers stay as they are. Nothing
+ * comes back of a permit that has passed by itself, whose key was evicted, or whose rule is not in the file in force any
+ * more or has begun anew.
+ *
+ * The request may be the one that reserved, with the answer's n_claims for max_held. Besides held, now_ns is read with
+ * RATECELL_AT. Release each request once.
+ *
+ * Returns how many units came back: of several rules with such layers the least, and at most INT32_MAX.
+ * Errors: RATECELL_EINVAL (rules, request, its flags, reserved or held), RATECELL_EALIGN, RATECELL_ESIZE (a count),
+ * RATECELL_EPANIC. Then nothing was given back, but for RATECELL_EPANIC.
+ * NULL: held may be, if there is none.
+ * Threads: any. Not from a signal handler.
+ * Since: 0.1
+ */
+int32_t ratecell_rules_release(const struct ratecell_rules *rules,
+                               const struct ratecell_rules_request *request);
 
 /**
  * Make a machine without waiters, for one limiter.

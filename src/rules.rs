@@ -213,57 +213,6 @@ impl RulesLimiter {
         RulesDecision::new(self, attributes, now_ns, None)
     }
 
-    /// Decides and charges a request as [`decide`](Self::decide) does. If it is allowed, a [`RulesReservation`] says what was
-    /// charged of each rule: give it to [`settle`](Self::settle) when costs are known that were not known before, and to
-    /// [`release`](Self::release) when the request has ended, if rules have layers `in_flight`. Shadow rules are charged, and
-    /// nothing of them is reserved.
-    ///
-    /// ```
-    /// use ratecell::rules::{Rules, RulesLimiter};
-    ///
-    /// let rules = Rules::parse("
-    ///     ratecell_rules = 1
-    ///     [[rule]]
-    ///     name = 'at-once'
-    ///     key = ['client']
-    ///     limit = 'in_flight 1 hold=60s'
-    /// ")?;
-    /// let limiter = RulesLimiter::builder(rules).max_keys(1_000).reserving().build()?;
-    /// let request = [("client", "203.0.113.7")];
-    /// let (_, permit) = limiter.reserve_at(&request, 0);
-    /// let (second, none) = limiter.reserve_at(&request, 0);
-    /// assert_eq!((second.rule_name(), none), (Some("at-once"), None));
-    /// assert_eq!(limiter.release_at(permit.expect("it was allowed"), 0), 1);
-    /// assert!(limiter.reserve_at(&request, 0).0.is_allowed());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reserve<A: Attributes + ?Sized>(
-        &self,
-        attributes: &A,
-    ) -> (RulesDecision, Option<RulesReservation>) {
-        self.reserve_by(attributes, None)
-    }
-
-    /// [`reserve`](Self::reserve) at `now_ns`, as [`decide_at`](Self::decide_at).
-    pub fn reserve_at<A: Attributes + ?Sized>(
-        &self,
-        attributes: &A,
-        now_ns: u64,
-    ) -> (RulesDecision, Option<RulesReservation>) {
-        self.reserve_by(attributes, Some(now_ns))
-    }
-
-    fn reserve_by<A: Attributes + ?Sized>(
-        &self,
-        attributes: &A,
-        now_ns: Option<u64>,
-    ) -> (RulesDecision, Option<RulesReservation>) {
-        let mut held = HeldList::new(usize::MAX);
-        let decision = RulesDecision::new(self, attributes, now_ns, Some(&mut held));
-        let reservation = decision.is_allowed().then_some(RulesReservation { claims: held.claims });
-        (decision, reservation)
-    }
-
     /// Whether all its requests are [reserved](Self::reserve).
     #[must_use]
     pub fn is_reserving(&self) -> bool {

@@ -39,7 +39,7 @@ impl RulesLimiter {
         &self,
         attributes: &A,
         unsettled: Unsettled,
-    ) -> Result<RulesHold<'_>, RulesDecision> {
+    ) -> Result<RulesHold<'_>, Box<RulesDecision>> {
         RulesHold::new(self, self.reserve(attributes), unsettled, None)
     }
 
@@ -53,7 +53,7 @@ impl RulesLimiter {
         attributes: &A,
         unsettled: Unsettled,
         now_ns: u64,
-    ) -> Result<RulesHold<'_>, RulesDecision> {
+    ) -> Result<RulesHold<'_>, Box<RulesDecision>> {
         RulesHold::new(self, self.reserve_at(attributes, now_ns), unsettled, Some(now_ns))
     }
 }
@@ -79,12 +79,12 @@ impl<'l> RulesHold<'l> {
         (decision, reservation): (RulesDecision, Option<RulesReservation>),
         unsettled: Unsettled,
         now_ns: Option<u64>,
-    ) -> Result<Self, RulesDecision> {
+    ) -> Result<Self, Box<RulesDecision>> {
         match reservation {
             Some(reservation) => {
                 Ok(Self { limiter, decision, reservation, is_open: true, unsettled, now_ns })
             }
-            None => Err(decision),
+            None => Err(Box::new(decision)),
         }
     }
 

@@ -343,11 +343,11 @@ fn a_rule_holds_as_a_limiter_does() {
                 match random(3) {
                     0 => {
                         by_rule.cancel_at(held.clone(), now);
-                        limiter.settle_at(twin.clone(), 0, now);
+                        let _ = limiter.settle_at(twin.clone(), 0, now);
                     }
                     _ => {
                         by_rule.settle_at(held.clone(), &[("tier", cost.to_string())], now);
-                        limiter.settle_at(twin.clone(), cost, now);
+                        let _ = limiter.settle_at(twin.clone(), cost, now);
                     }
                 }
                 let back = (by_rule.release_at(held, now), limiter.release_at(twin, now).given_back());
