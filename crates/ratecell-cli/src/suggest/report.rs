@@ -117,8 +117,10 @@ impl Report {
                 self.cut,
             )
         });
-        let none_found = (self.policies.is_empty() && !self.too_loose.is_empty()).then(|| {
-            "even one request a day for each client is more than what is wished: limit all clients together, by a rule with an empty key".to_owned()
+        // They are in the order of their periods.
+        let tightest = self.too_loose.last().filter(|_| self.policies.is_empty());
+        let none_found = tightest.map(|tightest| {
+            format!("even {tightest} allows more than what is wished: limit all clients together, by a rule with an empty key")
         });
         self.log.warnings().chain(none_holds).chain(none_found)
     }

@@ -104,7 +104,7 @@ fn where_no_limit_for_each_is_enough_the_next_step_is_told() {
         });
     }
     let run = ratecell_with(&["suggest", "--protect", "4/s", "--json"], log.as_bytes());
-    let told = "even one request a day for each client is more than what is wished: limit all clients together, by a rule with an empty key";
+    let told = "even fixed_window 1/m allows more than what is wished: limit all clients together, by a rule with an empty key";
     assert_eq!((run.status, &*run.stderr), (Some(0), &*format!("ratecell: {told}\n")));
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&json["suggested"], &json["policies"]), (&Value::Null, &json!([])));
