@@ -6,9 +6,9 @@ use ::ratecell_rules::{Mode, Rules, Scratch};
 use ratecell::Outcome;
 use ratecell::ffi::{
     RATECELL_AT, RATECELL_RESERVATIONS, RATECELL_RESERVE, ratecell_attribute, ratecell_config,
-    ratecell_reservation,    ratecell_rules, ratecell_rules_answer, ratecell_rules_decide, ratecell_rules_free, ratecell_rules_held,
-    ratecell_rules_new, ratecell_rules_release, ratecell_rules_request, ratecell_rules_settle,
-    ratecell_rules_stats, ratecell_stats, ratecell_status,
+    ratecell_reservation, ratecell_rules, ratecell_rules_answer, ratecell_rules_decide, ratecell_rules_free,
+    ratecell_rules_held, ratecell_rules_new, ratecell_rules_release, ratecell_rules_request,
+    ratecell_rules_settle, ratecell_rules_stats, ratecell_stats, ratecell_status,
 };
 use ratecell::rules::RulesLimiter;
 use ratecell_core::Decision;
