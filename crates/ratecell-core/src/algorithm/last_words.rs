@@ -74,3 +74,20 @@ fn a_wait_that_ends_never_reads_as_never() {
         });
     }
 }
+
+/// A window that begins past every `u64` instant is ahead of any clock and any heal time.
+#[test]
+fn a_word_of_no_instant_is_healed() {
+    for policy in [
+        "in_flight 2 hold=4611686018427387903ns",
+        "sliding_window 2/4611686018427387903ns",
+        "fixed_window 2/4611686018427387903ns",
+    ] {
+        let (kernel, _) = kernel(&std::format!("{policy} heal=18446744073709551615ns"));
+        with_kernel!(&kernel, kernel => {
+            let count_bits = kernel.packing().count_bits;
+            let counts = if policy.starts_with("fixed") { 1 } else { 2 };
+            assert!(kernel.is_healed(6 << (counts * count_bits), 1), "{policy}");
+        });
+    }
+}

@@ -133,7 +133,8 @@ impl TwoWindows {
 
     pub(super) fn is_healed(&self, word: u64, now: u64) -> bool {
         let (index, ..) = self.unpack(word);
-        self.heal.is_some_and(|heal| index.saturating_mul(self.window) > now.saturating_add(heal))
+        let begins = u128::from(index) * u128::from(self.window);
+        self.heal.is_some_and(|heal| begins > u128::from(now) + u128::from(heal))
     }
 
     /// The same windows and counts in a word of `next`, or in the last window that it has.
