@@ -37,6 +37,9 @@ pub enum BuildError {
     },
     /// An epoch was set for a limiter in a region, or of many machines, which has an epoch already.
     Epoch,
+    /// A table of several policies was to have cells that newcomers share ([`WhenFull::Share`](crate::WhenFull::Share)):
+    /// such a cell is of one policy.
+    SharedCell,
     /// A limiter that shares its units with other machines cannot be as it was asked for.
     Shared {
         /// The reason, and what was expected.
@@ -125,6 +128,10 @@ impl fmt::Display for BuildError {
                  `ratecell sync` made"
             ),
             Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
+            Self::SharedCell => f.write_str(
+                "when_full: a cell that newcomers share is of one policy, and the table has several; expected evict, deny or \
+                 allow",
+            ),
             Self::Shared { reason } => f.write_str(reason),
             Self::Rule { rule, reason } => write!(f, "rule {rule}: {reason}"),
             Self::InRule { rule, error } => write!(f, "rule {rule}: {error}"),

@@ -26,6 +26,7 @@ mod hold;
 mod insert;
 #[cfg(test)]
 mod inspect;
+pub(crate) mod judge;
 pub(crate) mod layout;
 #[cfg_attr(
     not(any(feature = "store", all(ratecell_model, test))),
@@ -33,6 +34,8 @@ pub(crate) mod layout;
 )]
 mod lend;
 pub(crate) mod log;
+#[cfg_attr(not(test), expect(dead_code, reason = "its tests alone have tables of several policies"))]
+pub(crate) mod numbers;
 pub(crate) mod parts;
 #[cfg(not(ratecell_model))]
 #[expect(unsafe_code, reason = "it says of types what they are in memory")]
@@ -57,6 +60,7 @@ use era::Era;
 use find::Search;
 use given::Given;
 use insert::is_still_absent;
+use judge::{Judge, Watch};
 use parts::TOTAL_BYTES;
 use tag::Version;
 
@@ -88,12 +92,13 @@ const MAX_ROUNDS: usize = 32;
 
 /// The lock-free table. The models run with fewer slots.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET> {
+pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET, J = Era> {
     buckets: Buckets<SLOTS>,
     when_full: WhenFull,
     counters: Counters,
     given: Given,
-    era: Era,
+    /// What a handle decides by, and who judges the words of others.
+    era: J,
     /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
     outgrows_cache: bool,
 }
@@ -120,19 +125,22 @@ pub(crate) const fn keys_in(buckets: usize) -> usize {
     buckets.saturating_mul(KEYS_PER_BUCKET)
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// The table whose parts stand there in `memory`; zeros are an empty one. `None` where one does not fit.
     ///
     /// # Errors
-    /// [`BuildError::Processor`].
+    /// [`BuildError::Processor`]; [`BuildError::SharedCell`].
     pub(crate) fn in_memory(
         memory: &Memory,
         parts: Parts,
         when_full: WhenFull,
-        era: Era,
+        era: J,
     ) -> Result<Option<Self>, BuildError> {
         if !Pair::is_supported() {
             return Err(BuildError::Processor);
+        }
+        if when_full == WhenFull::Share && !J::MAY_SHARE {
+            return Err(BuildError::SharedCell);
         }
         let Parts { buckets_at, buckets, counters_at, counter_lines, given_at } = parts;
         let buckets_there = Buckets::in_memory(memory, buckets_at, buckets);
@@ -154,7 +162,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// The same table, for a handle that decides by another generation of the policy.
-    pub(crate) fn in_era(&self, era: Era) -> Self {
+    pub(crate) fn in_era(&self, era: J) -> Self {
         Self { era, ..self.clone() }
     }
 
@@ -163,7 +171,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         buckets: usize,
         when_full: WhenFull,
         memory: fn(usize) -> Result<Memory, MemoryError>,
-        era: Era,
+        era: J,
     ) -> Result<Self, BuildError> {
         let (parts, end) = Self::parts(0, buckets, false).ok_or_else(BuildError::too_large)?;
         Self::in_memory(&memory(end)?, parts, when_full, era)?.ok_or_else(BuildError::too_large)
@@ -178,15 +186,10 @@ impl<const SLOTS: usize> Table<SLOTS> {
         Ok(Self { given: given.ok_or_else(BuildError::too_large)?, ..self })
     }
 
-    #[cfg(test)]
-    pub(crate) fn alone(buckets: usize, when_full: WhenFull) -> Self {
-        Self::made_in(buckets, when_full, Memory::private, Era::alone()).expect("a table")
-    }
-
     /// Where the key of hash `h` may be, with a word of this era.
     #[inline(always)]
     fn address(&self, h: u64) -> Address<'_, SLOTS> {
-        let address = self.buckets.address(h);
+        let address = self.buckets.address(self.era.placed(h));
         Address { identity: address.identity.of_generation(self.era.in_tag()), ..address }
     }
 
@@ -197,7 +200,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> Verdict<Seat<'_>> {
+    ) -> Verdict<Seat<'_, J::Watch<'_>>> {
         // A caller whose first attempt met a change has charged a cost that stays: not another one.
         if !self.era.is_in_force() {
             return Verdict::superseded();
@@ -258,15 +261,21 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !written {
             back_off(1);
         }
-        if written && self.is_done(seat) { Ok(decision) } else { Err(Lookup::NotYet) }
+        if written && self.is_charged(seat) { Ok(decision) } else { Err(Lookup::NotYet) }
     }
 
     /// Whether a decision was on the key's own word, and by the policy that it spoke. If the word has been carried to another
     /// generation since, it cannot be told whether a charge was carried with it, or came after, in other units. The number
     /// in force says that the tag's bits mean this era still.
     #[inline(always)]
-    fn is_done(&self, seat: Seat<'_>) -> bool {
+    fn is_done(&self, seat: Seat<'_, J::Watch<'_>>) -> bool {
         seat.is_held() && self.era.is_near()
+    }
+
+    /// Whether a charge was made on the key's own word, as far as that is to be looked at afterwards.
+    #[inline(always)]
+    fn is_charged(&self, seat: Seat<'_, J::Watch<'_>>) -> bool {
+        J::Watch::IS_EXACT || self.is_done(seat)
     }
 
     /// The decision of a request that had this verdict.
@@ -274,7 +283,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
     pub(crate) fn report<A: Algorithm>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<Seat<'_>>,
+        verdict: &Verdict<Seat<'_, J::Watch<'_>>>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision {
@@ -323,7 +332,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let address = self.address(h);
         let mut failed = 0;
         // Of whichever generation: what is not used is 0 in each.
-        while let Some(Seat { slot, tag }) = Self::find_any(&address) {
+        while let Some((slot, tag)) = Self::find_any(&address) {
             let word = slot.word();
             if word == 0 {
                 return false;
@@ -366,11 +375,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
     fn hit<A: Algorithm>(
         &self,
         algorithm: &A,
-        seat: Seat<'_>,
+        seat: Seat<'_, J::Watch<'_>>,
         now: u64,
         request: &Request<'_>,
     ) -> Option<Charge> {
-        let charge = seat.charge(algorithm, now, request, || seat.is_held())?;
-        self.is_done(seat).then_some(charge)
+        let charge = seat.charge(algorithm, now, request, || J::Watch::may_go_on(seat))?;
+        let is_done = if charge.after == charge.before { self.is_done(seat) } else { self.is_charged(seat) };
+        is_done.then_some(charge)
+    }
+}
+
+#[cfg(test)]
+impl<const SLOTS: usize> Table<SLOTS> {
+    pub(crate) fn alone(buckets: usize, when_full: WhenFull) -> Self {
+        Self::made_in(buckets, when_full, Memory::private, Era::alone()).expect("a table")
     }
 }

@@ -6,6 +6,8 @@ mod layering;
 #[cfg(not(ratecell_model))]
 mod newcomers;
 #[cfg(not(ratecell_model))]
+mod numbers;
+#[cfg(not(ratecell_model))]
 mod stress;
 
 /// The crate's atomics and memory under a model checker.

@@ -69,7 +69,7 @@ impl Kind {
     /// The form that is written and read.
     fn form(self) -> u64 {
         match self {
-            Self::Table => 2,
+            Self::Table => 3,
             Self::Packings | Self::Policy | Self::Counters | Self::Board | Self::Given => 1,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::buckets::{Address, Index};
 use super::find::{Place, Places};
+use super::judge::Judge;
 use super::layout::Slot;
 use super::tag::Tag;
 use super::{Table, group};
@@ -14,7 +15,7 @@ pub(super) struct Candidate<'t> {
     pub(super) word: u64,
     /// The word as one of this era.
     pub(super) carried: u64,
-    /// What the slot's key still holds, as the algorithm orders it; 0 if the word is fresh, or nobody's.
+    /// What the slot's key still holds, as the [`Judge`] orders it; 0 if the word is fresh, or nobody's.
     pub(super) weight: u64,
 }
 
@@ -25,7 +26,7 @@ struct Survey<'t> {
     live: usize,
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// The best slot for the key: one that is empty; else the one that holds least. `None` if another caller was in the way.
     #[inline(always)]
     pub(super) fn choose<'t, A: Algorithm>(
@@ -49,7 +50,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let slots = [address.home, address.alternate()].map(|bucket| bucket.bucket().slots.iter());
         let fresh_at = slots.into_iter().flatten().map(|slot| {
             let (tag, word) = (slot.tag(), slot.word());
-            self.carried(slot, tag, word).map(|word| algorithm.fresh_at(word))
+            self.carried(slot, tag, word).map(|word| self.era.fresh_at(algorithm, tag, word))
         });
         fresh_at.reduce(|one, other| Some(one?.min(other?)))?
     }
@@ -86,7 +87,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let seen = |(number, slot): (usize, &'t Slot)| {
             let (tag, word) = (slot.tag(), slot.word());
             let carried = self.carried(slot, tag, word)?;
-            let weight = if tag.is_empty() { 0 } else { algorithm.weight(carried, now) };
+            let weight = if tag.is_empty() { 0 } else { self.era.weight(algorithm, tag, carried, now) };
             Some(Candidate { place: Place { slot, tag, number, identity }, word, carried, weight })
         };
         let mut candidates = (1..).zip(&bucket.bucket().slots).map(seen);

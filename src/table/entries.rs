@@ -4,6 +4,7 @@
 
 use super::Table;
 use super::buckets::Index;
+use super::judge::Judge;
 use super::layout::Slot;
 use super::tag::Tag;
 use crate::sync::{Ordering, fence};
@@ -28,7 +29,7 @@ pub(crate) struct Entry<'t, const SLOTS: usize> {
     pub(super) word: u64,
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Every slot that is some key's, bucket after bucket.
     #[cfg(test)]
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_, SLOTS>> {
@@ -46,13 +47,13 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// The word of an entry as one of this era. Of an era that has just ended it may be one of the next.
     pub(super) fn word_in_era(&self, entry: &Entry<'_, SLOTS>) -> u64 {
         if self.era.is_of(entry.tag) {
             return entry.word;
         }
-        self.era.carried(entry.tag.generation(), entry.word)
+        self.era.carried(entry.tag, entry.word).1
     }
 }
 

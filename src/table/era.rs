@@ -12,10 +12,12 @@
 
 use std::sync::Arc;
 
+use super::judge::Judge;
 use super::tag::{GenerationNumber, Tag};
 use crate::memory::{Array, Memory};
 use crate::sync::{AtomicU64, Ordering};
 use ratecell_core::Generation;
+use ratecell_core::algorithm::Algorithm;
 
 /// Where the number of the generation in force stands.
 #[derive(Clone, Debug)]
@@ -43,49 +45,40 @@ impl InForce {
     }
 }
 
-/// Consecutive generations, of which the last is the one that a handle decides by: at most four, those that words may be of.
+/// Generations of one policy, in order: the last is the one that a handle decides by, and the first is no later than the
+/// oldest that a word may be of. Between two of them the first stayed in force.
 pub(crate) type Lineage = Arc<[Generation]>;
 
-/// See the module.
+/// What `word` of the generation of number `from` becomes in the last of the lineage, in the layer of that number: by each
+/// change since, at its own instant.
+pub(super) fn carried_along(lineage: &[Generation], layer: usize, from: u64, word: u64) -> u64 {
+    lineage.windows(2).fold(word, |word, pair| match pair {
+        [before, after] if after.number() > from => before.changed(after, layer, word),
+        _ => word,
+    })
+}
+
+/// The generation that a handle decides by, and whether it is still in force.
 #[derive(Clone, Debug)]
-pub(crate) struct Era {
+pub(crate) struct Term {
     in_force: InForce,
     number: u64,
     /// In a tag.
     in_tag: GenerationNumber,
-    /// Up to this one. `None` of the first: no word is older.
-    lineage: Option<Lineage>,
-    /// Which layer of the generations the table is of.
-    layer: usize,
 }
 
-impl Era {
-    /// The first era of a table whose policy no other follows.
-    #[cfg(any(test, feature = "store"))]
-    pub(crate) fn first(in_force: InForce) -> Self {
-        Self { in_force, number: 0, in_tag: GenerationNumber::of(0), lineage: None, layer: 0 }
+impl Term {
+    pub(super) fn new(in_force: InForce, number: u64) -> Self {
+        Self { in_force, number, in_tag: GenerationNumber::of(number) }
     }
 
-    /// The era of the last generation of `lineage`, for the table of that layer.
-    pub(crate) fn last_of(in_force: InForce, lineage: &Lineage, layer: usize) -> Self {
-        let number = lineage.last().map_or(0, Generation::number);
-        let (in_tag, lineage) = (GenerationNumber::of(number), Some(Arc::clone(lineage)));
-        Self { in_force, number, in_tag, lineage, layer }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn alone() -> Self {
-        let memory = Memory::private(size_of::<u64>()).expect("memory");
-        Self::first(InForce::in_memory(&memory, 0).expect("a word"))
-    }
-
-    /// Whether the policy in force is still the one of this era.
+    /// Whether the policy in force is still the one of this term.
     #[inline(always)]
     pub(super) fn is_in_force(&self) -> bool {
         self.in_force.number() == self.number
     }
 
-    /// Whether a tag of this era's generation, loaded before, means it: the policy was changed less than four times since.
+    /// Whether a tag of this term's generation, loaded before, means it: the policy was changed less than four times since.
     #[inline(always)]
     pub(super) fn is_near(&self) -> bool {
         self.is_in_force() || self.is_near_after_a_change()
@@ -102,22 +95,85 @@ impl Era {
         self.in_tag
     }
 
-    /// Whether a word under that tag is one of this era's.
-    #[inline(always)]
-    pub(super) fn is_of(&self, tag: Tag) -> bool {
-        tag.generation() == self.in_tag
+    /// The number of the generation that those bits mean while this term is in force: this one, or one of the three before.
+    pub(super) fn meant(&self, bits: GenerationNumber) -> u64 {
+        self.number.saturating_sub(bits.changes_until(self.in_tag) as u64)
+    }
+}
+
+/// The era of a table of one policy: see the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Era {
+    term: Term,
+    /// `None` of the first: no word is older.
+    lineage: Option<Lineage>,
+    /// Which layer of the generations the table is of.
+    layer: usize,
+}
+
+impl Era {
+    /// The first era of a table whose policy no other follows.
+    #[cfg(any(test, feature = "store"))]
+    pub(crate) fn first(in_force: InForce) -> Self {
+        Self { term: Term::new(in_force, 0), lineage: None, layer: 0 }
     }
 
-    /// What `word` of that generation becomes in this era's, by each change since, at its own instant.
+    /// The era of the last generation of `lineage`, for the table of that layer.
+    pub(crate) fn last_of(in_force: InForce, lineage: &Lineage, layer: usize) -> Self {
+        let number = lineage.last().map_or(0, Generation::number);
+        Self { term: Term::new(in_force, number), lineage: Some(Arc::clone(lineage)), layer }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn alone() -> Self {
+        let memory = Memory::private(size_of::<u64>()).expect("memory");
+        Self::first(InForce::in_memory(&memory, 0).expect("a word"))
+    }
+}
+
+/// One policy judges all words, by the algorithm of whoever asks: also views of it, which differ in what no word shows.
+impl Judge for Era {
+    type Watch<'j> = ();
+
+    const MAY_SHARE: bool = true;
+
+    #[inline(always)]
+    fn term(&self) -> &Term {
+        &self.term
+    }
+
+    #[inline(always)]
+    fn watch(&self) {}
+
+    #[inline(always)]
+    fn placed(&self, h: u64) -> u64 {
+        h
+    }
+
     #[cold]
-    pub(super) fn carried(&self, from: GenerationNumber, word: u64) -> u64 {
-        let Some(lineage) = &self.lineage else { return word };
-        let changes = from.changes_until(self.in_tag);
-        let first = lineage.len().saturating_sub(changes + 1);
-        let since = lineage.get(first..).unwrap_or(lineage);
-        since.windows(2).fold(word, |word, pair| match pair {
-            [before, after] => before.changed(after, self.layer, word),
-            _ => word,
-        })
+    fn carried(&self, tag: Tag, word: u64) -> (Tag, u64) {
+        let lineage = self.lineage.as_deref().unwrap_or_default();
+        let from = self.term.meant(tag.generation());
+        (tag.of_generation(self.in_tag()), carried_along(lineage, self.layer, from, word))
+    }
+
+    #[inline(always)]
+    fn weight<A: Algorithm>(&self, own: &A, _: Tag, word: u64, now: u64) -> u64 {
+        own.weight(word, now)
+    }
+
+    #[inline(always)]
+    fn fresh_at<A: Algorithm>(&self, own: &A, _: Tag, word: u64) -> u64 {
+        own.fresh_at(word)
+    }
+
+    #[inline(always)]
+    fn level<A: Algorithm>(&self, own: &A, _: Tag, word: u64, now: u64) -> u64 {
+        own.level(word, now)
+    }
+
+    #[inline(always)]
+    fn latest_believed<A: Algorithm>(&self, own: &A, now: u64) -> u64 {
+        own.latest_believed(now)
     }
 }

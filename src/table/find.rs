@@ -3,6 +3,7 @@
 use core::hint::select_unpredictable;
 
 use super::buckets::Address;
+use super::judge::Judge;
 use super::layout::{Bucket, Seat, Slot};
 use super::tag::{Tag, Version};
 use super::{Table, group};
@@ -73,16 +74,16 @@ impl<'t, const SLOTS: usize> Places<'t, SLOTS> {
 
 /// What came of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Search<'t> {
+pub(super) enum Search<'t, W> {
     /// With a word of this era, or of one four changes after it.
-    Found(Seat<'t>, u64),
+    Found(Seat<'t, W>, u64),
     /// Nowhere. The version was loaded before the search.
     InVain(Version),
     /// Its word was of another generation: the caller is to look anew.
     Lost,
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Asks for the cache lines that a check of `h` will need first.
     #[inline]
     pub(crate) fn prefetch(&self, h: u64) {
@@ -103,19 +104,19 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Finds the cell of a key, with its word. A word of another era is carried to this one, and the caller is to look for the
     /// key anew, if this era is still in force.
     #[inline(always)]
-    pub(super) fn find<'t>(&self, address: &Address<'t, SLOTS>) -> Search<'t> {
+    pub(super) fn find<'t>(&'t self, address: &Address<'t, SLOTS>) -> Search<'t, J::Watch<'t>> {
         if self.outgrows_cache {
             // Under way while the pair is looked at: up to one key in three is elsewhere.
             address.home.prefetch();
             address.alternate().prefetch();
         }
-        if let Some((seat, word)) = find_in_pair(address) {
-            return Search::Found(seat, word);
+        if let Some((slot, tag, word)) = find_in_pair(address) {
+            return Search::Found(Seat { slot, tag, watch: self.era.watch() }, word);
         }
         let version = address.home.bucket().header.version();
         match Places::of(address).find() {
             Some(Place { slot, tag, .. }) if self.era.is_of(tag) => {
-                Search::Found(Seat { slot, tag }, slot.word())
+                Search::Found(Seat { slot, tag, watch: self.era.watch() }, slot.word())
             }
             Some(Place { slot, tag, .. }) => {
                 self.carry(slot, tag);
@@ -126,8 +127,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
     }
 
     /// Finds the cell of a key, with a word of any generation.
-    pub(super) fn find_any<'t>(address: &Address<'t, SLOTS>) -> Option<Seat<'t>> {
-        Places::of(address).find().map(|Place { slot, tag, .. }| Seat { slot, tag })
+    pub(super) fn find_any<'t>(address: &Address<'t, SLOTS>) -> Option<(&'t Slot, Tag)> {
+        Places::of(address).find().map(|Place { slot, tag, .. }| (slot, tag))
     }
 
     /// Carries the word of a slot to this era. Says no if another caller was in the way, or the policy was changed.
@@ -136,8 +137,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[cold]
     #[inline(never)]
     pub(super) fn carry(&self, slot: &Slot, tag: Tag) -> bool {
-        let (word, to) = (slot.word(), tag.of_generation(self.era.in_tag()).next_void());
-        self.carried(slot, tag, word).is_some_and(|carried| slot.replace((tag, word), (to, carried)))
+        let word = slot.word();
+        self.is_of_before(slot, tag) && {
+            let (to, carried) = self.era.carried(tag, word);
+            slot.replace((tag, word), (to.next_void(), carried))
+        }
     }
 
     /// What `word`, which was loaded after `tag`, is in this era. `None` if another caller was in the way, or the policy was
@@ -156,8 +160,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     #[cold]
     #[inline(never)]
     fn carried_late(&self, slot: &Slot, tag: Tag, word: u64) -> Option<u64> {
-        let is_one_of_before = slot.tag() == tag && self.era.is_in_force();
-        is_one_of_before.then(|| self.era.carried(tag.generation(), word))
+        let (_, carried) = self.is_of_before(slot, tag).then(|| self.era.carried(tag, word))?;
+        Some(carried)
+    }
+
+    fn is_of_before(&self, slot: &Slot, tag: Tag) -> bool {
+        slot.tag() == tag && self.era.is_in_force()
     }
 }
 
@@ -171,7 +179,7 @@ fn stands_in_pair<const SLOTS: usize>(address: &Address<'_, SLOTS>) -> bool {
 
 /// Finds a cell where it most likely stands.
 #[inline(always)]
-fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<(Seat<'t>, u64)> {
+fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<(&'t Slot, Tag, u64)> {
     let slots = &address.home.bucket().slots;
     let pair = address.pair();
     let (first, second) = (slots.get(pair)?, slots.get((pair + 1) % SLOTS)?);
@@ -183,7 +191,7 @@ fn find_in_pair<'t, const SLOTS: usize>(address: &Address<'t, SLOTS>) -> Option<
     let slot = select_unpredictable(is_second, second, first);
     let tag = select_unpredictable(is_second, tags.1, tags.0);
     let word = select_unpredictable(is_second, words.1, words.0);
-    tag.is_of(address.identity).then_some((Seat { slot, tag }, word))
+    tag.is_of(address.identity).then_some((slot, tag, word))
 }
 
 #[cfg(all(test, not(ratecell_model)))]

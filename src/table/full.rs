@@ -2,12 +2,14 @@
 
 use super::buckets::{Address, Index};
 use super::insert::{is_still_absent, settle};
+use super::judge::Judge;
 use super::layout::{Ground, Seat};
+use super::tag::Tag;
 use super::{Table, Verdict, WhenFull};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Outcome, Request};
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Charges the cell that newcomers without room share: the word of their home's header.
     ///
     /// One exchange of the header is the charge and its place in the order of the home's insertions. While the cell is
@@ -21,7 +23,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         ground: Ground,
         now: u64,
         request: &Request<'_>,
-    ) -> Option<Verdict<Seat<'t>>> {
+    ) -> Option<Verdict<Seat<'t, J::Watch<'t>>>> {
         let header = &address.home.bucket().header;
         let (before, charged) = algorithm.newcomer(ground.word, 0, now, request);
         let done = match charged {
@@ -37,18 +39,23 @@ impl<const SLOTS: usize> Table<SLOTS> {
         })
     }
 
+    /// The word of a shared cell as one of this era. Only a table of one policy has such cells.
+    pub(super) fn carried_shared(&self, ground: Ground) -> u64 {
+        self.era.carried(Tag::EMPTY.of_generation(ground.version.generation()), ground.word).1
+    }
+
     /// Carries the shared cell's word to this era; it names the same slot in the same order. Where that fails another
     /// caller was in the way.
     #[cold]
     pub(super) fn carry_shared(&self, home: Index<'_, SLOTS>, ground: Ground) {
-        let word = self.era.carried(ground.version.generation(), ground.word);
+        let word = self.carried_shared(ground);
         let version = ground.version.of_generation(self.era.in_tag());
         let _ = home.bucket().header.replace(ground, Ground { version, word });
     }
 
     /// The verdict where no place may be taken before `free_at`.
     #[cold]
-    pub(super) fn full(&self, address: &Address<'_, SLOTS>, free_at: u64) -> Verdict<Seat<'_>> {
+    pub(super) fn full(&self, address: &Address<'_, SLOTS>, free_at: u64) -> Verdict<Seat<'_, J::Watch<'_>>> {
         let counters = self.counters.at(address.home);
         match self.when_full {
             WhenFull::Allow => counters.allowed(),

@@ -4,7 +4,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::tag::Tag;
+use super::tag::{NUMBER_BITS, Tag};
 
 /// The number of buckets, and how keys are spread over them.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Geometry {
     /// behind the header or on the second one.
     #[inline(always)]
     pub(super) fn pair(self, identity: Tag) -> usize {
-        let quarter = (identity.fp() >> DISTANCE_HASH_BITS) as usize % 4;
+        let quarter = (identity.fp() >> (NUMBER_BITS + DISTANCE_HASH_BITS)) as usize % 4;
         (2 * quarter).saturating_sub(1)
     }
 
@@ -50,7 +50,7 @@ impl Geometry {
     /// How far the alternate of a key is from its home: below the count, or 1 where that is 1.
     #[inline]
     fn distance(self, fp: u64) -> usize {
-        let hash = fp & ((1 << DISTANCE_HASH_BITS) - 1);
+        let hash = (fp >> NUMBER_BITS) & ((1 << DISTANCE_HASH_BITS) - 1);
         1 + ((hash * self.span) >> DISTANCE_HASH_BITS) as usize
     }
 

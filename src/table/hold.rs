@@ -8,6 +8,7 @@
 use super::buckets::Address;
 use super::find::Search;
 use super::given::Total;
+use super::judge::Judge;
 use super::layout::Seat;
 use super::seated::{Found, Seated};
 use super::tag::{SeatNumber, Tag};
@@ -50,11 +51,11 @@ enum Lowering {
 pub(crate) struct Superseded;
 
 /// The decision on a request, what takes its charge back at once, and what is held of it.
-type Reserved<'t> = (Decision, Verdict<Seat<'t>>, Option<Holding>);
+type Reserved<'t, W> = (Decision, Verdict<Seat<'t, W>>, Option<Holding>);
 
 /// A request that was decided on a cell of its key.
-struct Attempt<'t> {
-    seat: Seat<'t>,
+struct Attempt<'t, W> {
+    seat: Seat<'t, W>,
     before: u64,
     /// The word after it, if it was charged.
     charged: Option<u64>,
@@ -64,7 +65,7 @@ struct Attempt<'t> {
     total: Option<u64>,
 }
 
-impl Attempt<'_> {
+impl<W> Attempt<'_, W> {
     /// What is held of it; nothing where nothing was charged.
     #[inline(always)]
     fn holding<A: Reserve>(&self, algorithm: &A, now: u64, cost: u32) -> Option<Holding> {
@@ -73,7 +74,7 @@ impl Attempt<'_> {
     }
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Whether what is given back is counted, as the charges of some algorithms need.
     pub(crate) fn counts_what_is_given_back(&self) -> bool {
         self.given.is_kept()
@@ -87,7 +88,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> Reserved<'_> {
+    ) -> Reserved<'_, J::Watch<'_>> {
         // The caller has read its clock before.
         if !self.era.is_in_force() {
             return (Decision::superseded(), Verdict::superseded(), None);
@@ -132,12 +133,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// One attempt on a known key. Where it fails, the request is to be decided anew, on what the search has found.
     #[inline(always)]
     fn attempt<'t, A: Reserve>(
-        &self,
+        &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,
         now: u64,
         request: &Request<'_>,
-    ) -> Result<Attempt<'t>, Search<'t>> {
+    ) -> Result<Attempt<'t, J::Watch<'t>>, Search<'t, J::Watch<'t>>> {
         let found = self.find(address);
         let Search::Found(seat, before) = found else { return Err(found) };
         let (bucket, place) = address.home.place_of(seat.slot);
@@ -150,7 +151,8 @@ impl<const SLOTS: usize> Table<SLOTS> {
             back_off(1);
             return Err(found);
         }
-        if !self.is_done(seat) {
+        let is_done = if charged.is_none() { self.is_done(seat) } else { self.is_charged(seat) };
+        if !is_done {
             return Err(found);
         }
         let number = number_of(address, (bucket, place), seat.tag);
@@ -162,7 +164,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         &self,
         algorithm: &A,
         address: &Address<'_, SLOTS>,
-        verdict: &Verdict<Seat<'_>>,
+        verdict: &Verdict<Seat<'_, J::Watch<'_>>>,
         now: u64,
         request: &Request<'_>,
         total: Option<u64>,

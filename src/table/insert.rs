@@ -6,6 +6,7 @@
 use super::buckets::{Address, Index};
 use super::choose::Candidate;
 use super::find::Search;
+use super::judge::Judge;
 use super::layout::{Ground, Seat, Slot};
 use super::tag::{Tag, Version};
 use super::{MAX_ROUNDS, Table, Verdict, WhenFull};
@@ -13,7 +14,7 @@ use crate::cell::{Charge, back_off};
 use ratecell_core::algorithm::Algorithm;
 use ratecell_core::{Decision, Request, Zone};
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Decides a plain request of a key that a search after `version` did not find, and inserts the key if it is allowed:
     /// [`insert`](Self::insert), compiled for what nearly all requests are.
     #[cold]
@@ -49,7 +50,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         version: Version,
         now: u64,
         request: &Request<'_>,
-    ) -> Verdict<Seat<'t>> {
+    ) -> Verdict<Seat<'t, J::Watch<'t>>> {
         let address = self.address(h);
         match self.round(algorithm, &address, version, now, || *request) {
             Some(verdict) => verdict,
@@ -74,7 +75,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         h: u64,
         now: u64,
         request: &Request<'_>,
-    ) -> Verdict<Seat<'t>> {
+    ) -> Verdict<Seat<'t, J::Watch<'t>>> {
         let address = self.address(h);
         for _ in 1..MAX_ROUNDS {
             if !self.era.is_in_force() {
@@ -106,7 +107,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         version: Version,
         now: u64,
         request: impl Fn() -> Request<'r>,
-    ) -> Option<Verdict<Seat<'t>>> {
+    ) -> Option<Verdict<Seat<'t, J::Watch<'t>>>> {
         let header = &address.home.bucket().header;
         let ground = self.ground(address.home, version)?;
         let floor = match self.when_full {
@@ -179,14 +180,14 @@ impl<const SLOTS: usize> Table<SLOTS> {
     /// Reserves the candidate's slot for the key, and seizes it with the word `after`; `None` if another was in the way.
     #[inline(always)]
     fn seize<'t, A: Algorithm>(
-        &self,
+        &'t self,
         algorithm: &A,
         address: &Address<'t, SLOTS>,
         ground: Ground,
         candidate: &Candidate<'t>,
         after: u64,
         now: u64,
-    ) -> Option<Seat<'t>> {
+    ) -> Option<Seat<'t, J::Watch<'t>>> {
         let Candidate { place, word, carried, weight } = *candidate;
         if place.tag.is_of_key(place.identity) {
             return None;
@@ -197,9 +198,11 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if !address.home.bucket().header.replace(ground, Ground { version, word: raised }) {
             return None;
         }
-        let seat = Seat { slot: place.slot, tag: place.tag.seized_by(place.identity) };
+        let (slot, tag) = (place.slot, place.tag.seized_by(place.identity));
+        let seat = Seat { slot, tag, watch: self.era.watch() };
         // Counted before, and taken back if it was not to be: so a caller that dies in between has counted too many.
-        let evicted = (weight > 0).then(|| (self.counters.at(address.home), algorithm.level(carried, now)));
+        let evicted = (weight > 0)
+            .then(|| (self.counters.at(address.home), self.era.level(algorithm, place.tag, carried, now)));
         if let Some((counters, units)) = evicted {
             counters.evicted(units);
         }
@@ -226,7 +229,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         if carried == 0 || place.tag.is_empty() {
             return Some(ground);
         }
-        let fresh_at = if weight > 0 { now } else { algorithm.fresh_at(carried) };
+        let fresh_at = if weight > 0 { now } else { self.era.fresh_at(algorithm, place.tag, carried) };
         if fresh_at > now {
             // Fresh by healing alone, which is no time to wait for.
             return Some(ground);
@@ -249,7 +252,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
             return algorithm.carried(if algorithm.is_healed(word, now) { 0 } else { word }, instant);
         }
         // One that is not believed would hide this one.
-        if word < instant || word > algorithm.latest_believed(now) { instant } else { word }
+        if word < instant || word > self.era.latest_believed(algorithm, now) { instant } else { word }
     }
 }
 

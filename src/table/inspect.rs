@@ -1,12 +1,12 @@
 //! What the tests see of a table that no caller does.
 
 use super::buckets::Index;
-use super::layout::Ground;
+use super::judge::Judge;
 use super::{Lookup, Table};
 use ratecell_core::Decision;
 use ratecell_core::algorithm::Algorithm;
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// How many slots the key of hash `h` has: never more than one.
     pub(crate) fn members(&self, h: u64) -> usize {
         let address = self.address(h);
@@ -30,13 +30,12 @@ impl<const SLOTS: usize> Table<SLOTS> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let own = self.entries().map(|entry| self.word_in_era(&entry));
-        let of_home = |home: Index<'_, SLOTS>| {
-            let Ground { version, word } = home.bucket().header.ground();
-            self.era.carried(version.generation(), word)
-        };
-        let shared = self.buckets.from(0).map(of_home).filter(|_| self.shares());
-        own.chain(shared).map(|word| algorithm.level(word, now)).sum()
+        let own =
+            self.entries().map(|entry| self.era.level(algorithm, entry.tag, self.word_in_era(&entry), now));
+        let of_home =
+            |home: Index<'_, SLOTS>| algorithm.level(self.carried_shared(home.bucket().header.ground()), now);
+        let shared = self.buckets.from(0).filter(|_| self.shares()).map(of_home);
+        own.chain(shared).sum()
     }
 
     /// How many slots the table has.

@@ -2,6 +2,7 @@
 //!
 //! All of it is `u64`s in pairs, and all zero is an empty table.
 
+use super::judge::Watch;
 use super::tag::{Tag, Version};
 use crate::cell::Cell;
 use crate::sync::{Ordering, Pair};
@@ -68,24 +69,22 @@ impl Slot {
 
 /// A slot, and the tag that it was seen with: some key's cell, for as long as the tenure of that tag.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat<'t> {
+pub(crate) struct Seat<'t, W = ()> {
     pub(super) slot: &'t Slot,
     pub(super) tag: Tag,
+    /// What its charges watch.
+    pub(super) watch: W,
 }
 
-impl Cell for Seat<'_> {
+impl<W: Watch> Cell for Seat<'_, W> {
     #[inline(always)]
     fn load(&self) -> u64 {
         self.slot.word()
     }
 
-    /// The tag is looked at between the load of the word and its exchange: what `before` was stepped by is the policy of
-    /// the tag's generation, and so the word was one of it. A carry leaves 0 as it is, so from there the tag is exchanged
-    /// with the word.
     #[inline(always)]
     fn replace(&self, before: u64, after: u64) -> bool {
-        self.is_held()
-            && if before == 0 { self.begin(after) } else { self.slot.charge(self.tag, before, after) }
+        W::charge(*self, before, after)
     }
 
     /// Not if the slot has changed hands, nor if any units were given back since the tag was seen: the same number may
@@ -105,11 +104,13 @@ impl Seat<'_> {
     /// Changes the word from 0, together with the tag.
     #[cold]
     #[inline(never)]
-    fn begin(self, after: u64) -> bool {
+    pub(super) fn begin(self, after: u64) -> bool {
         let tag = self.slot.tag();
         tag.is_tenure_of(self.tag) && self.slot.replace((tag, 0), (tag, after))
     }
+}
 
+impl<W: Watch> Seat<'_, W> {
     /// Whether the slot is still in the tenure of the tag. After a charge this says whose it is: had another key been
     /// seated before the charge, the charge would have acquired that seizure, and the tag be seen changed.
     #[inline(always)]

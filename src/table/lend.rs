@@ -1,12 +1,13 @@
 //! Leases: what a store answered is written to a key's slot.
 
 use super::find::Search;
+use super::judge::Judge;
 use super::layout::Seat;
 use super::{MAX_ROUNDS, Table};
 use ratecell_core::Request;
 use ratecell_core::algorithm::Answered;
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Writes what the store answered to the key of hash `h`, and inserts the key if it has no slot. False: no place was
     /// found, or others were always in the way.
     ///
@@ -16,7 +17,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
         let address = self.address(h);
         for _ in 0..MAX_ROUNDS {
             match self.find(&address) {
-                Search::Found(Seat { slot, tag }, word) => {
+                Search::Found(Seat { slot, tag, .. }, word) => {
                     // With another void: a refund of a use of what stood here before is one no more.
                     if slot.replace((tag, word), (tag.next_void(), answered.word())) {
                         return true;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crossbeam_utils::CachePadded;
 
 use super::era::Era;
+use super::judge::Judge;
 use super::{Holding, SeatNumber, Stats, WhenFull};
 use crate::error::BuildError;
 use crate::memory::MemoryError;

@@ -21,7 +21,7 @@ pub(crate) struct Parts {
     pub(crate) given_at: Option<usize>,
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J> Table<SLOTS, J> {
     /// The bytes of a bucket.
     pub(crate) const BUCKET_BYTES: usize = size_of::<Bucket<SLOTS>>();
 

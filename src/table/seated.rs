@@ -4,6 +4,7 @@ use super::Table;
 use super::buckets::{Address, Index};
 use super::hold::Superseded;
 use super::insert::{is_still_absent, settle};
+use super::judge::Judge;
 use super::layout::{Ground, Slot};
 use super::tag::{GenerationNumber, SeatNumber, Tag};
 
@@ -17,7 +18,7 @@ pub(super) enum Found<'t, const SLOTS: usize> {
 /// A word, and its bucket.
 pub(super) type Seated<'t, const SLOTS: usize> = (Index<'t, SLOTS>, Found<'t, SLOTS>);
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// The word at that seat and its bucket, as one of this era; `None` if the charge's life is over.
     pub(super) fn held_word<'t>(
         &self,

@@ -7,6 +7,8 @@
 
 use super::Table;
 use super::counters::Stats;
+use super::entries::Entry;
+use super::judge::Judge;
 use ratecell_core::algorithm::Algorithm;
 
 /// Neighbouring buckets that are looked at together: 16 KiB.
@@ -34,13 +36,16 @@ struct Count {
     error: usize,
 }
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// What has happened, and how many keys are not fresh at `now`.
     pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64, extent: Extent) -> Stats {
         let buckets = self.buckets.count();
         let live = |from: usize, buckets: usize| {
             let entries = self.entries_in(from, buckets);
-            entries.filter(|entry| !algorithm.is_fresh(self.word_in_era(entry), now)).count()
+            let weight = |entry: &Entry<'_, SLOTS>| {
+                self.era.weight(algorithm, entry.tag, self.word_in_era(entry), now)
+            };
+            entries.filter(|entry| weight(entry) > 0).count()
         };
         let count = if extent == Extent::All || buckets <= SAMPLE {
             Count { live: live(0, buckets), error: 0 }

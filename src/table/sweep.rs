@@ -5,10 +5,11 @@
 
 use super::Table;
 use super::insert::void_unused;
+use super::judge::Judge;
 use super::layout::Ground;
 use crate::cell::back_off;
 
-impl<const SLOTS: usize> Table<SLOTS> {
+impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// Carries all words to this era; says no if it is not in force any more. One caller at a time does so, and it alone can
     /// change the policy.
     ///
@@ -34,7 +35,7 @@ impl<const SLOTS: usize> Table<SLOTS> {
                 let mut next = Ground { version: ground.version.naming_none(), ..ground };
                 if self.shares() {
                     next.version = next.version.of_generation(self.era.in_tag());
-                    next.word = self.era.carried(ground.version.generation(), ground.word);
+                    next.word = self.carried_shared(ground);
                 }
                 if header.replace(ground, next) {
                     break;

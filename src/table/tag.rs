@@ -15,6 +15,10 @@ const MEMBER: u64 = 1 << (TURN_BITS + GENERATION_BITS);
 const ROLE_SHIFT: u32 = TURN_BITS + GENERATION_BITS + 1;
 const ROLE: u64 = 1 << ROLE_SHIFT;
 const FP_SHIFT: u32 = ROLE_SHIFT + 1;
+/// Of the fp in a table of several policies: the number of the word's policy. No place follows from them.
+pub(super) const NUMBER_BITS: u32 = 12;
+/// How many numbers there are.
+pub(super) const NUMBERS: usize = 1 << NUMBER_BITS;
 
 /// Of a policy in force: how often it was changed before, modulo 4. Two bits of a word's tag say which one the word speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl GenerationNumber {
 ///
 /// | field | bits | meaning |
 /// | --- | --- | --- |
-/// | fp | 40 | of the key's hash |
+/// | fp | 40 | of the key's hash; in a table of several policies the low 12 bits are the [number](super::numbers) of the word's |
 /// | role | 1 | 0 in the key's home bucket, 1 in its alternate |
 /// | member | 1 | 0: nobody's, empty |
 /// | generation | 2 | of the policy that the word speaks |
@@ -68,6 +72,18 @@ impl Tag {
     #[inline]
     pub(super) fn of_hash(h: u64) -> Self {
         Self(h << FP_SHIFT)
+    }
+
+    /// The hash `h` with that number in place of its low bits, from which the fp are taken.
+    #[inline(always)]
+    pub(super) fn numbered(h: u64, number: usize) -> u64 {
+        (h & !(NUMBERS as u64 - 1)) | number as u64
+    }
+
+    /// The number of the word's policy, in a table of several.
+    #[inline]
+    pub(super) fn number(self) -> usize {
+        self.fp() as usize % NUMBERS
     }
 
     /// The same key in its alternate.

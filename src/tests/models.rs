@@ -17,6 +17,7 @@ mod law;
 mod layers;
 mod lend;
 mod live;
+mod numbers;
 mod permits;
 mod share;
 mod world;

@@ -194,7 +194,7 @@ fn whatever_is_wrong_with_a_section_is_said() {
         ),
         ("packings of a form", vec![(0, FORM, 2)], layout(1, "section 0 (packings) of form 2")),
         ("a policy of a form", vec![(1, FORM, 0)], layout(1, "section 1 (policy) of form 0")),
-        ("a table of a form", vec![(2, FORM, 1)], layout(2, "section 2 (table) of form 1")),
+        ("a table of a form", vec![(2, FORM, 2)], layout(3, "section 2 (table) of form 2")),
         (
             "counters of a form",
             vec![(5, FORM, u64::MAX)],

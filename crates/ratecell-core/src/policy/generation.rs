@@ -128,6 +128,13 @@ impl Generation {
         Self { at: at_ns, ..self }
     }
 
+    /// The same generation after so many changes: also those of other policies over the same words count, by which this
+    /// one stays.
+    #[must_use]
+    pub fn numbered(self, number: u64) -> Self {
+        Self { number, ..self }
+    }
+
     /// How many changes there were before.
     #[must_use]
     pub fn number(&self) -> u64 {
