@@ -376,6 +376,3 @@ impl Kernel {
         with_kernel!(self, kernel => kernel.packing())
     }
 }
-
-#[cfg(test)]
-mod last_words;

@@ -1,8 +1,7 @@
 //! The ends of what a word and a decision can hold.
 
-use super::{Algorithm, Kernel, Plan, WORD_LIMIT};
-use crate::decision::Decision;
-use crate::policy::Policy;
+use ratecell_core::algorithm::{Algorithm, Kernel, Plan, WORD_LIMIT};
+use ratecell_core::{Decision, Policy, with_kernel};
 
 fn kernel(policy: &str) -> (Kernel, u64) {
     let policy: Policy = policy.parse().expect("a policy");
@@ -83,7 +82,7 @@ fn a_word_of_no_instant_is_healed() {
         "sliding_window 2/4611686018427387903ns",
         "fixed_window 2/4611686018427387903ns",
     ] {
-        let (kernel, _) = kernel(&std::format!("{policy} heal=18446744073709551615ns"));
+        let (kernel, _) = kernel(&format!("{policy} heal=18446744073709551615ns"));
         with_kernel!(&kernel, kernel => {
             let count_bits = kernel.packing().count_bits;
             let counts = if policy.starts_with("fixed") { 1 } else { 2 };
