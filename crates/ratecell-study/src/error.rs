@@ -13,7 +13,7 @@ pub enum StudyError {
     Clients,
     /// All requests are of one client.
     OneClient,
-    /// The requests are within less time than two of the shortest scale.
+    /// The requests are within less time than three of the shortest scale, of which the fitted part may then have none.
     TooShort,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for StudyError {
                 "all requests are of one client, so that none can be told from others: choose another key, or a log of more clients",
             ),
             Self::TooShort => f.write_str(
-                "all requests are within two seconds, which shows no rate: give a longer log",
+                "all requests are within three seconds, which shows no rate: give a longer log",
             ),
         }
     }

@@ -73,7 +73,7 @@ impl Profile {
     pub(crate) fn new(recording: &Recording, threads: usize) -> io::Result<Self> {
         let span_ns = recording.last_ns - recording.first_ns;
         let cut_ns = recording.first_ns + span_ns / 3 * 2;
-        // The recording is no shorter than two seconds, so that this is after its first request.
+        // The recording is no shorter than three seconds, so that this is after its first request.
         let cut_ns = cut_ns - cut_ns % SCALES[0].ns;
         let looked = in_parallel(threads, |partitions| {
             partitions.map(|partition| look(recording, partition, cut_ns)).collect::<io::Result<Vec<_>>>()

@@ -18,7 +18,8 @@ const MOST_COUNTS: usize = 1 << 24;
 ///
 /// Invariant: the policy on `too_tight` does not loosen enough, and the one on `loose` does. Below the first rung
 /// everything is denied. The last rung of a new line denies nothing of the fitted part: no span of the scale's length has
-/// more than twice the units of the busiest window.
+/// more than twice the units of the busiest window. Where there is no such policy it is the loosest that there is, of which
+/// only a replay says whether it is loose enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) kind: Kind,
@@ -28,8 +29,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn new(kind: Kind, scale: Scale, peak: u64) -> Self {
-        Self { kind, scale, too_tight: None, loose: rung_of(peak.saturating_mul(2)) }
+    /// `None` if there is no policy of the kind over the scale.
+    fn new(kind: Kind, scale: Scale, peak: u64) -> Option<Self> {
+        let is_policy = |rung: &usize| Candidate { kind, scale, rung: *rung }.kernel().is_some();
+        let loose = (0..=rung_of(peak.saturating_mul(2))).rev().find(is_policy)?;
+        Some(Self { kind, scale, too_tight: None, loose })
     }
 
     pub(crate) fn candidate(&self, rung: usize) -> Candidate {
@@ -65,7 +69,7 @@ pub(crate) fn search(replay: &Replay<'_>) -> io::Result<Vec<Line>> {
     let scales = SCALES.iter().zip(replay.profile.peaks).filter(|(scale, _)| scale.ns <= fitted_ns);
     let mut lines: Vec<_> = (scales.clone())
         .flat_map(|(scale, peak)| Kind::ALL.map(|kind| Line::new(kind, *scale, peak)))
-        .filter(|line| line.candidate(line.loose).kernel().is_some())
+        .flatten()
         .collect();
     loop {
         let (probes, kernels) = probes(&lines, replay.recording.crowded.len());

@@ -29,7 +29,7 @@ pub struct Study {
 /// What a study found for a wish.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
-    /// For each line that has one, the policy; the best one first.
+    /// For each line that has one, the policy; the best one first. A line has none if no limit below 2^32 is loose enough.
     pub found: Vec<Found>,
     /// Lines on which even the tightest policy allows too much.
     pub none: Vec<Candidate>,
@@ -94,7 +94,7 @@ impl Study {
         if recording.clients < 2 {
             return Err(StudyError::OneClient);
         }
-        if recording.last_ns - recording.first_ns < 2 * crate::scale::SCALES[0].ns {
+        if recording.last_ns - recording.first_ns < 3 * crate::scale::SCALES[0].ns {
             return Err(StudyError::TooShort);
         }
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -157,7 +157,8 @@ impl Study {
         let found = chosen.into_iter().zip(trials).map(|((_, candidate, neighbour, _, policy), trial)| {
             Found { candidate, policy, neighbour, holds: trial.rest.meets(*wish), trial }
         });
-        let mut found: Vec<_> = found.collect();
+        // The loosest policy that there is can be too tight, where it is below twice the busiest window.
+        let mut found: Vec<_> = found.filter(|found| found.trial.fitted.meets(*wish)).collect();
         found.sort_by_key(|found| found.rank(*wish));
         Ok(Suggestion { found, none: none.iter().map(|(line, _)| line.candidate(0)).collect() })
     }

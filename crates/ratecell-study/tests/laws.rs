@@ -1,7 +1,7 @@
 //! What is suggested for made-up logs, against replays of single policies.
 
 use proptest::prelude::*;
-use ratecell_study::{Candidate, Recorder, SCALES, Study, StudyError, Suggestion, Wish, rung};
+use ratecell_study::{Candidate, Found, Kind, Recorder, SCALES, Study, StudyError, Suggestion, Wish, rung};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -149,10 +149,34 @@ fn what_all_together_are_allowed_stays_below_what_is_protected() {
 }
 
 #[test]
+fn a_limit_that_is_too_tight_is_not_found_where_no_looser_one_is_a_policy() {
+    // Up to 6 * 10^9 units in a second.
+    let log: Log = (0..60).map(|at| (500, at % 2, 3_000_000_000)).collect();
+    let (_, suggestion) = suggest(&log, Wish::DenyNobody);
+    assert_eq!(suggestion.found.len(), 2, "{suggestion:?}");
+    for found in &suggestion.found {
+        assert!(
+            found.candidate.scale == SCALES[0] && found.trial.fitted.meets(Wish::DenyNobody),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_line_begins_with_the_loosest_limit_that_is_a_policy() {
+    // Twice the busiest second is no limit of a sliding window over a second.
+    let log: Log = (0..600).map(|at| (200, at % 2, if at < 10 { 300_000 } else { 1_000 })).collect();
+    let (_, suggestion) = suggest(&log, Wish::DenyAtMost { share: 100_000_000 });
+    let is_sliding =
+        |found: &Found| (found.candidate.kind, found.candidate.scale) == (Kind::SlidingWindow, SCALES[0]);
+    assert!(suggestion.found.iter().any(is_sliding), "{suggestion:?}");
+}
+
+#[test]
 fn what_shows_no_rate_is_refused() {
     let one: Log = vec![(1_000, 0, 1); 10];
     assert!(matches!(study(&one, Wish::DenyNobody), Err(StudyError::OneClient)));
-    let short: Log = vec![(0, 0, 1), (1_999, 1, 1)];
+    let short: Log = vec![(0, 0, 1), (2_999, 1, 1)];
     assert!(matches!(study(&short, Wish::DenyNobody), Err(StudyError::TooShort)));
     assert_eq!(rung(0), 1);
 }

@@ -54,6 +54,9 @@ pub(super) struct PolicyReport {
     pub(super) holds: bool,
     /// The share of clients that are denied at most, with a confidence of 95 %.
     pub(super) at_most: Option<f64>,
+    /// Of which clients that is.
+    #[serde(skip)]
+    pub(super) at_most_of: &'static str,
     /// The next policy that does not do what is wished.
     pub(super) neighbour: Option<String>,
     pub(super) top_denied: Vec<KeyReport>,
@@ -122,7 +125,14 @@ impl Report {
         let none_found = tightest.map(|tightest| {
             format!("even {tightest} allows more than what is wished: limit all clients together, by a rule with an empty key")
         });
-        self.log.warnings().chain(none_holds).chain(none_found)
+        let is_needed = self.crowded != Some(0);
+        let none_is_loose = (self.policies.is_empty() && self.too_loose.is_empty() && is_needed).then(|| {
+            format!(
+                "no limit below 2^32 in any of these periods is loose enough: choose another --cost than {}",
+                self.log.assumed.cost,
+            )
+        });
+        self.log.warnings().chain(none_holds).chain(none_found).chain(none_is_loose)
     }
 
     /// Who behaves, in words.
@@ -157,6 +167,10 @@ impl PolicyReport {
             rest: PartReport::new(&found.trial.rest, wish),
             holds: found.holds,
             at_most: found.at_most(wish),
+            at_most_of: match wish {
+                Wish::DenyNobody => "clients that behave",
+                Wish::DenyAtMost { .. } | Wish::Protect { .. } => "all clients",
+            },
             neighbour: found.neighbour.as_ref().and_then(text),
             top_denied: denied.collect(),
             kind: found.candidate.kind,

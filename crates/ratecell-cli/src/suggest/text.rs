@@ -102,8 +102,11 @@ fn reasons(policy: &PolicyReport, is_protecting: bool) -> String {
         None => "no limit is tighter".to_owned(),
     };
     let at_most = policy.at_most.map_or_else(String::new, |share| {
-        let whom = if is_protecting { "clients" } else { "such clients" };
-        format!(", so that at most {:.2} % of {whom} are denied, with a confidence of 95 %", 100.0 * share)
+        format!(
+            ", so that at most {:.2} % of {} are denied, with a confidence of 95 %",
+            100.0 * share,
+            policy.at_most_of,
+        )
     });
     format!(
         "{} denies {} of {} requests that it was fitted on; {neighbour}. Of {} requests that it was not fitted on it \

@@ -90,6 +90,33 @@ fn the_text_ends_with_a_policy_and_its_reasons() {
 }
 
 #[test]
+fn the_share_that_is_denied_at_most_is_of_those_that_the_wish_is_for() {
+    for (wish, expected) in [
+        (&["--deny-nobody"][..], " % of clients that behave are denied, with a confidence of 95 %."),
+        (&["--deny-at-most", "0.1%"], " % of all clients are denied, with a confidence of 95 %."),
+    ] {
+        let out = ratecell_with(&[&["suggest"], wish].concat(), &log()).quiet_success();
+        assert!(out.contains(expected), "{out}");
+    }
+}
+
+#[test]
+fn costs_that_no_limit_reaches_are_told() {
+    let mut log = String::new();
+    for second in 0..60 {
+        for request in 0..6 {
+            write(&mut log, second, &format!("10.0.0.{}", request % 2));
+        }
+    }
+    let log = log.replace(" 200 5 ", " 200 4000000000 ");
+    let run = ratecell_with(&["suggest", "--json", "--cost", "bytes"], log.as_bytes());
+    let told = "ratecell: no limit below 2^32 in any of these periods is loose enough: choose another --cost than bytes\n";
+    assert_eq!((run.status, &*run.stderr), (Some(0), told));
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&json["suggested"], &json["policies"]), (&Value::Null, &json!([])));
+}
+
+#[test]
 fn what_nobody_crowds_needs_no_limit() {
     let out = ratecell_with(&["suggest", "--protect", "1000/s"], &log()).quiet_success();
     assert!(out.ends_with(": no limit is needed\n"), "{out}");
@@ -125,7 +152,7 @@ fn a_log_that_shows_no_rate_is_refused() {
         (
             &second,
             &[],
-            "60 requests: all requests are within two seconds, which shows no rate: give a longer log",
+            "60 requests: all requests are within three seconds, which shows no rate: give a longer log",
         ),
         (
             &second,
