@@ -42,10 +42,12 @@ pub(super) fn write(
     max_keys: usize,
 ) -> Result<()> {
     let bins = Bins::of(&decided.period);
+    // The requests come client by client, so that time steps back: none may be erased for another.
+    let room = max_keys.max(decided.keys.len().saturating_mul(2));
     let mut courses = Vec::new();
     for (tally, policy) in decided.decider.policies.iter().zip(&report.policies) {
         let keys = policy.top_denied.iter().map(|key| key.number);
-        courses.push(course(recording, bins, &tally.policy(), max_keys, keys)?);
+        courses.push(course(recording, bins, &tally.policy(), room, keys)?);
     }
     let page = page(decided, report, bins, &courses)?;
     fs::write(path, page.into_string())
@@ -145,6 +147,7 @@ fn section(
                 div role="img" aria-label=(title) { (PreEscaped(over_time(period, bins, &course.all)?)) }
                 figcaption {
                     "Requests in each " (width) ": " span.allowed { "allowed" } " filled, " span.denied { "denied" } " hatched, above them. The table has the same, in longer spans."
+                    @if policy.evicted > 0 { " No key is erased for want of room here, so that the counts can differ from those above." }
                 }
             }
             (table_of(period, bins, &course.all))
@@ -224,7 +227,9 @@ fn table_of(period: &Period, bins: Bins, counts: &[Counts]) -> Markup {
 /// What was assumed of the log, and how the page was made.
 fn assumed(report: &Report) -> Markup {
     let text = report.log.to_string();
-    let command: Vec<_> = std::env::args().skip(1).map(quoted).collect();
+    // A file's name need not be Unicode.
+    let command: Vec<_> =
+        std::env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy())).collect();
     html! {
         section {
             h2 { "What was assumed" }
@@ -285,10 +290,10 @@ fn grouped(number: u64) -> String {
 }
 
 /// An argument as a shell reads it.
-fn quoted(argument: String) -> String {
+fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
     if !argument.is_empty() && argument.chars().all(is_plain) {
-        argument
+        argument.to_owned()
     } else {
         format!("'{}'", argument.replace('\'', r"'\''"))
     }
@@ -312,7 +317,7 @@ mod tests {
         for (argument, expected) in
             [("a.log", "a.log"), ("10/s burst=20", "'10/s burst=20'"), ("it's", r"'it'\''s'"), ("", "''")]
         {
-            assert_eq!(quoted(argument.to_owned()), expected);
+            assert_eq!(quoted(argument), expected);
         }
     }
 

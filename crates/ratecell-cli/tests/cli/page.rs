@@ -115,6 +115,37 @@ fn every_log_has_a_page() {
 }
 
 #[test]
+fn a_page_counts_exactly_where_the_replay_had_no_room() {
+    let request = |at: u32| {
+        let (minute, second) = (at / 60, at % 60);
+        format!("{{\"time\":\"2026-01-02T03:{minute:02}:{second:02}Z\",\"client\":\"c{}\"}}\n", at % 500)
+    };
+    let log: String = (0..3000).map(request).collect();
+    let (run, html) = replay(log.as_bytes(), &["-p", "1/d", "--max-keys", "16"]);
+    assert!(run.stderr.contains("for want of room"), "{}", run.stderr);
+    let section = html.split("<section><h2>").nth(1).unwrap();
+    assert!(section.contains("No key is erased for want of room here"), "{section}");
+    let spans = rows(section.split("<h3>").next().unwrap());
+    let allowed = spans.iter().filter(|row| row.len() == 4).map(|row| row[2].parse::<u64>().unwrap());
+    assert_eq!(allowed.sum::<u64>(), 500);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_page_names_a_file_whose_name_is_no_unicode() {
+    use std::os::unix::ffi::OsStrExt;
+    let files = Files::new(&[]);
+    let named = files.dir().join(std::ffi::OsStr::from_bytes(b"a\xff.log"));
+    std::fs::write(&named, log()).unwrap();
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_ratecell"));
+    program.args(["replay", "-p", "1/s", "--report"]).arg(files.path("page.html")).arg(&named);
+    let output = program.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let html = std::fs::read_to_string(files.path("page.html")).unwrap();
+    assert!(html.contains("a\u{fffd}.log"), "{html}");
+}
+
+#[test]
 fn a_page_that_cannot_be_written_is_told() {
     let run = ratecell_with(&["replay", "-p", "1/s", "--report", "/no/folder/page.html"], &log());
     let error = run.error();

@@ -52,7 +52,7 @@ pub(super) struct Course {
     pub(super) of_keys: BTreeMap<usize, Vec<Counts>>,
 }
 
-/// Decides all requests by `policy`, and counts those of `keys` apart, too.
+/// Decides all requests by `policy`, with room for `max_keys`, and counts those of `keys` apart, too.
 pub(super) fn course(
     recording: &Recording,
     bins: Bins,
