@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The proofs of the kernels, for every word, time, cost and parameter: docs/PROOFS.md. What is not proved yet of this code,
-# definition and prover is proved; with DEPTH=long everything is, at all widths of a count, and every planted error is found.
+# The proofs of kernels, for every word, time, cost and parameter: docs/PROOFS.md says of which. What is not proved yet of
+# this code, definition and prover is proved, but for what is known to be open; with DEPTH=long everything is, at all widths
+# of a count, and every planted error is found.
 #
 #   ci/proofs.sh           all of that
 #   ci/proofs.sh --keep    and keeps the verdicts in proofs/verdicts.json
