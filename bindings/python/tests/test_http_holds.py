@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from wsgiref.util import setup_testing_defaults
 
 import pytest
 
 import ratecell.wsgi
-from ratecell import Joint, Limit, Limiter, RateLimitMiddleware, Rules
+from ratecell import Joint, Limit, Limiter, Outcome, RateLimitMiddleware, Rules
 
 RULES = """
 ratecell_rules = 1
@@ -111,6 +113,41 @@ def test_an_application_that_fails(limits: Callable[[], Any]) -> None:
     for _ in range(3):
         with pytest.raises(OSError, match="fails"):
             asyncio.run(app(dict(SCOPE), receive_nothing, nothing))
+
+
+def test_a_request_that_goes_while_it_waits_for_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    permits = Limiter("in_flight 1 hold=1h")
+
+    async def unreached(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the request has gone")
+
+    app = RateLimitMiddleware(unreached, Limit(permits, one_key))
+    answer = app._limiter.answer
+    waits, is_there = threading.Event(), threading.Event()
+
+    def asked(claimed: Any, wait: bool = True) -> Any:
+        if wait:
+            waits.set()
+            is_there.wait()
+            return answer(claimed)
+        return SimpleNamespace(decision=SimpleNamespace(outcome=Outcome.ASKED))
+
+    monkeypatch.setattr(app._limiter, "answer", asked)
+
+    async def run() -> None:
+        waiting = asyncio.ensure_future(app(dict(SCOPE), receive_nothing, nothing))
+        await asyncio.to_thread(waits.wait)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        is_there.set()
+        await asyncio.get_running_loop().shutdown_default_executor()
+        # What the thread has answered is delivered, and then released.
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert permits.peek("k").remaining == 1
 
 
 def wsgi_call(app: Any) -> tuple[str, Iterable[bytes]]:

@@ -86,8 +86,19 @@ class RateLimitMiddleware:
         answered = self._limiter.answer(claimed, wait=False)
         if answered.decision.outcome is Outcome.ASKED:
             # It waits for the store of many machines, and other tasks run.
-            answered = await asyncio.to_thread(self._limiter.answer, claimed)
+            waiting = asyncio.ensure_future(asyncio.to_thread(self._limiter.answer, claimed))
+            try:
+                answered = await asyncio.shield(waiting)
+            except asyncio.CancelledError:
+                # The thread goes on, and nobody is there for the permits that it gets.
+                waiting.add_done_callback(_release)
+                raise
         return answered
+
+
+def _release(waited: asyncio.Future[Answered]) -> None:
+    if not waited.cancelled() and waited.exception() is None:
+        waited.result().release()
 
 
 # The messages that carry the fields of a response.
