@@ -95,6 +95,11 @@ static void what_is_held_is_given_back(void) {
     CHECK_TEXT(third.answer.rule, "at-once");
     CHECK(memcmp(third.held, none.held, sizeof none.held) == 0);
 
+    check_case("what is refused holds nothing, whatever stood in its place");
+    third = second;
+    CHECK_STATUS(ratecell_rules_decide(rules, request_of(&third), &third.answer), RATECELL_DENIED);
+    CHECK(memcmp(third.held, none.held, sizeof none.held) == 0);
+
     check_case("what holds nothing has nothing to release");
     CHECK_STATUS(ratecell_rules_release(rules, request_of(&third)), 0);
 

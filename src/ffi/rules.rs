@@ -293,8 +293,9 @@ unsafe fn decided(
         if held.is_too_short {
             return Err(RATECELL_ENOSPC);
         }
-        for (place, held) in held_places.iter_mut().zip(&held.claims) {
-            ratecell_rules_held::write(place, held);
+        // Also of a request that is refused: what stood there may be another's, which is not to be given back twice.
+        for (number, place) in (0..made.len()).zip(held_places) {
+            ratecell_rules_held::write(place, held.claims.get(number));
         }
     }
     for (place, made) in claims.iter_mut().zip(&made) {

@@ -214,12 +214,13 @@ impl ratecell_attribute {
 }
 
 impl ratecell_rules_held {
-    pub(super) fn write(place: &mut MaybeUninit<Self>, held: &Held) {
+    /// All zeros of none.
+    pub(super) fn write(place: &mut MaybeUninit<Self>, held: Option<&Held>) {
         let mut reservation = MaybeUninit::uninit();
-        ratecell_reservation::write(&mut reservation, Some(&held.reservation));
+        ratecell_reservation::write(&mut reservation, held.map(|held| &held.reservation));
         // SAFETY: it was written on the line above.
         let reservation = unsafe { reservation.assume_init() };
-        let Names { cells, cost } = held.names;
+        let Names { cells, cost } = held.map_or(Names { cells: 0, cost: 0 }, |held| held.names);
         place.write(Self { cells, cost, reservation });
     }
 
