@@ -1,5 +1,6 @@
 //! Reservations by rules: what was charged for one request, of each rule that limits it, and what is done with it.
 
+use core::cmp::Reverse;
 use core::hash::Hasher;
 
 use ratecell_core::Layer;
@@ -80,7 +81,7 @@ pub(crate) struct Names {
 pub(super) struct Directory {
     /// Of each policy, by its number.
     names: Box<[Names]>,
-    /// By the digest of the cells: the number of a policy that counts in them.
+    /// By the digest of the cells: the number of the policy that counts furthest in them.
     by_cells: Box<[(u64, usize)]>,
 }
 
@@ -91,9 +92,11 @@ impl Directory {
             cost: digest([rules.cost_text(one.rule()).as_bytes()]),
         };
         let names: Box<[Names]> = rules.policies().iter().map(of).collect();
-        let mut by_cells: Box<[_]> =
-            names.iter().zip(0..).map(|(names, number)| (names.cells, number)).collect();
-        by_cells.sort_unstable();
+        // Capacities are 32-bit parameters, of a few layers.
+        let reach = |one: &RulePolicy| one.policy().layers().iter().map(Layer::capacity).sum::<u64>();
+        let mut by_cells: Vec<_> = (0..).zip(rules.policies()).zip(&names).collect();
+        by_cells.sort_by_key(|((_, one), names)| (names.cells, Reverse(reach(one))));
+        let by_cells = by_cells.into_iter().map(|((number, _), names)| (names.cells, number)).collect();
         Self { names, by_cells }
     }
 
@@ -102,7 +105,7 @@ impl Directory {
         self.names.get(policy).copied()
     }
 
-    /// A policy that counts in these cells; `None` if the file has none.
+    /// The policy that counts furthest in these cells, so that all units that were used have room; `None` if the file has none.
     fn policy(&self, cells: u64) -> Option<usize> {
         let first = self.by_cells.partition_point(|(named, _)| *named < cells);
         self.by_cells.get(first).filter(|(named, _)| *named == cells).map(|(_, policy)| *policy)

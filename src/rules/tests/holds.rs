@@ -181,6 +181,17 @@ fn tiers_with_one_cell_give_back_in_it() {
     assert_eq!((room(&limiter, &ANN), room(&limiter, &pro)), (3, 5));
 }
 
+/// What is above the reserved units is charged as far as the dearest tier reaches, whichever of them the request has.
+#[test]
+fn tiers_with_one_cell_are_charged_in_it() {
+    let limiter = reserving(
+        "[[rule]]\nname = 'a'\nkey = ['user']\ncost = { from = 'header:units', default = 1 }\nlimit = { by = 'tier', of = { free = 'fixed_window 10/1d', pro = 'fixed_window 100/1d' }, default = 'fixed_window 20/1d', shared = true }\n",
+    );
+    let pro = [("user", "ann"), ("tier", "pro")];
+    limiter.settle_at(reserved(&limiter, &pro), &[("header:units", "60")], 0);
+    assert_eq!(room(&limiter, &pro), 40);
+}
+
 #[test]
 fn a_guard_gives_back_what_it_holds() {
     let limiter = reserving(&(rule("a", "in_flight 1 hold=1h") + &costly("b", "fixed_window 100/1d")));
