@@ -20,12 +20,12 @@ cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
 cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/system-zones --quiet -- ${deny:+"$deny"}
 # What those without a flag depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
-    flags=""
+    flags="" targets=--all-targets
     case "$crate" in
     fuzz) flags='--cfg getrandom_backend="custom"' ;;
-    # Without it there is nothing in it.
-    proofs/seam) flags='--cfg ratecell_proofs' ;;
+    # Without the flag there is nothing in it. The tests in a file of the core that it names are the core's.
+    proofs/seam) flags='--cfg ratecell_proofs' targets=--lib ;;
     esac
-    RUSTFLAGS="$flags" cargo clippy --manifest-path "$crate/Cargo.toml" --all-targets --quiet -- ${deny:+"$deny"}
+    RUSTFLAGS="$flags" cargo clippy --manifest-path "$crate/Cargo.toml" "$targets" --quiet -- ${deny:+"$deny"}
 done
 RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store --quiet
