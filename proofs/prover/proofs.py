@@ -6,19 +6,17 @@ import ast
 import hashlib
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 import z3
 
 import definition.core
 import definition.hold
 
-from . import arithmetic, divider, kernels, machine, memory, numbers, path, products, search, term, wasm
+from . import arithmetic, divider, kernels, laws, machine, memory, numbers, path, products, search, term, wasm
 from .kernels import KERNELS
 from .laws import HEALING, LAWS
 from .search import Claim
@@ -26,8 +24,10 @@ from .search import Claim
 WIDTH = 7
 """The bits of a count in each proof, where not all widths are proved."""
 
-_PROVER: tuple[ModuleType, ...] = (arithmetic, machine, memory, numbers, path, products, search, term, wasm)
-_DEFINITION: tuple[ModuleType, ...] = (definition.core, definition.hold)
+_SOURCES: tuple[ModuleType, ...] = (
+    *(arithmetic, divider, kernels, laws, machine, memory, numbers, path, products, search, term, wasm),
+    *(definition.core, definition.hold),
+)
 
 
 @dataclass
@@ -37,13 +37,12 @@ class Proof:
     name: str
     claim: Claim
     exports: tuple[str, ...]
-    sources: tuple[Any, ...]
 
     def digest(self, module: wasm.Module) -> str:
         """Of all that the verdict depends on, but for comments."""
         parts = [self.name, z3.get_version_string()]
         parts += [_code(module, module.exports[export]) for export in self.exports]
-        parts += [_meaning(source) for source in (*_PROVER, *_DEFINITION, *self.sources)]
+        parts += [_meaning(source) for source in _SOURCES]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
@@ -56,10 +55,9 @@ def proofs(module: wasm.Module, *, all_widths: bool = False) -> Iterator[Proof]:
                 for heals in (False, True) if name in HEALING else (False,):
                     kernel = kind(module, bits, heals)
                     words = [name, export, *(["heal"] if heals else []), *([f"{bits} bits"] if kind.has_bits else [])]
-                    sources = (law, *(part for part in kind.__mro__ if part.__module__ == kernels.__name__))
-                    yield Proof(" ".join(words), law(kernel), (export,), sources)
+                    yield Proof(" ".join(words), law(kernel), (export,))
     for claim_name, claim in divider.claims(module):
-        yield Proof(claim_name, claim, (claim_name.split()[0].replace("-", "_"),), (divider,))
+        yield Proof(claim_name, claim, (claim_name.split()[0].replace("-", "_"),))
 
 
 def at_one_width(name: str) -> str:
@@ -68,9 +66,9 @@ def at_one_width(name: str) -> str:
 
 
 @cache
-def _meaning(source: Any) -> str:
-    """A piece of Python without its comments and documentation."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(source)))
+def _meaning(source: ModuleType) -> str:
+    """A module of Python without its comments and documentation."""
+    tree = ast.parse(inspect.getsource(source))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
