@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use ratecell_study::Study;
+use ratecell_study::{PARTITIONS, Study};
 
 use crate::cli::SuggestArgs;
 use crate::log::{Assumptions, Decided, LogReport, Recording, decide};
@@ -14,7 +14,7 @@ mod text;
 use report::Report;
 
 /// Calls of the study's progress in each round.
-const PARTS: u64 = 256;
+const PARTS: u64 = PARTITIONS as u64;
 
 pub(crate) fn run(args: &SuggestArgs) -> Result<()> {
     let (assumptions, wish) = (Assumptions::new(&args.log), args.wish.wish());

@@ -43,7 +43,7 @@ mod study;
 pub use error::StudyError;
 pub use policy::{Candidate, Kind, RUNGS, rung};
 pub use profile::{Behaviour, LEEWAY, Profile, Spread};
-pub use recording::{Recorder, Recording};
+pub use recording::{PARTITIONS, Recorder, Recording};
 pub use replay::{Denied, Part, Trial};
 pub use scale::{SCALES, Scale};
 pub use study::{Found, Study, Suggestion};

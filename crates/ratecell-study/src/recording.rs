@@ -9,7 +9,7 @@ use crate::error::StudyError;
 use crate::wish::Wish;
 
 /// Files among which the clients are divided: a replay has the words of one of them for each thread.
-pub(crate) const PARTITIONS: u32 = 64;
+pub const PARTITIONS: u32 = 64;
 
 /// Bytes that wait for each file.
 const BUFFER_LEN: usize = 8 << 10;

@@ -132,7 +132,8 @@ impl Study {
         self.recording.crowded.partition_point(|window| self.profile.is_fitted(*window, self.wish))
     }
 
-    /// Finds the policies that meet the wish. `progress` is called 256 times in each round, from several threads.
+    /// Finds the policies that meet the wish. `progress` is called [`PARTITIONS`](crate::PARTITIONS) times in each round, from
+    /// several threads.
     ///
     /// Nothing is found for a wish to protect what nobody [crowded](Self::crowded): it is met without a limit.
     ///
