@@ -126,7 +126,7 @@ impl Script {
             }
             Ok(limiter) => {
                 assert_eq!(why, "", "{text:?}: expected nothing to be wrong with what attaches");
-                let mut guest = Guest::new(limiter, &memory, len, &text);
+                let mut guest = Guest::new(limiter, &memory, len, &text, whole);
                 self.calls.iter().for_each(|call| guest.call(call));
             }
         }
@@ -250,7 +250,7 @@ impl Made {
         assert_eq!(status, 0, "ratecell_limiter_stats");
         let room = place.value::<ratecell_stats>(0).slots / 7 * 5;
         assert!((config.max_keys..config.max_keys + 5).contains(&room), "room for {room} of {config:?}");
-        let mut guest = Guest::new(limiter, &memory, len, &text);
+        let mut guest = Guest::new(limiter, &memory, len, &text, true);
         self.calls.iter().for_each(|call| guest.call(call));
         drop(guest);
         self.changes.iter().for_each(|change| change.make(&memory));
