@@ -11,7 +11,7 @@ use ratecell::ffi::{
     ratecell_limiter_decide_batch, ratecell_limiter_forget, ratecell_limiter_stats,
     ratecell_limiter_with_policy, ratecell_stats,
 };
-use ratecell::{Limiter, Policy};
+use ratecell::{Decision, Limiter, Policy};
 
 use super::region::{BEFORE_SECTIONS, Change};
 use crate::laws;
@@ -83,22 +83,6 @@ pub(super) struct Guest<'m> {
     is_whole: bool,
 }
 
-/// A place in memory for a decision, and what was written there.
-fn told(
-    policy: &Policy,
-    cost: u32,
-    now: Option<u64>,
-    call: impl FnOnce(*mut ratecell_decision) -> i32,
-) -> ratecell_decision {
-    let place = Memory::room::<ratecell_decision>(0);
-    let status = call(place.pointer());
-    let decision: ratecell_decision = place.value(0);
-    assert_eq!(status, decision.outcome, "{policy}, {cost} at {now:?}: expected the outcome to be returned");
-    // A time that was read is not known; that it is in range is.
-    laws::assert_lawful(policy, cost, now.unwrap_or(0), &decision);
-    decision
-}
-
 impl<'m> Guest<'m> {
     pub(super) fn new(
         limiter: CLimiter,
@@ -127,29 +111,62 @@ impl<'m> Guest<'m> {
         self.limiter.get()
     }
 
+    /// Calls with a place for a decision, and gives what was written there.
+    fn told(
+        &self,
+        cost: u32,
+        now: u64,
+        call: impl FnOnce(*mut ratecell_decision) -> i32,
+    ) -> ratecell_decision {
+        let place = Memory::room::<ratecell_decision>(0);
+        let status = call(place.pointer());
+        let decision: ratecell_decision = place.value(0);
+        let policy = self.twin.policy();
+        assert_eq!(
+            status, decision.outcome,
+            "{policy}, {cost} at {now}: expected the outcome to be returned"
+        );
+        self.assert_lawful(cost, now, &decision);
+        decision
+    }
+
+    /// In a damaged region a word may be of a generation that nothing is known of: nothing is allowed then. A joint
+    /// decision does not say a limit either.
+    fn assert_lawful(&self, cost: u32, now: u64, decision: &ratecell_decision) {
+        let policy = self.twin.policy();
+        let is_unknown = [0, policy.capacity()]
+            .map(|limit| laws::in_c(Decision::allowed(limit).never()))
+            .contains(decision);
+        if self.is_whole || !is_unknown {
+            laws::assert_lawful(&policy, cost, now, decision);
+        }
+    }
+
     /// What a peek says, in C and in Rust. Nothing is written, except that in a damaged region the key's word may be
     /// of another generation: it is carried to the one in force.
     fn peek(&self, key: u8, now: u64) -> ratecell_decision {
         let stays = if self.is_whole { self.memory.bytes().len() } else { BEFORE_SECTIONS };
         let stays = stays.min(self.memory.bytes().len());
         let before = self.memory.bytes()[..stays].to_vec();
-        let decision = told(&self.twin.policy(), 0, Some(now), |place| {
+        let decision = self.told(0, now, |place| {
             // SAFETY: a limiter, a key of one byte, room for a decision.
             unsafe { ratecell_limiter_check_at(self.get(), ptr::from_ref(&key).cast(), 1, 0, now, place) }
         });
         let twin = laws::in_c(self.twin.check_at([key], 0, now));
         assert_eq!(decision, twin, "a peek at {key} at {now}: expected the decision of Rust");
-        assert!(self.memory.bytes()[..stays] == before, "a peek at {key} at {now}: expected nothing to be written");
+        assert!(
+            self.memory.bytes()[..stays] == before,
+            "a peek at {key} at {now}: expected nothing to be written"
+        );
         decision
     }
 
     pub(super) fn call(&mut self, call: &Call) {
         let limiter = self.get();
-        let policy = self.twin.policy();
         match call {
             Call::Check { key, cost, when } => {
                 let (cost, now) = (cost.cost(), self.time(*when));
-                let decision = told(&policy, cost, Some(now), |place| {
+                let decision = self.told(cost, now, |place| {
                     // SAFETY: as of a peek.
                     unsafe {
                         ratecell_limiter_check_at(limiter, ptr::from_ref(key).cast(), 1, cost, now, place)
@@ -165,7 +182,7 @@ impl<'m> Guest<'m> {
                 let mut request = request(ptr::null(), 0, cost, now);
                 request.hash = *hash;
                 request.flags |= RATECELL_HASHED;
-                told(&policy, cost, Some(now), |place| {
+                self.told(cost, now, |place| {
                     // SAFETY: a limiter, a request without a key, room for a decision.
                     unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
@@ -178,7 +195,7 @@ impl<'m> Guest<'m> {
                 // Its answer is of no cost.
                 let mut request = request(ptr::from_ref(key).cast(), 1, cost, now);
                 request.flags |= RATECELL_CHARGE;
-                told(&policy, 0, Some(now), |place| {
+                self.told(0, now, |place| {
                     // SAFETY: as of a peek.
                     unsafe { ratecell_limiter_decide(limiter, &request, place) }
                 });
@@ -242,7 +259,7 @@ impl<'m> Guest<'m> {
         };
         assert_eq!(status, 0, "a batch of {}", given.len());
         for (index, request) in given.iter().enumerate() {
-            laws::assert_lawful(&self.twin.policy(), request.cost, now, &place.value(index));
+            self.assert_lawful(request.cost, now, &place.value(index));
         }
     }
 
@@ -265,7 +282,7 @@ impl<'m> Guest<'m> {
             gravest = gravest.max(decision.outcome);
             // One that only another refuses says what it has: at no cost.
             let asked = if decision.outcome == 0 && status != 0 { 0 } else { claim.request.cost };
-            laws::assert_lawful(&self.twin.policy(), asked, claim.request.now_ns, &decision);
+            self.assert_lawful(asked, claim.request.now_ns, &decision);
         }
         assert_eq!(status, gravest, "{claims:?}: expected the gravest outcome");
     }
