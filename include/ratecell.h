@@ -1903,7 +1903,7 @@ int32_t ratecell_limiter_open(const char *path,
  *
  * Returns 0; free *other with ratecell_limiter_free, before or after limiter.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG
- * (config's size), RATECELL_ECONFIG (max_keys, when_full, epoch_s and policy_version: expected 0), RATECELL_EPOLICY_...,
+ * (config's size), RATECELL_ECONFIG (a field but size, why and why_len: expected 0), RATECELL_EPOLICY_...,
  * RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as
  * it was, and the config's why says more.
  * NULL: config may be.

@@ -332,11 +332,21 @@ static void a_flag_without_a_use_is_refused(void) {
     }
 }
 
-/* Another limiter on a table has its keys and its when_full. */
+/* Another limiter on a table has its keys, its when_full, its clock and its store. */
 static void a_view_has_no_table_of_its_own(void) {
+    static const char earlier;
     const ratecell_config configs[] = {
         { .size = sizeof(ratecell_config), .max_keys = 64 },
         { .size = sizeof(ratecell_config), .when_full = RATECELL_FULL_DENY },
+        { .size = sizeof(ratecell_config), .on_miss = RATECELL_MISS_DENY },
+        { .size = sizeof(ratecell_config), .wait_ns = 1 },
+        { .size = sizeof(ratecell_config), .on_failure = RATECELL_FAILURE_OPEN },
+        { .size = sizeof(ratecell_config), .machines = 1 },
+        { .size = sizeof(ratecell_config), .store = "redis://127.0.0.1:6379" },
+        { .size = sizeof(ratecell_config), .store_name = "limit" },
+        { .size = sizeof(ratecell_config), .epoch_s = -1 },
+        { .size = sizeof(ratecell_config), .beside = (const ratecell_rules *)(const void *)&earlier },
+        { .size = sizeof(ratecell_config), .policy_version = 1 },
     };
     for (size_t i = 0; i < CHECK_COUNT(configs); i++) {
         struct call call;

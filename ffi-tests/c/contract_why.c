@@ -98,7 +98,7 @@ static void of_a_region(void) {
     says(ratecell_limiter_with_policy(limiter, "fixed_window 10/w", &config, &other), RATECELL_EREGION_WORDS,
          "expected fixed of 1w");
     config = asking();
-    says(ratecell_limiter_with_policy(limiter, POLICY, &config, &other), RATECELL_ECONFIG, "RATECELL_ECONFIG");
+    says(ratecell_limiter_with_policy(limiter, POLICY, &config, &other), RATECELL_ECONFIG, "max_keys: expected 0");
     CHECK_UNTOUCHED(other);
     config = asking();
     config.max_keys = 0;

@@ -235,6 +235,28 @@ impl ratecell_config {
         shared_by(builder, texts)
     }
 
+    /// Refuses a config that says more than where the reason for an error goes, for a call that makes `what`.
+    pub(super) fn expect_defaults(&self, what: &str) -> Result<(), Refusal> {
+        let said = [
+            ("max_keys", self.max_keys != 0),
+            ("when_full", self.when_full != 0),
+            ("flags", self.flags != 0),
+            ("on_miss", self.on_miss != 0),
+            ("wait_ns", self.wait_ns != 0),
+            ("on_failure", self.on_failure != 0),
+            ("machines", self.machines != 0),
+            ("store", !self.store.is_null()),
+            ("store_name", !self.store_name.is_null()),
+            ("epoch_s", self.epoch_s != 0),
+            ("beside", !self.beside.is_null()),
+            ("policy_version", self.policy_version != 0),
+        ];
+        match said.into_iter().find(|(_, is_said)| *is_said) {
+            Some((field, _)) => Err(Refusal::config(format!("{field}: expected 0 for {what}"))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether memory that becomes a region is all zeros.
     pub(super) fn zeroed(&self) -> bool {
         self.flags & u64::from(RATECELL_ZEROED) != 0

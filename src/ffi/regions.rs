@@ -6,7 +6,6 @@ use std::path::Path;
 use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::limiter::make;
 use super::policy;
-use super::ratecell_status::RATECELL_ECONFIG;
 use super::why::{Refusal, explained, guarded};
 use super::{pointer, ratecell_config, ratecell_limiter, ratecell_status};
 use crate::limiter::{Limiter, LimiterBuilder};
@@ -176,7 +175,7 @@ pub unsafe extern "C" fn ratecell_limiter_open(
 ///
 /// Returns 0; free *other with ratecell_limiter_free, before or after limiter.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG
-/// (config's size), RATECELL_ECONFIG (max_keys, when_full, epoch_s and policy_version: expected 0), RATECELL_EPOLICY_...,
+/// (config's size), RATECELL_ECONFIG (a field but size, why and why_len: expected 0), RATECELL_EPOLICY_...,
 /// RATECELL_EREGION_LAYERS, RATECELL_EREGION_WORDS, RATECELL_EREGION_NO_WORD, RATECELL_EPANIC. *other is then as
 /// it was, and the config's why says more.
 /// NULL: config may be.
@@ -193,10 +192,7 @@ pub unsafe extern "C" fn ratecell_limiter_with_policy(
     // SAFETY: as the header's preamble has it.
     unsafe {
         make(config, 0, other, |config| {
-            let ratecell_config { max_keys, when_full, policy_version, epoch_s, .. } = *config;
-            if [max_keys, when_full, policy_version] != [0; 3] || epoch_s != 0 {
-                return Err(RATECELL_ECONFIG.into());
-            }
+            config.expect_defaults("a limiter on the keys of another one")?;
             Ok(pointer::input(limiter)?.limiter.with_policy(policy::read(policy)?)?)
         })
     }
