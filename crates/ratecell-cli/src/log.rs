@@ -2,6 +2,7 @@
 
 mod args;
 mod assumptions;
+mod digest;
 mod files;
 mod input;
 mod period;

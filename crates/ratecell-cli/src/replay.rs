@@ -27,8 +27,8 @@ pub(crate) fn run(args: ReplayArgs) -> Result<()> {
         let tally = Tally::new(args.policies, args.max_keys, assumptions, digits)?;
         Ok(Observer { tally, recording: recording.transpose()? })
     };
-    let (decided, recording) =
-        decide(&args.log, observer)?.split(|Observer { tally, recording }| (tally, recording));
+    let (decided, recording) = decide(&args.log, args.report.is_some(), observer)?
+        .split(|Observer { tally, recording }| (tally, recording));
     let report = Report::new(&decided, args.top);
     if let (Some(path), Some(recording)) = (&args.report, recording) {
         page::write(path, &decided, &recording.recorder.finish()?, &report, args.max_keys)?;

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<()> {
     if assumptions.window_ns.is_none() {
         bail!("--order file: expected --order time: what earlier requests suggest is tried on later ones");
     }
-    let recorded = decide(&args.log, |_| Recording::new(wish, assumptions))?;
+    let recorded = decide(&args.log, false, |_| Recording::new(wish, assumptions))?;
     let log = LogReport::new(&recorded, &recorded.decider.timeline, assumptions);
     let Decided { keys, decider, period, .. } = recorded;
     let of_log = |error| anyhow!("{} requests: {error}", log.records);

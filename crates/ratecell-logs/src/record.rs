@@ -170,6 +170,13 @@ impl<'l> Record<'l> {
         self.time.digits
     }
 
+    /// Seconds east of UTC of the clock by which the stamp is written, or of the zone that the options give to such a
+    /// stamp. `None` for a stamp that is a number.
+    #[must_use]
+    pub fn stamp_east_s(&self) -> Option<i32> {
+        self.time.east
+    }
+
     /// The address or name of the client as logged, without port and brackets.
     #[must_use]
     pub fn client(&self) -> Option<&[u8]> {

@@ -20,6 +20,8 @@ pub(crate) struct Time {
     /// Since the Unix epoch, below 2^63.
     pub(crate) ns: u64,
     pub(crate) digits: u8,
+    /// Seconds east of UTC of the clock by which it was written; `None` if it was written as a number.
+    pub(crate) east: Option<i32>,
 }
 
 /// A time by the calendar, as it is written.
@@ -55,18 +57,19 @@ impl Civil<'_> {
             return Err(Reason::BadTime);
         }
         let east = match &self.offset {
-            None => i64::from(zone.ok_or(Reason::NoZone)?),
+            None => zone.ok_or(Reason::NoZone)?,
             Some(offset) if offset.hours > 23 || offset.minutes > 59 => return Err(Reason::BadTime),
             Some(offset) => {
-                let seconds = i64::from(offset.hours * 3600 + offset.minutes * 60);
+                // Below 24 hours.
+                let seconds = (offset.hours * 3600 + offset.minutes * 60) as i32;
                 if offset.west { -seconds } else { seconds }
             }
         };
         let second = i64::from(self.hour * 3600 + self.minute * 60 + self.second.min(59));
-        let ns = (midnight + second - east).checked_mul(NS);
+        let ns = (midnight + second - i64::from(east)).checked_mul(NS);
         let ns = ns.and_then(|ns| ns.checked_add_unsigned(Unit::S.fraction_ns(self.fraction)));
         let ns = ns.and_then(|ns| u64::try_from(ns).ok()).ok_or(Reason::BadTime)?;
-        Ok(Time { ns, digits: digits(self.fraction.len()) })
+        Ok(Time { ns, digits: digits(self.fraction.len()), east: Some(east) })
     }
 }
 
@@ -173,7 +176,7 @@ pub(crate) fn unix(text: &[u8]) -> Result<Time, Reason> {
     };
     let ns = u128::from(number) * unit.ns() + u128::from(unit.fraction_ns(fraction));
     let ns = i64::try_from(ns).map_err(|_| Reason::BadTime)?;
-    Ok(Time { ns: ns.unsigned_abs(), digits: digits(unit.exponent() + fraction.len()) })
+    Ok(Time { ns: ns.unsigned_abs(), digits: digits(unit.exponent() + fraction.len()), east: None })
 }
 
 /// The digits with a point after the first `places`, filled up with zeros.
@@ -207,6 +210,8 @@ pub(crate) struct ClfClock {
     text: [u8; CLF_LEN],
     /// When the minute began.
     minute_ns: u64,
+    /// By the clock of its times.
+    east: Option<i32>,
 }
 
 impl ClfClock {
@@ -221,13 +226,14 @@ impl ClfClock {
         {
             // Two seconds of a minute can be on either side of 2^63.
             let ns = i64::try_from(self.minute_ns + second_ns).map_err(|_| Reason::BadTime)?;
-            return Ok(Time { ns: ns.unsigned_abs(), digits: 0 });
+            return Ok(Time { ns: ns.unsigned_abs(), digits: 0, east: self.east });
         }
         let time = if text.contains(&b'/') { clf(text, zone) } else { any(text, zone) }?;
         // An offset of its own: the same text is then the same time whatever the zone is.
         if let (Some(second_ns), b'/', b' ') = (second_ns, text[2], text[CLF_SECOND_LEN]) {
             self.text = *text;
             self.minute_ns = time.ns - second_ns;
+            self.east = time.east;
         }
         Ok(time)
     }

@@ -7,6 +7,7 @@ use ratecell_logs::{StampIs, resolution_ns};
 use serde::Serialize;
 
 use super::assumptions::duration;
+use super::digest::Digest;
 use super::input::{Input, no_lines};
 use crate::output::printable;
 
@@ -24,6 +25,9 @@ pub(crate) struct FileReport {
     pub(crate) malformed: BTreeMap<&'static str, u64>,
     pub(crate) first_malformed: Vec<MalformedReport>,
     pub(crate) skipped: BTreeMap<&'static str, u64>,
+    /// SHA-256 of its bytes, for a page.
+    #[serde(skip)]
+    pub(crate) digest: Option<String>,
     #[serde(skip)]
     pub(crate) warning: Option<String>,
 }
@@ -64,6 +68,7 @@ impl FileReport {
                 })
                 .collect(),
             skipped: file.found.skipped.clone(),
+            digest: file.digest.as_ref().map(Digest::text),
             warning: file.warning.clone(),
         }
     }

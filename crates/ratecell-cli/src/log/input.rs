@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -13,6 +13,7 @@ use ratecell_logs::{
 };
 
 use super::args::LogArgs;
+use super::digest::Digest;
 
 /// Files from this size on take long enough to watch.
 const LONG_LEN: u64 = 64 << 20;
@@ -39,6 +40,10 @@ pub(crate) struct Input {
     /// Of the seconds of its stamps.
     pub(crate) digits: u8,
     pub(crate) stamp: Option<StampIs>,
+    /// Seconds east of UTC of the clock of its first stamp, if that is one of a clock.
+    pub(crate) east_s: Option<i32>,
+    /// Of its bytes, if it was asked for.
+    pub(crate) digest: Option<Digest>,
     pub(crate) found: Found,
     pub(crate) warning: Option<String>,
     first_ns: Option<u64>,
@@ -93,8 +98,8 @@ pub(crate) fn no_lines(skipped: &BTreeMap<&'static str, u64>) -> &'static str {
 
 impl Inputs {
     /// Opens all files, of standard input where there are none. Those that are opened stay the same, also when
-    /// they are renamed while others are read.
-    pub(crate) fn open(args: &LogArgs) -> Result<Self> {
+    /// they are renamed while others are read. With `has_digests` their bytes are digested.
+    pub(crate) fn open(args: &LogArgs, has_digests: bool) -> Result<Self> {
         let options = args.options()?;
         let standard_input = [PathBuf::from("-")];
         let files = match &*args.files {
@@ -108,7 +113,10 @@ impl Inputs {
             bail!("`-` is given twice: expected standard input at most once");
         }
         let progress = progress(files)?;
-        let open = |file: &PathBuf| Input::open(file, &progress, args.format.as_ref(), &options);
+        let open = |file: &PathBuf| {
+            let digest = has_digests.then(Digest::default);
+            Input::open(file, &progress, args.format.as_ref(), &options, digest)
+        };
         let mut files = files.iter().map(open).collect::<Result<Vec<_>>>()?;
         files.sort_by_key(|file| file.first_ns);
         let coarsest_digits =
@@ -128,17 +136,23 @@ fn progress(files: &[PathBuf]) -> Result<ProgressBar> {
 }
 
 impl Input {
-    fn open(file: &Path, progress: &ProgressBar, format: Option<&Format>, options: &Options) -> Result<Self> {
+    fn open(
+        file: &Path,
+        progress: &ProgressBar,
+        format: Option<&Format>,
+        options: &Options,
+        digest: Option<Digest>,
+    ) -> Result<Self> {
         let name = name_of(file);
         let unreadable = || format!("{name}: cannot be read, expected a log file");
         let lines = if file == Path::new("-") {
-            Lines::new(io::stdin())
+            lines(io::stdin(), digest.as_ref())
         } else {
             let opened = File::open(file).with_context(unreadable)?;
             if opened.metadata().with_context(unreadable)?.is_dir() {
                 bail!("{name}: is a directory, expected a log file");
             }
-            Lines::new(progress.wrap_read(opened))
+            lines(progress.wrap_read(opened), digest.as_ref())
         };
         let mut lines = match lines {
             Err(error) if error.kind() == ErrorKind::Unsupported => bail!("{name}: {error}"),
@@ -158,8 +172,19 @@ impl Input {
             }
         }
         let reader = format.as_ref().map(|format| Reader::new(format, options));
-        let mut input =
-            Self { name, format, lines, reader, digits: 0, stamp: None, found, warning, first_ns: None };
+        let mut input = Self {
+            name,
+            format,
+            lines,
+            reader,
+            digits: 0,
+            stamp: None,
+            east_s: None,
+            digest,
+            found,
+            warning,
+            first_ns: None,
+        };
         input.look_at(&sample, options);
         Ok(input)
     }
@@ -171,11 +196,22 @@ impl Input {
         let mut reader = Reader::new(format, options);
         for line in sample {
             if let Line::Record(record) = reader.line(line) {
-                self.first_ns.get_or_insert(record.time_ns());
+                if self.first_ns.is_none() {
+                    self.first_ns = Some(record.time_ns());
+                    self.east_s = record.stamp_east_s();
+                }
                 self.stamp.get_or_insert(record.stamp_is());
                 self.digits = self.digits.max(record.digits());
             }
         }
+    }
+}
+
+/// The lines of `source`, which is digested if that was asked for.
+fn lines(source: impl Read + 'static, digest: Option<&Digest>) -> io::Result<Lines> {
+    match digest {
+        Some(digest) => Lines::new(digest.reader(source)),
+        None => Lines::new(source),
     }
 }
 

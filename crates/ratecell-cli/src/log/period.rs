@@ -30,6 +30,11 @@ impl Period {
         timestamp(self.epoch_ns.saturating_add(now_ns))
     }
 
+    /// The same, where it can be before the epoch.
+    pub(crate) fn at_signed(&self, now_ns: i64) -> Timestamp {
+        timestamp(self.epoch_ns.saturating_add_signed(now_ns))
+    }
+
     pub(crate) fn first(&self) -> Timestamp {
         timestamp(self.first_ns)
     }

@@ -58,12 +58,17 @@ impl<D> Decided<D> {
     }
 }
 
-/// Decides all requests of a log by what `decider` returns for the fewest digits that stamps of its files have.
+/// Decides all requests of a log by what `decider` returns for the fewest digits that stamps of its files have. With
+/// `has_digests` the bytes of the files are digested.
 ///
 /// # Errors
 /// A file cannot be read, or there is nothing to decide.
-pub(crate) fn decide<D: Decide>(args: &LogArgs, decider: impl FnOnce(u8) -> Result<D>) -> Result<Decided<D>> {
-    let Inputs { mut files, progress, coarsest_digits } = Inputs::open(args)?;
+pub(crate) fn decide<D: Decide>(
+    args: &LogArgs,
+    has_digests: bool,
+    decider: impl FnOnce(u8) -> Result<D>,
+) -> Result<Decided<D>> {
+    let Inputs { mut files, progress, coarsest_digits } = Inputs::open(args, has_digests)?;
     let mut question = Question::new(args);
     let mut pipeline = Pipeline::start(decider(coarsest_digits)?);
     for input in &mut files {

@@ -1,6 +1,5 @@
 //! A report as one page of HTML, which needs no network, no script and no other file.
 
-use std::cmp::Reverse;
 use std::fs;
 use std::path::Path;
 
@@ -8,22 +7,22 @@ use anyhow::{Context, Result};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ratecell_study::Recording;
 
-use super::report::{PolicyReport, Report};
-use super::tally::{Counts, PolicyTally, Tally};
-use crate::log::{Decided, Keys, Period, duration};
+use super::report::Report;
+use super::tally::Tally;
+use crate::log::Decided;
 use crate::output::{percent, printable};
 
+mod axis;
 mod course;
 mod picture;
+mod section;
+mod what_if;
 
-use course::{Bins, Course, course};
-use picture::{Rank, by_use, over_time, spark};
-
-/// Rows of the table beside a course.
-const MOST_ROWS: usize = 24;
-
-/// Clients in a curve by use.
-const MOST_RANKS: usize = 150;
+use axis::{Axis, Clock};
+use course::course;
+use picture::spark;
+use section::Section;
+use what_if::what_if;
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -41,20 +40,30 @@ pub(super) fn write(
     report: &Report,
     max_keys: usize,
 ) -> Result<()> {
-    let bins = Bins::of(&decided.period);
+    let clock = Clock::of(&decided.files);
+    let axis = Axis::new(decided.period, clock);
+    let keys = decided.keys.len();
     // The requests come client by client, so that time steps back: none may be erased for another.
-    let room = max_keys.max(decided.keys.len().saturating_mul(2));
-    let mut courses = Vec::new();
+    let room = max_keys.max(keys.saturating_mul(2));
+    let mut sections = Vec::new();
     for (tally, policy) in decided.decider.policies.iter().zip(&report.policies) {
-        let keys = policy.top_denied.iter().map(|key| key.number);
-        courses.push(course(recording, bins, &tally.policy(), room, keys)?);
+        let shown = policy.top_denied.iter().map(|key| key.number);
+        let course = course(recording, &axis, &tally.policy(), room, shown)?;
+        let neighbours = what_if(recording, &tally.policy(), room, keys)?;
+        sections.push(Section { policy, tally, course, neighbours });
     }
-    let page = page(decided, report, bins, &courses)?;
+    let page = page(decided, report, &axis, clock, &sections)?;
     fs::write(path, page.into_string())
         .with_context(|| format!("--report {}: cannot be written", path.display()))
 }
 
-fn page(decided: &Decided<Tally>, report: &Report, bins: Bins, courses: &[Course]) -> Result<Markup> {
+fn page(
+    decided: &Decided<Tally>,
+    report: &Report,
+    axis: &Axis,
+    clock: Clock,
+    sections: &[Section<'_>],
+) -> Result<Markup> {
     let keys = decided.keys.len();
     let title = format!(
         "{} requests of {} clients in {:#}",
@@ -62,12 +71,10 @@ fn page(decided: &Decided<Tally>, report: &Report, bins: Bins, courses: &[Course
         grouped(keys as u64),
         report.log.span()
     );
-    let policies = || report.policies.iter().zip(courses);
-    let rows = policies().map(|(policy, course)| row(policy, course)).collect::<Result<Vec<_>>>()?;
-    let sections = policies().zip(&decided.decider.policies);
-    let sections = sections
-        .map(|((policy, course), tally)| section(policy, course, tally, &decided.keys, &decided.period, bins))
-        .collect::<Result<Vec<_>>>()?;
+    let rows = sections.iter().map(row).collect::<Result<Vec<_>>>()?;
+    let pictures = sections.iter().map(|section| section.markup(&decided.keys, axis));
+    let pictures = pictures.collect::<Result<Vec<_>>>()?;
+    let time = |instant| clock.at(instant).strftime("%Y-%m-%d %H:%M:%S");
     Ok(html! {
         (DOCTYPE)
         html lang="en" {
@@ -81,14 +88,14 @@ fn page(decided: &Decided<Tally>, report: &Report, bins: Bins, courses: &[Course
                 (PreEscaped(HATCH))
                 main {
                     h1 { (title) }
-                    p { "From " (report.log.first) " to " (report.log.last) ". Times are in UTC." }
+                    p { "From " (time(report.log.first)) " to " (time(report.log.last)) ". " (clock.named()) }
                     div.scroll {
                         table {
                             thead { tr { th.text { "policy" } th { "denied" } th { "%" } th { "clients denied" } th.text { "most denied" } th.text { "over time" } } }
                             tbody { @for row in rows { (row) } }
                         }
                     }
-                    @for section in sections { (section) }
+                    @for picture in pictures { (picture) }
                     (assumed(report))
                 }
             }
@@ -96,7 +103,8 @@ fn page(decided: &Decided<Tally>, report: &Report, bins: Bins, courses: &[Course
     })
 }
 
-fn row(policy: &PolicyReport, course: &Course) -> Result<Markup> {
+fn row(section: &Section<'_>) -> Result<Markup> {
+    let Section { policy, course, .. } = section;
     let worst = policy.top_denied.first();
     Ok(html! {
         tr {
@@ -108,120 +116,6 @@ fn row(policy: &PolicyReport, course: &Course) -> Result<Markup> {
             td.spark.text { (PreEscaped(spark(&course.all)?)) }
         }
     })
-}
-
-fn section(
-    policy: &PolicyReport,
-    course: &Course,
-    tally: &PolicyTally,
-    keys: &Keys,
-    period: &Period,
-    bins: Bins,
-) -> Result<Markup> {
-    let requests = policy.allowed + policy.denied;
-    let title = format!(
-        "{} denies {} % of the requests, and {} of {} clients",
-        policy.policy,
-        percent(policy.denied, requests),
-        grouped(policy.keys_denied as u64),
-        grouped(policy.keys as u64),
-    );
-    let ranks = ranks(tally);
-    let (heaviest, least) = (
-        ranks.first().map_or(0, |(rank, _)| rank.requests),
-        ranks.last().map_or(0, |(rank, _)| rank.requests),
-    );
-    let by_use_title =
-        format!("The heaviest client made {} requests, the lightest {}", grouped(heaviest), grouped(least));
-    let curve: Vec<_> = ranks.iter().map(|(rank, _)| *rank).collect();
-    let sparks = policy
-        .top_denied
-        .iter()
-        .map(|key| course.of_keys.get(&key.number).map_or(Ok(String::new()), |counts| spark(counts)));
-    let sparks = sparks.collect::<Result<Vec<_>>>()?;
-    let width = duration(bins.width_ns);
-    Ok(html! {
-        section {
-            h2 { (title) }
-            figure {
-                div role="img" aria-label=(title) { (PreEscaped(over_time(period, bins, &course.all)?)) }
-                figcaption {
-                    "Requests in each " (width) ": " span.allowed { "allowed" } " filled, " span.denied { "denied" } " hatched, above them. The table has the same, in longer spans."
-                    @if policy.evicted > 0 { " No key is erased for want of room here, so that the counts can differ from those above." }
-                }
-            }
-            (table_of(period, bins, &course.all))
-            h3 { (by_use_title) }
-            figure {
-                div role="img" aria-label=(by_use_title) { (PreEscaped(by_use(&curve)?)) }
-                figcaption {
-                    "Requests of each client by its rank: " span.allowed { "never denied" } " filled, " span.denied { "denied" } " hollow."
-                    @if curve.len() < policy.keys { " Drawn are " (curve.len()) " of " (grouped(policy.keys as u64)) " clients, at even distances of the curve." }
-                }
-            }
-            table {
-                thead { tr { th { "rank" } th.text { "client" } th { "requests" } th { "denied" } } }
-                tbody {
-                    @for (rank, number) in ranks.iter().filter(|(rank, _)| is_shown(rank.rank)) {
-                        tr {
-                            td { (grouped(rank.rank as u64)) }
-                            td.text.long { (name(keys, *number)) }
-                            td { (grouped(rank.requests)) }
-                            td { (grouped(tally.by_key[*number].denied)) }
-                        }
-                    }
-                }
-            }
-            @if !policy.top_denied.is_empty() {
-                h3 { "Most denied" }
-                div.scroll {
-                    table {
-                        thead { tr { th.text { "client" } th { "denied" } th { "allowed" } th { "denied %" } th.text { "over time" } } }
-                        tbody {
-                            @for (key, spark) in policy.top_denied.iter().zip(sparks) {
-                                tr {
-                                    td.text.long { (printable(key.key.as_bytes())) }
-                                    td { (grouped(key.denied)) }
-                                    td { (grouped(key.allowed)) }
-                                    td { (percent(key.denied, key.denied + key.allowed)) }
-                                    td.spark.text { (PreEscaped(spark)) }
-                                }
-                            }
-                        }
-                    }
-                }
-                p.assumed { "Each time line has a height of its own, and the time of the picture above." }
-            }
-        }
-    })
-}
-
-/// The counts of a course in at most [`MOST_ROWS`] spans.
-fn table_of(period: &Period, bins: Bins, counts: &[Counts]) -> Markup {
-    let each = counts.len().div_ceil(MOST_ROWS).max(1);
-    let rows = counts.chunks(each).enumerate().map(|(row, chunk)| {
-        let sum = chunk.iter().fold(Counts::default(), |sum, counts| Counts {
-            allowed: sum.allowed + counts.allowed,
-            denied: sum.denied + counts.denied,
-        });
-        let start_ns = bins.start_ns.saturating_add(bins.width_ns.saturating_mul((row * each) as u64));
-        (period.at(start_ns), sum)
-    });
-    html! {
-        table {
-            thead { tr { th.text { (duration(bins.width_ns.saturating_mul(each as u64))) " from" } th { "requests" } th { "allowed" } th { "denied" } } }
-            tbody {
-                @for (start, counts) in rows {
-                    tr {
-                        td.text { (start.strftime("%Y-%m-%d %H:%M:%S")) }
-                        td { (grouped(counts.all())) }
-                        td { (grouped(counts.allowed)) }
-                        td { (grouped(counts.denied)) }
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// What was assumed of the log, and how the page was made.
@@ -244,36 +138,18 @@ fn assumed(report: &Report) -> Markup {
             @for warning in report.warnings() { p { strong { "Warning: " } (warning) } }
             h2 { "How this page was made" }
             p { "By ratecell " (env!("CARGO_PKG_VERSION")) ": " code { "ratecell " (command.join(" ")) } }
+            @if report.log.files.iter().any(|file| file.digest.is_some()) {
+                p { "The log was read from these files, by SHA-256:" }
+                table {
+                    tbody {
+                        @for file in &report.log.files {
+                            tr { td.text.long { (file.name) } td.text.long { code { (file.digest.as_deref().unwrap_or_default()) } } }
+                        }
+                    }
+                }
+            }
         }
     }
-}
-
-/// Clients by use, the heaviest first: all of them, or some whose ranks grow evenly by factors; with their numbers.
-fn ranks(tally: &PolicyTally) -> Vec<(Rank, usize)> {
-    let mut by_use: Vec<_> = tally.by_key.iter().enumerate().collect();
-    by_use.sort_unstable_by_key(|(number, counts)| (Reverse(counts.all()), *number));
-    let last = by_use.len();
-    let factor = (last as f64).powf(1.0 / MOST_RANKS as f64);
-    let mut next = 1.0_f64;
-    let mut ranks = Vec::new();
-    for (place, (number, counts)) in by_use.into_iter().enumerate() {
-        let rank = place + 1;
-        if rank as f64 >= next || rank == last || is_shown(rank) {
-            ranks.push((Rank { rank, requests: counts.all(), is_denied: counts.denied > 0 }, number));
-            next = (next * factor).max(rank as f64);
-        }
-    }
-    ranks
-}
-
-/// Whether a client of that rank is in the table: 1, 2, 5, 10, 20, 50, …
-fn is_shown(rank: usize) -> bool {
-    let digits = rank.to_string();
-    matches!(digits.trim_end_matches('0'), "1" | "2" | "5")
-}
-
-fn name(keys: &Keys, number: usize) -> String {
-    keys.get_index(number).map(|key| printable(key)).unwrap_or_default()
 }
 
 /// A number with thin spaces between its thousands.
@@ -319,11 +195,5 @@ mod tests {
         {
             assert_eq!(quoted(argument), expected);
         }
-    }
-
-    #[test]
-    fn the_ranks_of_a_table_are_1_2_5() {
-        let shown: Vec<_> = (1..=1000).filter(|rank| is_shown(*rank)).collect();
-        assert_eq!(shown, [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]);
     }
 }

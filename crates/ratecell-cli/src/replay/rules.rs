@@ -22,7 +22,7 @@ pub(super) fn run(path: &Path, args: &ReplayArgs) -> Result<()> {
     let text = fs::read(path).with_context(|| format!("{file}: cannot be read, expected a file of rules"))?;
     let rules = Rules::parse(text).map_err(|error| anyhow!("--rules {file}: {error}"))?;
     let fields = fields(&rules)?;
-    let mut inputs = Inputs::open(&args.log)?;
+    let mut inputs = Inputs::open(&args.log, false)?;
     let mut counts = Counts::default();
     let mut tally = Tally::new(rules, args.max_keys, Assumptions::new(&args.log));
     let mut failed = None;

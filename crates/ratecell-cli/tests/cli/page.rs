@@ -79,6 +79,66 @@ fn the_tables_have_the_counts_of_the_replay() {
 }
 
 #[test]
+fn neighbours_have_the_counts_of_their_own_replays() {
+    let neighbours = ["1/8s burst=3", "4/8s burst=3", "2/8s burst=1", "2/8s burst=6"];
+    let (run, html) = replay(&log(), &["-p", "2/8s burst=3"]);
+    run.quiet_success();
+    let what_if = html.split("<h3>").find(|part| part.starts_with("What if")).unwrap();
+    let shown = rows(what_if);
+    let options: Vec<_> = neighbours.iter().flat_map(|policy| ["-p", policy]).collect();
+    let (run, _) = replay(&log(), &options);
+    let json: Value = serde_json::from_str(&run.quiet_success()).unwrap();
+    for policy in json["policies"].as_array().unwrap() {
+        let [denied, keys] = ["denied", "keys_denied"].map(|field| policy[field].as_u64().unwrap());
+        let name = policy["policy"].as_str().unwrap();
+        let found = shown.iter().any(|row| {
+            row.len() == 4
+                && (&*row[1], &*row[3]) == (&*denied.to_string(), &*keys.to_string())
+                && row[0].parse::<ratecell::Policy>().unwrap() == name.parse().unwrap()
+        });
+        assert!(found, "{name}: {denied} of {keys} clients in {shown:?}");
+    }
+}
+
+#[test]
+fn times_are_those_of_the_log() {
+    let line = |offset: &str| {
+        format!("203.0.113.7 - - [02/Jan/2026:03:04:05 {offset}] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n")
+    };
+    let files = Files::new(&[
+        ("east.log", line("+0530").as_bytes()),
+        ("later.log", line("+0530").as_bytes()),
+        ("west.log", line("-0800").as_bytes()),
+    ]);
+    let [east, later, west, page] =
+        ["east.log", "later.log", "west.log", "page.html"].map(|name| files.path(name));
+    for (logs, expected) in [
+        (
+            &[&east][..],
+            "From 2026-01-02 03:04:05 to 2026-01-02 03:04:05. Times are those of the log, UTC+05:30.",
+        ),
+        (&[&east, &later], "Times are those of the log, UTC+05:30."),
+        (&[&west], "Times are those of the log, UTC\u{2212}08:00."),
+        (&[&east, &west], "From 2026-01-01 21:34:05 to 2026-01-02 11:04:05. Times are in UTC."),
+    ] {
+        let mut arguments = vec!["replay", "-p", "1/s", "--report", arg(&page)];
+        arguments.extend(logs.iter().map(|log| arg(log)));
+        ratecell_with(&arguments, b"").quiet_success();
+        let html = std::fs::read_to_string(&page).unwrap();
+        assert!(html.contains(expected), "{expected} in\n{html}");
+    }
+}
+
+#[test]
+fn a_page_has_the_digest_of_each_file() {
+    // As sha256sum has it.
+    let line = "{\"time\":\"2026-01-02T03:04:05Z\",\"client\":\"a\"}\n";
+    let (run, html) = replay(line.as_bytes(), &["-p", "1/s"]);
+    run.quiet_success();
+    assert!(html.contains("c92f2e31fccc4f4540d4e19c50b0303362c06d5abd139e57453f5420c4d38add"), "{html}");
+}
+
+#[test]
 fn the_page_needs_nothing_else_and_runs_nothing() {
     let (run, html) = replay(&log(), &["-p", "1/4s burst=3"]);
     run.quiet_success();

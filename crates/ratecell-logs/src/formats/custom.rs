@@ -28,7 +28,7 @@ impl Custom {
 
 impl ReadLine for Custom {
     fn read<'l>(&'l mut self, text: &'l [u8]) -> Result<Record<'l>, NoRecord> {
-        let mut record = Record::at(Time { ns: 0, digits: 0 });
+        let mut record = Record::at(Time { ns: 0, digits: 0, east: None });
         let mut has_time = false;
         let mut has_bytes = false;
         let mut rest = text;

@@ -4,8 +4,7 @@ use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::course::Bins;
-use crate::log::Period;
+use super::axis::Axis;
 use crate::replay::tally::Counts;
 
 pub(super) const ALLOWED: RGBColor = RGBColor(0x25, 0x63, 0xA8);
@@ -28,7 +27,7 @@ pub(super) struct Rank {
 }
 
 /// Allowed and denied requests by span, the denied ones above the allowed.
-pub(super) fn over_time(period: &Period, bins: Bins, counts: &[Counts]) -> Result<String> {
+pub(super) fn over_time(axis: &Axis, counts: &[Counts]) -> Result<String> {
     draw((WIDTH, HEIGHT), |root| {
         let most = counts.iter().map(Counts::all).max().unwrap_or(0).max(1);
         let mut chart = ChartBuilder::on(root)
@@ -36,13 +35,10 @@ pub(super) fn over_time(period: &Period, bins: Bins, counts: &[Counts]) -> Resul
             .margin_right(24)
             .x_label_area_size(28)
             .y_label_area_size(58)
-            .build_cartesian_2d(0.0..bins.count as f64, 0.0..most as f64)
+            .build_cartesian_2d(0.0..axis.count as f64, 0.0..most as f64)
             .map_err(drawn)?;
-        let is_long = bins.width_ns.saturating_mul(bins.count as u64) > 2 * 86_400 * 1_000_000_000;
-        let time = |place: &f64| {
-            let now_ns = bins.start_ns.saturating_add((place * bins.width_ns as f64) as u64);
-            period.at(now_ns).strftime(if is_long { "%d %b %Hh" } else { "%H:%M:%S" }).to_string()
-        };
+        let format = if axis.has_days() { "%d %b %Hh" } else { "%H:%M:%S" };
+        let time = |place: &f64| axis.start_of(*place).strftime(format).to_string();
         chart
             .configure_mesh()
             .disable_mesh()
