@@ -17,7 +17,7 @@ ci/capi.sh target/capi-dist
 # A folder of its own: nobody's build is waited for.
 export CARGO_TARGET_DIR="$target/lint"
 cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
-cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/system-zones --quiet -- ${deny:+"$deny"}
+cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing,ratecell/system-zones --quiet -- ${deny:+"$deny"}
 # What those without a flag depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
     flags="" targets=--all-targets
@@ -28,4 +28,4 @@ for crate in "${crates[@]}"; do
     esac
     RUSTFLAGS="$flags" cargo clippy --manifest-path "$crate/Cargo.toml" "$targets" --quiet -- ${deny:+"$deny"}
 done
-RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store --quiet
+RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing --quiet

@@ -28,7 +28,7 @@ for setting in "${settings[@]}"; do
         value[$setting]=1
     fi
 done
-cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls
+cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls,ratecell/metrics,ratecell/tracing
 # As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||
     left_out "a file opened in another time namespace: none can be made here"

@@ -34,6 +34,8 @@ mod board;
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;
 mod limiter;
+#[cfg(not(ratecell_model))]
+pub mod metrics;
 #[cfg(all(feature = "rules", not(ratecell_model)))]
 pub mod rules;
 #[cfg(feature = "capi")]

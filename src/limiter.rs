@@ -18,6 +18,7 @@ mod beside;
 mod builder;
 mod change;
 mod direct;
+mod events;
 mod generations;
 mod guard;
 mod hold;

@@ -18,7 +18,7 @@ use super::regions::{fit, kernels, of_file};
 use super::remote::{FILL, FORGET, Member, OnFailure, Remote};
 use super::states::Layers;
 use super::tables::LayerTable;
-use super::{Limiter, LimiterBuilder};
+use super::{Limiter, LimiterBuilder, events};
 use crate::board::{Board, Counter, State};
 use crate::clock::Clock;
 use crate::error::BuildError;
@@ -178,15 +178,17 @@ impl Desk for Machine {
             return;
         }
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_troubled {
-            warnings.pop();
+        let before = if self.is_troubled { warnings.pop() } else { None };
+        let text = error.map(ToString::to_string);
+        if text != before {
+            events::trouble(error);
         }
-        warnings.extend(error.map(ToString::to_string));
+        warnings.extend(text);
         self.is_troubled = error.is_some();
     }
 
     fn follow(&mut self, generation: &Generation) -> Result<(), StoreError> {
-        self.follow_to(generation).map_err(|error| {
+        self.follow_to(generation).inspect(|()| events::changed(generation.policy())).map_err(|error| {
             StoreError::of_machine(format!(
                 "the machine cannot follow to \"{}\": {error}",
                 generation.policy()

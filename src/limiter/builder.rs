@@ -9,7 +9,7 @@ use super::generations::{Generations, Own};
 use super::regime::{Regime, Regimes};
 use super::remote::Member;
 use super::tables::LayerTable;
-use super::{Limiter, OnFailure, OnMiss};
+use super::{Limiter, OnFailure, OnMiss, events};
 use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::memory::{Memory, MemoryError};
@@ -169,7 +169,8 @@ impl LimiterBuilder {
         }
         self.refuse_sharing()?;
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
-        self.build_by(clock, Memory::private, |policy| Ok(Own::new(Generation::first(policy.clone()))?))
+        let own = |policy: &Policy| Ok(Own::new(Generation::first(policy.clone()))?);
+        self.build_by(clock, Memory::private, own).inspect(events::built)
     }
 
     /// Builds the limiter for this process alone, in such memory, with that clock, which other limiters may have too, and

@@ -1,6 +1,6 @@
 //! Another policy over live keys.
 
-use super::Limiter;
+use super::{Limiter, events};
 use crate::error::BuildError;
 use ratecell_core::{Generation, Policy};
 
@@ -79,7 +79,9 @@ impl Limiter {
         let changed = generations.exclusively(|| {
             let Some(next) = self.followed_by(policy, now_ns)? else { return Ok(()) };
             self.regimes.sweep_if_due()?;
-            generations.put_in_force(next, now_ns, &self.clock)
+            generations.put_in_force(next, now_ns, &self.clock)?;
+            events::changed(policy);
+            Ok(())
         });
         #[cfg(feature = "async")]
         self.waits.policy_changed(self);

@@ -7,9 +7,12 @@ use std::time::SystemTime;
 use super::Limiter;
 use super::generations::OfRegion;
 use super::regions::{of_file, tables};
+use super::remote::{OnFailure, OnMiss, Remote, Shared};
+use crate::board::Board;
 use crate::clock::Clock;
-use crate::error::BuildError;
-use crate::region;
+use crate::error::{BuildError, RegionError};
+use crate::memory::Memory;
+use crate::region::{self, Header};
 use crate::table::{Extent, Stats, Table, WhenFull, keys_in};
 use ratecell_core::Policy;
 use ratecell_core::algorithm::Kernel;
@@ -44,6 +47,8 @@ pub struct Region {
     clock: Clock,
     /// In memory that is mapped read-only.
     layers: Vec<(Kernel, Table)>,
+    /// Of a file of leases.
+    remote: Option<Remote>,
 }
 
 impl fmt::Debug for Region {
@@ -69,7 +74,8 @@ impl Region {
             let policy = Limiter::following().fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
             let layers = tables(&policy, &memory, &header, &lineage)?;
             let max_keys = keys_in(header.directory.buckets());
-            Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers })
+            let remote = remote(&memory, &header)?;
+            Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers, remote })
         };
         region().map_err(|error| of_file(path, error))
     }
@@ -105,6 +111,12 @@ impl Region {
         self.clock.now()
     }
 
+    /// Of a file of leases, the state of its machine: as [`Limiter::shared`](crate::Limiter::shared), without warnings.
+    #[must_use]
+    pub fn shared(&self) -> Option<Shared> {
+        self.remote.as_ref().map(|remote| remote.shared(self.now_ns()))
+    }
+
     /// Returns the number of live keys, the memory, and the counts of events: as
     /// [`Limiter::stats`](crate::Limiter::stats).
     #[must_use]
@@ -135,4 +147,12 @@ impl Region {
             with_kernel!(kernel, algorithm => sum.with(table.stats(algorithm, now_ns, extent)))
         })
     }
+}
+
+/// The board of a file of leases, of which nothing is asked but its state and its counters.
+fn remote(memory: &Memory, header: &Header) -> Result<Option<Remote>, BuildError> {
+    let Some((at, _)) = &header.board else { return Ok(None) };
+    let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
+    let board = Board::in_memory(memory, *at)?.ok_or_else(too_small)?;
+    Ok(Some(Remote::new(board, OnMiss::default(), OnFailure::default())))
 }

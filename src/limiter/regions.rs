@@ -8,7 +8,7 @@ use super::generations::{Generations, OfRegion};
 use super::regime::{Regime, Regimes};
 use super::remote::{Member, Remote};
 use super::tables::LayerTable;
-use super::{Limiter, LimiterBuilder};
+use super::{Limiter, LimiterBuilder, events};
 use crate::board::Board;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
@@ -159,7 +159,7 @@ impl LimiterBuilder {
             region::note(&memory)?;
             Ok(limiter)
         });
-        opened.map_err(|error| of_file(path, error))
+        opened.inspect(|limiter| events::opened(limiter, path)).map_err(|error| of_file(path, error))
     }
 
     /// An error where a store was given: its machine has a file, or memory of its own.

@@ -37,7 +37,8 @@ const HOUSES: [House; 3] = [
     House {
         sources: "src",
         order: &[
-            "sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "rules", "ffi",
+            "sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "metrics",
+            "rules", "ffi",
         ],
         imports: 20,
     },
