@@ -18,50 +18,71 @@ ngx_http_ratecell_metric_t
       NULL, NULL },
     { "rejected_dry_run", "requests_total{status=\"rejected_dry_run\",",
       NULL, NULL },
-    { "live", "live_keys{", "Keys that have something to remember.", "gauge" },
+    { "live", "live_keys{",
+      "Keys that hold used units.", "gauge" },
     { "live_error", "live_keys_error{",
-      "How many more or fewer live keys there may be.", "gauge" },
-    { "capacity", "capacity_keys{", "Places for keys.", "gauge" },
-    { "bytes", "bytes{", "Bytes of the table.", "gauge" },
+      "How many more or fewer live keys there may be; 0 where all were "
+      "counted.", "gauge" },
+    { "slots", "slots{",
+      "Places for keys; the table is made for five sevenths of them.",
+      "gauge" },
+    { "bytes", "table_bytes{",
+      "Bytes of memory of the table.", "gauge" },
     { "evicted", "evicted_keys_total{",
-      "Keys erased for others before they were idle.", "counter" },
+      "Live keys that were erased for new ones.", "counter" },
     { "forgiven", "forgiven_units_total{",
-      "Units that erased keys still held.", "counter" },
-    { "exhausted", "exhausted_total{",
-      "Requests answered as by a full table for the number of others at once.",
+      "Units that erased keys still held: the most that passed beyond the "
+      "policy.", "counter" },
+    { "shared", "shared_requests_total{",
+      "Requests decided on the cell that new keys without a place share.",
       "counter" },
+    { "denied_full", "denied_full_requests_total{",
+      "Requests of new keys that were denied because the table was full.",
+      "counter" },
+    { "allowed_full", "allowed_full_requests_total{",
+      "Requests of new keys that were allowed uncharged because the table "
+      "was full.", "counter" },
+    { "exhausted", "exhausted_requests_total{",
+      "Requests answered as by a full table because too many others came "
+      "at once.", "counter" },
 
     /* of a zone with a store */
     { "leased", "leased_units_total{",
       "Units that the store granted to this machine.", "counter" },
     { "used", "used_units_total{",
-      "Units of leases that were used.", "counter" },
+      "Units of leases that were used; a lease is counted when it is "
+      "replaced.", "counter" },
     { "passed_unused", "passed_units_total{",
       "Units of leases that passed unused.", "counter" },
     { "given_back", "given_back_units_total{",
       "Units that were given back to the store.", "counter" },
     { "misses", "misses_total{",
-      "Questions that no lease answered, each time they were asked.", "counter" },
+      "Requests that no lease could answer.", "counter" },
     { "waits", "waits_total{",
-      "Misses that waited for the store in a program's thread.", "counter" },
+      "Misses that waited for the store.", "counter" },
     { "timeouts", "timeouts_total{",
-      "Requests that waited for the store in vain.", "counter" },
+      "Misses that waited for the store in vain.", "counter" },
     { "operations", "store_operations_total{",
       "Operations that were sent to the store.", "counter" },
     { "swaps_lost", "swaps_lost_total{",
-      "Operations that came after another machine's.", "counter" },
-    { "lag_ns", "lag_nanoseconds{",
-      "How far the agent's time is behind the store's at most.", "gauge" },
+      "Operations that came after another machine's, and were repeated.",
+      "counter" },
+    { "lag_ns", "lag_seconds{",
+      "How far the agent's time is behind the store's at most, in "
+      "seconds.", "gauge" },
     { "healed", "healed_words_total{",
-      "Words that the store had forgotten.", "counter" },
+      "Words at the store below what this machine had charged: above 0, "
+      "the store has forgotten.", "counter" },
     { "board_full", "board_full_total{",
       "Misses that had no room on the machine's board.", "counter" },
     { "opened", "opened_units_total{",
-      "Units allowed because the store was away.", "counter" },
+      "Units that were allowed uncharged because the store was away.",
+      "counter" },
     { "local", "local_units_total{",
-      "Units that the agent granted because the store was away.", "counter" },
+      "Units that the agent granted by its part of the policy because the "
+      "store was away.", "counter" },
     { "connected", "connected{",
-      "Whether an agent is there and the store answers it.", "gauge" }
+      "1 if an agent is there and the store answers it.", "gauge" }
 };
 
 
@@ -101,6 +122,9 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     *values++ = stats.bytes;
     *values++ = stats.evicted;
     *values++ = stats.forgiven;
+    *values++ = stats.shared;
+    *values++ = stats.denied_full;
+    *values++ = stats.allowed_full;
     *values++ = stats.exhausted;
 
     *values++ = stats.leased;

@@ -22,6 +22,8 @@ static u_char *ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
     ngx_http_ratecell_zone_t *zone);
 static u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
     ngx_array_t *zones, uint64_t *values);
+static u_char *ngx_http_ratecell_print_value(u_char *p, u_char *last,
+    ngx_http_ratecell_metric_t *metric, uint64_t value);
 static u_char *ngx_http_ratecell_escape(u_char *p, u_char *last,
     ngx_str_t *text);
 static ngx_int_t ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b,
@@ -264,12 +266,32 @@ ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
 
             p = ngx_slprintf(p, last, "ratecell_%szone=\"", metric->metric);
             p = ngx_http_ratecell_escape(p, last, &zone->name);
-            p = ngx_slprintf(p, last, "\"} %uL\n",
-                             values[i * NGX_HTTP_RATECELL_METRICS + k]);
+            p = ngx_slprintf(p, last, "\"} ");
+            p = ngx_http_ratecell_print_value(p, last, metric,
+                                      values[i * NGX_HTTP_RATECELL_METRICS + k]);
         }
     }
 
     return p;
+}
+
+
+/* Prometheus has its times in seconds. */
+
+static u_char *
+ngx_http_ratecell_print_value(u_char *p, u_char *last,
+    ngx_http_ratecell_metric_t *metric, uint64_t value)
+{
+    size_t  len;
+
+    len = ngx_strlen(metric->name);
+
+    if (len > 3 && ngx_strcmp(&metric->name[len - 3], "_ns") == 0) {
+        return ngx_slprintf(p, last, "%uL.%09uL\n", value / 1000000000,
+                            value % 1000000000);
+    }
+
+    return ngx_slprintf(p, last, "%uL\n", value);
 }
 
 

@@ -30,8 +30,8 @@
 #define NGX_HTTP_RATECELL_MAX_UNITS    (NGX_MAX_UINT32_VALUE - 1)
 
 /* Of every zone, and with those of a zone with a store. */
-#define NGX_HTTP_RATECELL_PLAIN_METRICS  12
-#define NGX_HTTP_RATECELL_METRICS        27
+#define NGX_HTTP_RATECELL_PLAIN_METRICS  15
+#define NGX_HTTP_RATECELL_METRICS        30
 
 /* The layers that a policy has at most. */
 #define NGX_HTTP_RATECELL_POLICY_LAYERS  8

@@ -7,6 +7,7 @@ import select
 import threading
 import unittest
 
+import metrics
 from harness import Connection, NginxTest, server_block, wait_for
 from leases import Store
 
@@ -94,6 +95,8 @@ class Sharing(LeasesTest):
         text = nginx.get("/stats?format=prometheus").body.decode()
         self.assertIn('\nratecell_connected{zone="l"} 1\n', text)
         self.assertNotIn('ratecell_connected{zone="plain"}', text)
+        self.assertRegex(text, r'\nratecell_lag_seconds\{zone="l"\} \d+\.\d{9}\n')
+        self.assertEqual(metrics.described(text), metrics.documented())
 
     def test_a_reload(self):
         path = self.store.agent("fixed_window 5/1d start=first")

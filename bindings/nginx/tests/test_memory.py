@@ -47,7 +47,7 @@ class Capacity(NginxTest):
         stats = self.stats(nginx)
         self.assertEqual((stats["live"], stats["evicted"], stats["passed"], stats["rejected"]),
                          (32000, 0, 32000, 32000))
-        return stats["capacity"]
+        return stats["slots"]
 
     def test_all_that_a_megabyte_is_advertised_for(self):
         nginx = self.serve('ratecell_zone $http_k zone=m:1m policy="fixed_window 1/1w";' + server_block(GIF % ""))
@@ -71,7 +71,7 @@ class Capacity(NginxTest):
         long = self.fill(nginx, [f"{number:01000d}" for number in range(300)])
         self.assertEqual((set(short), set(long)), ({200}, {200}))
         stats = self.stats(nginx)
-        self.assertLessEqual(stats["live"], stats["capacity"])
+        self.assertLessEqual(stats["live"], stats["slots"])
         self.assertEqual(stats["passed"], 20300)
         self.assertGreaterEqual(stats["live"] + stats["evicted"], 20300)
         self.assertGreaterEqual(stats["forgiven"], stats["evicted"])

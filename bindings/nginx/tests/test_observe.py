@@ -5,6 +5,7 @@ import pathlib
 import re
 import unittest
 
+import metrics
 from harness import NginxTest, server_block, wait_for
 
 VARIABLES = ("add_header V '$ratecell_status|$ratecell_zone|$ratecell_limit|$ratecell_remaining|$ratecell_reset|"
@@ -218,7 +219,7 @@ class Statistics(NginxTest):
             "live_error", "evicted", "forgiven")], ["one", "$arg_k", "1/m", 3, 1, 1, 1, 1, 2, 0, 0, 0])
         self.assertEqual([two[name] for name in ("zone", "key", "policy", "passed", "rejected", "live")],
                          ["two", "$arg_j", "fixed_window 5/d start=first", 2, 0, 2])
-        self.assertGreater(one["capacity"], 32000)
+        self.assertGreater(one["slots"], 32000)
         self.assertLessEqual(one["bytes"], 1 << 20)
 
     def test_prometheus(self):
@@ -241,6 +242,10 @@ class Statistics(NginxTest):
             elif not line.startswith("#"):
                 self.assertRegex(line, r'^ratecell_[a-z_]+\{([a-z]+="[^"]*",)?zone="[a-z]+"\} \d+$')
                 self.assertIn(line.split("{")[0], seen)
+        # Of a zone without a store.
+        described = metrics.described(response.body.decode())
+        self.assertEqual(described, {name: row for name, row in metrics.documented().items() if name in described})
+        self.assertEqual(len(described), 11)
 
     def test_which_format(self):
         nginx = self.serve(self.CONFIGURATION)
