@@ -29,6 +29,7 @@ for setting in "${settings[@]}"; do
     fi
 done
 cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls,ratecell/metrics,ratecell/tracing
+command -v promtool >/dev/null || left_out "the metrics and the alerts by Prometheus' own tool (Debian: prometheus)"
 # As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||
     left_out "a file opened in another time namespace: none can be made here"

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import subprocess
 import unittest
 
 import metrics
@@ -242,6 +243,7 @@ class Statistics(NginxTest):
             elif not line.startswith("#"):
                 self.assertRegex(line, r'^ratecell_[a-z_]+\{([a-z]+="[^"]*",)?zone="[a-z]+"\} \d+$')
                 self.assertIn(line.split("{")[0], seen)
+        subprocess.run(["promtool", "check", "metrics"], input=response.body, check=True)
         # Of a zone without a store.
         described = metrics.described(response.body.decode())
         self.assertEqual(described, {name: row for name, row in metrics.documented().items() if name in described})

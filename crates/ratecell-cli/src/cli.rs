@@ -1,6 +1,7 @@
 //! The arguments.
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Vectors(VectorsArgs),
     Check(CheckArgs),
     Stats(StatsArgs),
+    Export(ExportArgs),
     Key(KeyArgs),
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -185,6 +187,23 @@ pub(crate) struct StatsArgs {
     pub(crate) json: bool,
 }
 
+/// Export how full files of shared limits are, and what they had to forget, to Prometheus.
+///
+/// Serves /metrics, as Prometheus text or OpenMetrics, until SIGINT or SIGTERM. The files are only read: no decision
+/// changes, and programs that use them go on meanwhile. Each is opened anew for every scrape. One that cannot be read later
+/// has `ratecell_up` 0 until it can. docs/OPERATIONS.md lists the metrics.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The files that limiters open, such as /run/ratecell/api.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The address and the port to listen on; port 0 takes any that is free. There is no password: whoever can connect can
+    /// read the metrics.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9898", value_parser = address)]
+    pub(crate) listen: SocketAddr,
+}
+
 /// Show what one key of a file of shared limits may do now.
 ///
 /// Nothing is charged.
@@ -283,6 +302,11 @@ fn without_caller(text: &str) -> Result<Policy, String> {
         );
     }
     Ok(policy)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address and a port, such as 127.0.0.1:9898 or [::1]:9898".to_owned())
 }
 
 fn on_failure(text: &str) -> Result<OnFailure, String> {

@@ -7,6 +7,7 @@ use clap::Parser;
 mod change;
 mod check;
 mod cli;
+mod export;
 mod key;
 mod log;
 mod output;
@@ -36,6 +37,7 @@ pub fn run() -> ExitCode {
         Command::Vectors(args) => vectors::run(&args),
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
         Command::Stats(args) => stats::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Export(args) => export::run(args).map(|()| ExitCode::SUCCESS),
         Command::Key(args) => key::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),

@@ -3,6 +3,9 @@
 mod support;
 
 mod check;
+mod contrib;
+#[cfg(target_os = "linux")]
+mod export;
 mod page;
 mod regions;
 mod replay;
