@@ -3,7 +3,8 @@
 #
 #   ci/go.sh --library    only the C library, put where the binding finds it (`make go`)
 #   ci/go.sh              that; then format, vet, tests, vectors, the race detector, fuzzing, a program that links
-#                         nothing at run time, the README's program in a module of its own, the benchmark
+#                         nothing at run time, the README's program in a module of its own, Prometheus' collector, the
+#                         benchmark
 source "$(dirname "$0")/lib.sh"
 
 here="$PWD/bindings/go"
@@ -108,6 +109,15 @@ echo "-- the project's README"
     printf '\tlog.Print(err)\n}\n'
 } >"$work/user/main.go"
 CGO_CFLAGS="-I$work/prefix/include" go vet .
+
+echo "-- the collector for Prometheus' client"
+cd "$here/ratecellprom"
+if go list -m all >/dev/null 2>&1; then
+    go vet ./...
+    go test -count 1 ./...
+else
+    left_out "the collector of the Go binding: Prometheus' client asks for a newer Go"
+fi
 
 echo "-- benchmark"
 cd "$here/bench"
