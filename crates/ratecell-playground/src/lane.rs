@@ -87,7 +87,7 @@ impl Lane {
         let peeked = self.step(client, now_ns, cost, false);
         match peeked.outcome() {
             Outcome::Allowed => self.step(client, now_ns, cost, true),
-            Outcome::ClockRange => peeked,
+            Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
             _ => self.step(client, now_ns, 0, false).refused_by(&peeked),
         }
     }

@@ -1,0 +1,148 @@
+// The requests so far, what each lane decided on them, and what it was at any instant before.
+//
+// Instants are whole nanoseconds since the epoch, a Monday 00:00 UTC, as numbers: a session is shorter than the 104 days
+// that a number holds exactly.
+
+/** What is kept of requests at most: after that the first half is forgotten, and cannot be looked back at. */
+const MOST_REQUESTS = 400_000;
+const MOST_COURSE = 8_000;
+
+export class Session {
+    #core;
+    /** How many requests the deck of the past has decided, and up to when it may be asked. */
+    #past = 0;
+
+    constructor(core, policies) {
+        this.#core = core;
+        this.restart(policies);
+    }
+
+    /** Forgets everything. */
+    restart(policies) {
+        this.policies = policies;
+        this.requests = [];
+        this.nowNs = 0;
+        this.watched = 0;
+        this.#begin();
+    }
+
+    #begin() {
+        this.decisions = this.policies.map(() => []);
+        this.courses = this.policies.map(() => []);
+        this.totals = this.policies.map(() => ({ allowed: 0, denied: 0, clients: new Set() }));
+        this.#core.start(0, this.policies);
+        this.#core.start(1, this.policies);
+        this.#past = 0;
+    }
+
+    /** Other policies decide the same requests again, from the first one. */
+    change(policies) {
+        const { requests, nowNs } = this;
+        this.policies = policies;
+        this.requests = [];
+        this.#begin();
+        this.nowNs = 0;
+        for (const request of requests) this.request(request.atNs, request.client, request.cost);
+        this.advance(nowNs);
+    }
+
+    /** Time goes on. */
+    advance(nowNs) {
+        this.nowNs = Math.max(this.nowNs, nowNs);
+        this.#look(this.nowNs);
+    }
+
+    #look(atNs) {
+        const rows = this.#core.peek(0, this.watched, BigInt(atNs));
+        rows.forEach((row, lane) => {
+            const course = this.courses[lane];
+            course.push({ atNs, fill: row.fill });
+            if (course.length > MOST_COURSE) course.splice(0, MOST_COURSE / 2);
+        });
+    }
+
+    /** A request: each lane's decision. Its clock may step back. */
+    request(atNs, client, cost = 1) {
+        if (client === this.watched) this.#look(Math.max(atNs, this.nowNs));
+        const rows = this.#core.decide(0, client, BigInt(atNs), cost);
+        // A clock that steps back: the request stands where the latest one does.
+        this.requests.push({ atNs, shownNs: Math.max(atNs, this.nowNs), client, cost });
+        rows.forEach((row, lane) => {
+            this.decisions[lane].push(row);
+            const totals = this.totals[lane];
+            if (row.outcome === "allowed") {
+                totals.allowed += 1;
+            } else {
+                totals.denied += 1;
+                totals.clients.add(client);
+            }
+        });
+        this.nowNs = Math.max(this.nowNs, atNs);
+        if (client === this.watched) this.#look(this.nowNs);
+        if (this.requests.length > MOST_REQUESTS) this.#forget();
+        return rows;
+    }
+
+    #forget() {
+        const gone = MOST_REQUESTS / 2;
+        this.#replayTo(gone);
+        this.requests.splice(0, gone);
+        for (const decisions of this.decisions) decisions.splice(0, gone);
+        this.#past -= gone;
+    }
+
+    /** How many requests came before `atNs` or at it. */
+    countAt(atNs) {
+        let low = 0;
+        let high = this.requests.length;
+        while (low < high) {
+            const middle = (low + high) >> 1;
+            if (this.requests[middle].shownNs <= atNs) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+
+    #replayTo(count) {
+        if (count < this.#past) {
+            this.#core.start(1, this.policies);
+            this.#past = 0;
+        }
+        for (; this.#past < count; this.#past += 1) {
+            const { atNs, client, cost } = this.requests[this.#past];
+            this.#core.decide(1, client, BigInt(atNs), cost);
+        }
+    }
+
+    /** What each lane was at an instant: `null` is now. `last` is its last decision until then. */
+    at(atNs, style) {
+        const isPast = atNs !== null;
+        const deck = isPast ? 1 : 0;
+        const instant = BigInt(isPast ? atNs : this.nowNs);
+        const count = isPast ? this.countAt(atNs) : this.requests.length;
+        if (isPast) this.#replayTo(count);
+        const peeks = this.#core.peek(deck, this.watched, instant);
+        const states = this.#core.states(deck, this.watched, instant);
+        const fields = this.#core.fields(deck, style, instant + EPOCH_UNIX_NS);
+        return this.policies.map((_, lane) => ({
+            peek: peeks[lane],
+            states: states[lane],
+            fields: fields[lane],
+            last: count > 0 ? this.decisions[lane][count - 1] : null,
+            request: count > 0 ? this.requests[count - 1] : null,
+        }));
+    }
+
+    /** How many of the decisions of two lanes differ. */
+    differences(lane, other) {
+        let differ = 0;
+        const [one, two] = [this.decisions[lane], this.decisions[other]];
+        for (let place = 0; place < one.length; place += 1) {
+            if (one[place].outcome !== two[place].outcome) differ += 1;
+        }
+        return differ;
+    }
+}
+
+/** 2026-01-05T00:00:00Z, the epoch of a policy that no limiter has given its own. */
+export const EPOCH_UNIX_NS = 1_767_571_200_000_000_000n;
