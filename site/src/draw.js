@@ -1,5 +1,6 @@
 // A lane as a picture: time flows to the left, now stands still, and what is to come is right of it.
 
+import { countUntil } from "./session.js";
 import { instant } from "./text.js";
 
 /** Where now is, as a share of the width. */
@@ -148,27 +149,34 @@ function edge({ context, palette }, left) {
     line(context, palette.faint, [[left, TOP], [left, AXIS]], [4, 3]);
 }
 
-function windowEdges(picture, { length_ns: lengthNs, end_ns: endNs }) {
-    const { x, view, width } = picture;
+/** The ends of aligned windows in the picture. */
+function edges(picture, endNs, lengthNs) {
+    const { x, width } = picture;
+    if (x(lengthNs) - x(0) < 6) return;
+    const first = endNs + lengthNs * Math.ceil((picture.view.nowNs - picture.view.spanNs * NOW - endNs) / lengthNs);
+    for (let at = first; x(at) < width; at += lengthNs) edge(picture, x(at));
+}
+
+function windowEdges(picture, { length_ns: lengthNs, end_ns: endNs, is_aligned: isAligned }) {
+    const { x } = picture;
     if (endNs === null) return;
-    edge(picture, x(endNs));
+    if (isAligned) edges(picture, endNs, lengthNs);
+    else edge(picture, x(endNs));
     label(picture, "ends", x(endNs) + 4, TOP + 10);
-    if (lengthNs > 0 && x(endNs - lengthNs) > 0 && x(endNs - lengthNs) < width && view.nowNs < endNs) {
-        edge(picture, x(endNs - lengthNs));
-    }
+    if (lengthNs > 0 && !isAligned) edge(picture, x(endNs - lengthNs));
 }
 
 /** Both counts over their spans; of the older one as much is filled as it weighs. */
 function twoWindows(picture, state) {
     const { context, x, view, lane, palette } = picture;
-    const { length_ns: lengthNs, start_ns: startNs, previous, current } = state;
-    const over = Math.min(1, Math.max(0, (view.nowNs - startNs) / lengthNs));
+    const { length_ns: lengthNs, start_ns: startNs, previous, current, is_weighted: isWeighted } = state;
+    const over = isWeighted ? Math.min(1, Math.max(0, (view.nowNs - startNs) / lengthNs)) : 0;
+    edges(picture, startNs, lengthNs);
     for (const [fromNs, units, weight, text] of [
-        [startNs - lengthNs, previous, 1 - over, `${previous} × ${(1 - over).toFixed(2)}`],
+        [startNs - lengthNs, previous, 1 - over, isWeighted ? `${previous} × ${(1 - over).toFixed(2)}` : `${previous}`],
         [startNs, current, 1, `${current}`],
     ]) {
         const [left, right] = [x(fromNs), x(fromNs + lengthNs)];
-        edge(picture, right);
         if (units === 0) continue;
         const top = high(units / lane.capacity);
         context.fillStyle = palette.delayed;
@@ -204,20 +212,18 @@ function entries(picture, { entries_ns: instants, length_ns: lengthNs }) {
 
 function requests(picture) {
     const { context, width, x, view, lane } = picture;
-    const shown = [];
-    for (let place = lane.requests.length - 1; place >= 0; place -= 1) {
-        const left = x(lane.requests[place].shownNs);
-        if (left < -RADIUS) break;
-        if (left <= width + RADIUS) shown.push({ place, left });
-    }
-    if (shown.length > MOST_DOTS) {
-        bars(picture, shown);
+    const margin = (RADIUS * view.spanNs) / width;
+    const first = countUntil(lane.requests, view.nowNs - view.spanNs * NOW - margin);
+    const end = countUntil(lane.requests, view.nowNs + view.spanNs * (1 - NOW) + margin);
+    if (end - first > MOST_DOTS) {
+        bars(picture, first, end);
         return;
     }
     // Requests at one place of the axis stand above each other.
     const stacked = new Map();
-    for (const { place, left } of shown.reverse()) {
+    for (let place = first; place < end; place += 1) {
         const { client, shownNs } = lane.requests[place];
+        const left = x(shownNs);
         const column = Math.round(left / 3);
         const above = stacked.get(column) ?? 0;
         stacked.set(column, above + 1);
@@ -259,24 +265,29 @@ const BAR = 3;
 const BARS = 26;
 
 /** Counts for each few pixels: the denied, hatched by gaps, above the allowed. */
-function bars({ context, lane, palette }, shown) {
-    const bins = new Map();
+function bars({ context, width, x, view, lane, palette }, first, end) {
+    const columns = Math.ceil(width / BAR) + 1;
+    const [allowed, denied] = [new Uint32Array(columns), new Uint32Array(columns)];
     let most = 1;
-    for (const { place, left } of shown) {
-        const column = Math.floor(left / BAR);
-        const bin = bins.get(column) ?? { allowed: 0, denied: 0 };
-        bin[lane.decisions[place].outcome === "allowed" ? "allowed" : "denied"] += 1;
-        bins.set(column, bin);
-        most = Math.max(most, bin.allowed + bin.denied);
+    for (let place = first; place < end; place += 1) {
+        const column = Math.floor(x(lane.requests[place].shownNs) / BAR);
+        if (column < 0 || column >= columns) continue;
+        const of = lane.decisions[place].outcome === "allowed" ? allowed : denied;
+        of[column] += 1;
+        most = Math.max(most, allowed[column] + denied[column]);
     }
-    for (const [column, { allowed, denied }] of bins) {
-        const split = AXIS - (BARS * allowed) / most;
+    for (let column = 0; column < columns; column += 1) {
+        if (allowed[column] + denied[column] === 0) continue;
+        const left = column * BAR;
+        context.globalAlpha = view.isPast && left > width * NOW ? 0.25 : 1;
+        const split = AXIS - (BARS * allowed[column]) / most;
         context.fillStyle = palette.allowed;
-        context.fillRect(column * BAR, split, BAR - 1, AXIS - split);
+        context.fillRect(left, split, BAR - 1, AXIS - split);
         context.fillStyle = palette.denied;
-        const top = split - (BARS * denied) / most;
-        for (let at = split - 2; at > top; at -= 3) context.fillRect(column * BAR, Math.max(top, at - 1), BAR - 1, 2);
+        const top = split - (BARS * denied[column]) / most;
+        for (let at = split - 2; at > top; at -= 3) context.fillRect(left, Math.max(top, at - 1), BAR - 1, 2);
     }
+    context.globalAlpha = 1;
 }
 
 function now({ context, x, view, palette }) {

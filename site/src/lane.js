@@ -33,7 +33,6 @@ export class LaneView {
             "aria-label": "Policy of this lane", "aria-describedby": id,
             oninput: () => this.#read(explain, changed),
         });
-        this.verdict = make("b");
         this.says = make("p", { class: "says" });
         this.fields = make("pre", { class: "fields", "aria-label": "HTTP fields of the last decision" });
         this.canvas = make("canvas", { role: "img", style: `height:${HEIGHT}px` });
@@ -66,7 +65,7 @@ export class LaneView {
     }
 
     /** What the caller sees, and the totals: text, a few times a second. */
-    tell(at, totals, nowNs, differences) {
+    tell(at, totals, nowNs, isCompared) {
         const decision = at.last ?? at.peek;
         const data = (name, value, text) => make("data", { class: name, value: String(value) }, text);
         const verdict = at.last ? OUTCOMES[decision.outcome] : "no request yet";
@@ -85,7 +84,7 @@ export class LaneView {
         const kept = state(at.states, nowNs);
         if (this.kept.textContent !== kept) this.kept.textContent = kept;
         const all = totals.allowed + totals.denied;
-        const differ = differences === null ? "" : ` · ${count(differences)} unlike the first lane`;
+        const differ = isCompared ? ` · ${count(totals.unlikeFirst)} unlike the first lane` : "";
         const text = `${count(totals.allowed)} allowed · ${count(totals.denied)} denied (${share(totals.denied, all)})` +
             (totals.clients.size > 1 ? `, ${count(totals.clients.size)} clients` : "") + differ;
         if (this.totals.textContent !== text) this.totals.textContent = text;

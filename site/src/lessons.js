@@ -37,7 +37,7 @@ export const LESSONS = [
     {
         name: "Precise and approximate counters",
         policies: ["sliding_log 10/5s", "sliding_window 10/5s", "sliding_window 10/5s strict=true"],
-        traffic: { shape: "poisson", rate: 3, clients: 1, span: 20 },
+        traffic: { shape: "poisson", rate: 3, clients: 1, span: 20, compare: 1 },
         says: "The log knows each instant; the window knows two counts and takes the older one as evenly spread. A tick under a dot marks each decision that differs from the first lane's.",
     },
     {

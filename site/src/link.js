@@ -1,6 +1,6 @@
 // The state of the page as the fragment of its address, and back.
 
-const NUMBERS = ["rate", "burst", "clients", "cost", "watched", "span", "speed"];
+const NUMBERS = ["rate", "burst", "clients", "cost", "watched", "span", "speed", "compare"];
 const TEXTS = ["shape", "list", "style"];
 
 /** `settings` and policies as a fragment, without what is as at the start. */

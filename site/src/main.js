@@ -28,7 +28,7 @@ const PRESETS = [
 const FIRST = ["gcra", "token_bucket, refilled at intervals", "leaky_queue", "fixed_window", "sliding_window", "sliding_log", "in_flight, where each permit returns by itself"]
     .map((name) => PRESETS.find(([preset]) => preset === name)[1]);
 const DEFAULTS = {
-    shape: "poisson", rate: 3, burst: 10, clients: 1, cost: 1, watched: 0, span: 20, speed: 1, style: "draft11", list: "",
+    shape: "poisson", rate: 3, burst: 10, clients: 1, cost: 1, watched: 0, span: 20, speed: 1, style: "draft11", list: "", compare: 0,
 };
 /** Between two texts, in milliseconds: the eye reads no faster. */
 const TELL_MS = 150;
@@ -125,7 +125,9 @@ class Page {
         get("of-clients").hidden = !["steady", "bursts", "poisson"].includes(shape);
         get("of-list").hidden = shape !== "list";
         get("of-log").hidden = shape !== "log";
+        get("compare").checked = settings.compare > 0;
         this.session.watched = settings.watched;
+        this.session.stepNs = settings.span * 2.5e6;
         this.#plan();
         this.link();
         this.tell();
@@ -133,8 +135,8 @@ class Page {
 
     #plan() {
         const { settings } = this;
-        let { log } = this;
-        let { shape } = settings;
+        const { log } = this;
+        const { shape } = settings;
         if (shape === "list") {
             const wrong = get("list-error");
             wrong.textContent = "";
@@ -261,7 +263,7 @@ class Page {
                 course: session.courses[place],
                 states: (this.pastNs === null ? this.states : states)[place] ?? [],
                 watched: settings.watched,
-                differs: (request) => place > 0 && session.decisions[0][request].outcome !== session.decisions[place][request].outcome,
+                differs: (request) => settings.compare > 0 && place > 0 && session.decisions[0][request].outcome !== session.decisions[place][request].outcome,
             }, palette);
         });
     }
@@ -272,10 +274,11 @@ class Page {
         const now = session.at(this.pastNs, this.settings.style);
         this.states = now.map((lane) => lane.states);
         this.views.forEach((view, lane) => {
-            const differences = lane > 0 ? session.differences(lane, 0) : null;
-            view.tell(now[lane], session.totals[lane], this.pastNs ?? session.nowNs, differences);
+            const isCompared = this.settings.compare > 0 && lane > 0;
+            view.tell(now[lane], session.totals[lane], this.pastNs ?? session.nowNs, isCompared);
         });
         const scrub = get("scrub");
+        scrub.step = Math.max(1, this.settings.span * 2.5e7);
         scrub.max = Math.max(1, session.nowNs);
         if (this.pastNs === null) scrub.value = scrub.max;
         else scrub.value = this.pastNs;
@@ -327,6 +330,7 @@ class Page {
         number("span");
         number("speed");
         number("watched", (shown) => shown - 1);
+        get("compare").addEventListener("input", (event) => this.set({ compare: event.target.checked ? 1 : 0 }));
         get("style").addEventListener("input", (event) => this.set({ style: event.target.value }));
         get("shape").addEventListener("input", (event) => {
             this.set({ shape: event.target.value });
@@ -344,7 +348,8 @@ class Page {
         get("scrub").addEventListener("input", (event) => {
             const atNs = Math.round(Number(event.target.value));
             this.run(false);
-            this.pastNs = atNs >= this.session.nowNs ? null : atNs;
+            // The last step of the slider may end before now.
+            this.pastNs = atNs + Number(event.target.step) > this.session.nowNs ? null : atNs;
             this.tell();
         });
         get("add").append(...PRESETS.map(([name, policy]) => make("option", { value: policy }, name)));
@@ -417,6 +422,8 @@ async function unpacked(bytes) {
     return new Response(stream).arrayBuffer();
 }
 
+// On a phone the lanes come first.
+get("settings").open = !matchMedia("(max-width: 52rem)").matches;
 const page = new Page(await load(await unpacked(packed)));
 globalThis.playground = page;
 document.body.dataset.ready = String(Math.round(performance.now()));

@@ -5,7 +5,9 @@
 
 /** What is kept of requests at most: after that the first half is forgotten, and cannot be looked back at. */
 const MOST_REQUESTS = 400_000;
-const MOST_COURSE = 8_000;
+const MOST_COURSE = 20_000;
+/** Points of a course in one step of time at most: more would be in one pixel. */
+const MOST_IN_STEP = 6;
 
 export class Session {
     #core;
@@ -23,13 +25,17 @@ export class Session {
         this.requests = [];
         this.nowNs = 0;
         this.watched = 0;
+        /** The distance of the points of a course, where no request comes. */
+        this.stepNs ??= 5e7;
         this.#begin();
     }
 
     #begin() {
+        this.lookedNs = 0;
+        this.inStep = 0;
         this.decisions = this.policies.map(() => []);
         this.courses = this.policies.map(() => []);
-        this.totals = this.policies.map(() => ({ allowed: 0, denied: 0, clients: new Set() }));
+        this.totals = this.policies.map(() => ({ allowed: 0, denied: 0, unlikeFirst: 0, clients: new Set() }));
         this.#core.start(0, this.policies);
         this.#core.start(1, this.policies);
         this.#past = 0;
@@ -49,13 +55,26 @@ export class Session {
     /** Time goes on. */
     advance(nowNs) {
         this.nowNs = Math.max(this.nowNs, nowNs);
-        this.#look(this.nowNs);
+        this.#lookTo(this.nowNs);
+    }
+
+    /** The course up to `atNs`, also where it falls in between. */
+    #lookTo(atNs) {
+        const steps = Math.floor((atNs - this.lookedNs) / this.stepNs);
+        const first = Math.max(1, steps - MOST_COURSE / 4);
+        const fromNs = this.lookedNs;
+        for (let step = first; step <= steps; step += 1) this.#look(fromNs + step * this.stepNs);
+        this.#look(atNs);
     }
 
     #look(atNs) {
-        const rows = this.#core.peek(0, this.watched, BigInt(atNs));
+        const isLast = Math.floor(atNs / this.stepNs) === Math.floor(this.lookedNs / this.stepNs);
+        this.inStep = isLast ? this.inStep + 1 : 0;
+        this.lookedNs = atNs;
+        const rows = this.#core.peek(0, this.watched, BigInt(Math.round(atNs)));
         rows.forEach((row, lane) => {
             const course = this.courses[lane];
+            if (this.inStep > MOST_IN_STEP) course.pop();
             course.push({ atNs, fill: row.fill });
             if (course.length > MOST_COURSE) course.splice(0, MOST_COURSE / 2);
         });
@@ -63,7 +82,7 @@ export class Session {
 
     /** A request: each lane's decision. Its clock may step back. */
     request(atNs, client, cost = 1) {
-        if (client === this.watched) this.#look(Math.max(atNs, this.nowNs));
+        if (client === this.watched) this.#lookTo(Math.max(atNs, this.nowNs));
         const rows = this.#core.decide(0, client, BigInt(atNs), cost);
         // A clock that steps back: the request stands where the latest one does.
         this.requests.push({ atNs, shownNs: Math.max(atNs, this.nowNs), client, cost });
@@ -76,6 +95,7 @@ export class Session {
                 totals.denied += 1;
                 totals.clients.add(client);
             }
+            if (row.outcome !== rows[0].outcome) totals.unlikeFirst += 1;
         });
         this.nowNs = Math.max(this.nowNs, atNs);
         if (client === this.watched) this.#look(this.nowNs);
@@ -93,14 +113,7 @@ export class Session {
 
     /** How many requests came before `atNs` or at it. */
     countAt(atNs) {
-        let low = 0;
-        let high = this.requests.length;
-        while (low < high) {
-            const middle = (low + high) >> 1;
-            if (this.requests[middle].shownNs <= atNs) low = middle + 1;
-            else high = middle;
-        }
-        return low;
+        return countUntil(this.requests, atNs);
     }
 
     #replayTo(count) {
@@ -132,16 +145,18 @@ export class Session {
             request: count > 0 ? this.requests[count - 1] : null,
         }));
     }
+}
 
-    /** How many of the decisions of two lanes differ. */
-    differences(lane, other) {
-        let differ = 0;
-        const [one, two] = [this.decisions[lane], this.decisions[other]];
-        for (let place = 0; place < one.length; place += 1) {
-            if (one[place].outcome !== two[place].outcome) differ += 1;
-        }
-        return differ;
+/** How many of these, which are in the order of time, were shown at `atNs` or before. */
+export function countUntil(requests, atNs) {
+    let low = 0;
+    let high = requests.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (requests[middle].shownNs <= atNs) low = middle + 1;
+        else high = middle;
     }
+    return low;
 }
 
 /** 2026-01-05T00:00:00Z, the epoch of a policy that no limiter has given its own. */

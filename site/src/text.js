@@ -49,7 +49,7 @@ function of(one, nowNs) {
         case "arrival_time":
             return `The arrival time is ${duration(one.ahead_ns)} ahead of now, of ${duration(one.room_ns)} at most.`;
         case "window":
-            return one.end_ns === null
+            return one.used === 0
                 ? "Nothing is counted."
                 : `${one.used} in this window, which ends in ${until(one.end_ns)}.`;
         case "bucket":
@@ -58,7 +58,8 @@ function of(one, nowNs) {
                 : `${one.used} tokens are out; the next come back in ${until(one.refill_ns)}.`;
         case "two_windows": {
             const over = Math.min(1, Math.max(0, (nowNs - one.start_ns) / one.length_ns));
-            return `${one.current} in this window and ${one.previous} in the one before, ${Math.round(100 * over)} % of the way.`;
+            const weight = one.is_weighted ? `, which weighs ${(1 - over).toFixed(2)} of that` : "";
+            return `${one.current} in this window and ${one.previous} in the one before${weight}.`;
         }
         case "log":
             return one.entries_ns.length === 0

@@ -156,12 +156,8 @@ mod tests {
                 let state = lane.states(1, now).remove(0);
                 let used = match &state {
                     State::ArrivalTime { ahead_ns, room_ns } => ahead_ns.div_ceil(room_ns / capacity),
-                    State::TwoWindows { length_ns, start_ns, previous, current, .. } => {
-                        let left = if text.starts_with("in_flight") {
-                            *length_ns
-                        } else {
-                            start_ns + length_ns - now
-                        };
+                    State::TwoWindows { length_ns, start_ns, previous, current, is_weighted, .. } => {
+                        let left = if *is_weighted { start_ns + length_ns - now } else { *length_ns };
                         previous * left / length_ns + current
                     }
                     State::Log { length_ns, entries_ns, .. } => {
@@ -188,6 +184,26 @@ mod tests {
             [6, 11, 15, 20].map(|second| second * SECOND).map(of),
             [(5, 0, 4), (10, 4, 0), (15, 0, 0), (20, 0, 0)]
         );
+    }
+
+    /// Where a window ends is where what is in use comes back.
+    #[test]
+    fn windows_end_where_the_core_resets_them() {
+        for text in ["fixed_window 10/5s offset=2s", "fixed_window 10/5s", "fixed_window 10/5s start=first"] {
+            let mut lane = lane(text);
+            for second in [0, 1, 2, 3, 6, 7, 8, 11, 12, 26] {
+                let now = second * SECOND + 1;
+                let _ = lane.decide(1, now, 1);
+                let resets = now + lane.peek(1, now).reset_after_ns();
+                match &lane.states(1, now)[..] {
+                    // Before the epoch plus the offset there is a shorter window.
+                    [State::Window { end_ns: Some(end_ns), .. }] => {
+                        assert!(*end_ns == resets || now < 2 * SECOND, "{text} at {now}: {end_ns}, {resets}");
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
     }
 
     #[test]

@@ -24,8 +24,10 @@ pub enum State {
         used: u64,
         /// 0 where windows differ in length.
         length_ns: u64,
-        /// When the count ends, if there is one.
+        /// When the window ends, if one is open.
         end_ns: Option<u64>,
+        /// Whether the windows of all clients begin and end at the same instants, one after the other.
+        is_aligned: bool,
     },
     /// A bucket that is refilled at intervals.
     Bucket {
@@ -36,7 +38,7 @@ pub enum State {
         /// The next refill, if tokens are out.
         refill_ns: Option<u64>,
     },
-    /// Two windows, the older of which weighs less the longer it is over.
+    /// Two windows beside each other, which are aligned.
     TwoWindows {
         /// Units that both weigh together.
         used: u64,
@@ -48,6 +50,8 @@ pub enum State {
         previous: u64,
         /// Units counted in the newer.
         current: u64,
+        /// Whether the older weighs less the longer it is over; otherwise all of it counts until the newer ends.
+        is_weighted: bool,
     },
     /// The instants of the units that still count, oldest first.
     Log {
@@ -100,12 +104,18 @@ impl State {
                     _ => (0, 0),
                 };
                 let start_ns = at.saturating_mul(length_ns);
-                Self::TwoWindows { used, length_ns, start_ns, previous, current }
+                let is_weighted = matches!(kernel, Kernel::SlidingWindow(_));
+                Self::TwoWindows { used, length_ns, start_ns, previous, current, is_weighted }
+            }
+            Kernel::FixedWindow(_) => {
+                let over_ns = (now_ns % length_ns + layout.grain) % length_ns;
+                let end_ns = Some((now_ns - over_ns.min(now_ns)).saturating_add(length_ns));
+                Self::Window { used, length_ns, end_ns, is_aligned: true }
             }
             Kernel::CalendarWindow(_) | Kernel::CallerWindow(_) => {
-                Self::Window { used, length_ns: 0, end_ns }
+                Self::Window { used, length_ns: 0, end_ns, is_aligned: false }
             }
-            _ => Self::Window { used, length_ns, end_ns },
+            _ => Self::Window { used, length_ns, end_ns, is_aligned: false },
         }
     }
 
