@@ -132,7 +132,7 @@ impl Stats {
 
     /// How far the machine's idea of the store's clock is behind at most, in nanoseconds.
     #[getter]
-    fn lag(&self) -> u64 {
+    fn lag_ns(&self) -> u64 {
         self.shared.lag_ns
     }
 

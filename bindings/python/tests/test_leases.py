@@ -201,6 +201,6 @@ def test_other_limiters_do_not_wait() -> None:
     assert (decision.allowed, decision.is_leased, decision.is_unanswered) == (True, False, False)
     assert decide_all([Claim(limiter, "k", wait=False)])
     stats = limiter.stats()
-    assert (stats.connected, stats.leased, stats.lag) == (False, 0, 0)
+    assert (stats.connected, stats.leased, stats.lag_ns) == (False, 0, 0)
     with pytest.raises(TypeError, match="wait is of type str"):
         limiter.decide("k", wait="no")  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from ratecell._fields import Answer, Style, fields
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
+from ratecell._metrics import metrics
 from ratecell._native import (
     Decision,
     Decisions,
@@ -63,4 +64,5 @@ __all__ = [
     "client_key",
     "decide_all",
     "fields",
+    "metrics",
 ]

@@ -300,7 +300,7 @@ class Stats:
     def swaps_lost(self) -> int:
         """Operations that came after another machine's, and were repeated."""
     @property
-    def lag(self) -> int:
+    def lag_ns(self) -> int:
         """How far the machine's idea of the store's clock is behind at most, in nanoseconds."""
     @property
     def healed(self) -> int:
