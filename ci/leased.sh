@@ -49,6 +49,27 @@ echo "-- Python"
 (cd bindings/python && "$python" -m pytest -q tests/test_leases.py >"$work/python" 2>&1) || { cat "$work/python" "$work/agent.log" >&2; exit 1; }
 tail -n 1 "$work/python"
 if grep -q skipped "$work/python"; then echo "Python skipped tests of leases" >&2 && exit 1; fi
+echo "-- the metrics, by the program"
+"${agent[0]}" stats "$work/leases" --json | grep '"connected":true' >/dev/null
+"${agent[0]}" export "$work/leases" --listen 127.0.0.1:0 >"$work/export" 2>&1 &
+started+=($!)
+"$python" - "$work/export" <<'END'
+import pathlib, re, sys, time, urllib.request
+
+said, deadline = pathlib.Path(sys.argv[1]), time.monotonic() + 20
+while not (found := re.search(r"http://\S+", said.read_text())):
+    if time.monotonic() > deadline:
+        sys.exit(f"expected an address within 20 s: {said.read_text()}")
+    time.sleep(0.01)
+text = urllib.request.urlopen(found[0]).read().decode()
+exported = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+listed = set(re.findall(r"^\| `(ratecell_\w+)`", pathlib.Path("docs/OPERATIONS.md").read_text(), re.MULTILINE))
+if exported != listed - {"ratecell_requests_total"}:
+    sys.exit(f"of a file of leases are exported and listed: {exported ^ listed}")
+values = dict(re.findall(r"^(ratecell_\w+)\{.*\} (\S+)$", text, re.MULTILINE))
+if values["ratecell_connected"] != "1" or float(values["ratecell_leased_units_total"]) <= 0:
+    sys.exit(text)
+END
 echo "-- another policy, by the program"
 "${agent[0]}" change "unix:$work/store" --name tests --policy '2000/h burst=1500'
 "$python" - "$RATECELL_LEASED_FILE" <<'END'

@@ -6,7 +6,7 @@ mod changing;
 use std::time::{Duration, Instant};
 
 use ratecell::store::Store;
-use ratecell::{Claim, Decision, Limiter, OnFailure, OnMiss, Outcome, Policy, Request};
+use ratecell::{Claim, Decision, Limiter, OnFailure, OnMiss, Outcome, Policy, Region, Request};
 
 fn url() -> String {
     std::env::var("RATECELL_STORE").expect("RATECELL_STORE, the address of a server")
@@ -120,6 +120,10 @@ fn a_file_of_leases_is_opened_without_a_store() {
     let users = [open(), open()];
     let allowed = (0..12).filter(|turn| users[turn % 2].check("k").is_allowed()).count();
     assert_eq!(allowed, 5);
+    // From outside, too.
+    let read = || Region::read(&path).expect("a region").shared().expect("the state of a machine");
+    let seen = read();
+    assert!(seen.is_connected && seen.leased >= 5 && seen.name == name, "{seen:?}");
     let other: Policy = "6/h".parse().expect("a policy");
     let error = Limiter::builder(other).open(&path).expect_err("another policy");
     assert!(error.to_string().contains("expected that policy, or none"), "{error}");
@@ -130,6 +134,7 @@ fn a_file_of_leases_is_opened_without_a_store() {
     let opened = Limiter::following().on_failure(OnFailure::Open).open(&path).expect("a file");
     assert!(opened.check("another").is_allowed());
     assert_eq!(opened.shared().map(|shared| (shared.opened, shared.is_connected)), Some((1, false)));
+    assert_eq!((read().opened, read().is_connected), (1, false));
     std::fs::remove_file(&path).expect("the file");
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use jiff::Timestamp;
-use ratecell::Region;
+use ratecell::{Region, Shared};
 use serde::Serialize;
 
 use crate::cli::StatsArgs;
@@ -26,6 +26,50 @@ struct Report {
     denied_full: u64,
     allowed_full: u64,
     exhausted: u64,
+    #[serde(flatten)]
+    leases: Option<Leases>,
+}
+
+/// Of a file of leases alone.
+#[derive(Debug, Serialize)]
+struct Leases {
+    leased: u64,
+    used: u64,
+    passed: u64,
+    given_back: u64,
+    misses: u64,
+    waits: u64,
+    timeouts: u64,
+    operations: u64,
+    swaps_lost: u64,
+    lag_ns: u64,
+    healed: u64,
+    board_full: u64,
+    opened: u64,
+    local: u64,
+    connected: bool,
+}
+
+impl From<Shared> for Leases {
+    fn from(shared: Shared) -> Self {
+        Self {
+            leased: shared.leased,
+            used: shared.used,
+            passed: shared.passed,
+            given_back: shared.given_back,
+            misses: shared.misses,
+            waits: shared.waits,
+            timeouts: shared.timeouts,
+            operations: shared.operations,
+            swaps_lost: shared.swaps_lost,
+            lag_ns: shared.lag_ns,
+            healed: shared.healed,
+            board_full: shared.board_full,
+            opened: shared.opened,
+            local: shared.local,
+            connected: shared.is_connected,
+        }
+    }
 }
 
 pub(crate) fn run(args: &StatsArgs) -> Result<()> {
@@ -61,6 +105,7 @@ impl Report {
             denied_full: stats.denied_full,
             allowed_full: stats.allowed_full,
             exhausted: stats.exhausted,
+            leases: region.shared().map(Leases::from),
         })
     }
 

@@ -68,7 +68,8 @@ fn what_is_looked_at_is_documented() {
     }
     let [alerts, tests, _] = &used;
     let listed: BTreeSet<_> = known.iter().copied().filter(|name| name.starts_with("Ratecell")).collect();
-    let ruled: BTreeSet<_> = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let ruled: BTreeSet<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert_eq!(listed, ruled);
     // Each fires in one test, and is silent in another.
     for alert in ruled {
