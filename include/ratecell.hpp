@@ -1215,8 +1215,8 @@ public:
     }
 #endif
 
-    /// Makes limits by the text of a file, in TOML, with the memory of all its tables: one for each rule and tier in it,
-    /// each with room for the config's max_keys. The text is not kept. Errors: those of ratecell_rules_new; of a fault in the
+    /// Makes limits by the text of a file, in TOML, with all its memory: one table for all rules,
+    /// with room for the config's max_keys. The text is not kept. Errors: those of ratecell_rules_new; of a fault in the
     /// file RATECELL_ERULES, whose why() names the line, the rule, the field, and what was wrong.
     static Result<Rules, Failure> make(std::string_view text, const Config &config = {}) {
         return detail::made<Rules, ratecell_rules>(config, [&](const ratecell_config *raw, ratecell_rules **out) {
@@ -1237,7 +1237,7 @@ public:
         return changed(text, RATECELL_AT, static_cast<std::uint64_t>(now.count()));
     }
 
-    /// Makes other limits by the text of another file, on the tables that these have for the same rules; the config is
+    /// Makes other limits by the text of another file, in the table of these; the config is
     /// that of these. Both go on, and are destroyed in any order: a rule whose name, key and policy are in both admits exactly
     /// its limit together. For a server that forks its workers anew, see Config::forked. Errors: those of make.
     [[nodiscard]] Result<Rules, Failure> beside(std::string_view text) const {
@@ -1328,7 +1328,7 @@ public:
         return detail::written(buffer, len, write_fields(styles, decision, now, buffer, len));
     }
 
-    /// What all tables hold now and what has happened to them. Errors: those of ratecell_rules_stats.
+    /// What they hold now and what has happened to them. Errors: those of ratecell_rules_stats.
     Result<Stats> stats() const noexcept { return stats_by(0, 0); }
 
     /// stats at a time, as decide_at.

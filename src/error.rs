@@ -52,11 +52,11 @@ pub enum BuildError {
         /// The reason, and what was expected.
         reason: &'static str,
     },
-    /// The table of a rule of a file cannot be made, or its policy cannot follow the one in force.
+    /// The policy of a rule of a file does not fit its words, or cannot follow the one in force.
     InRule {
         /// The rule's name.
         rule: String,
-        /// The error: [`Policy`](Self::Policy), [`Change`](Self::Change) or [`Memory`](Self::Memory).
+        /// The error: [`Policy`](Self::Policy) or [`Change`](Self::Change).
         error: Box<BuildError>,
     },
     /// The policy cannot follow the one in force.

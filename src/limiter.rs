@@ -27,6 +27,8 @@ pub(crate) mod joint;
 pub(crate) mod layers;
 mod leased;
 mod line;
+#[cfg(feature = "rules")]
+pub(crate) mod mixed;
 #[cfg(not(ratecell_model))]
 mod reader;
 mod regime;
@@ -37,6 +39,7 @@ mod reservation;
 mod states;
 mod stats;
 mod tables;
+mod words;
 
 #[cfg(feature = "async")]
 pub use acquire::{Acquire, AcquireError};
@@ -56,7 +59,6 @@ use regime::{Regime, Regimes};
 use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
 pub use reservation::{Reservation, ReservationError, ReserveError};
-use states::Layers;
 
 /// A rate limiter for any number of keys: decides whether a request may go now.
 ///
@@ -221,10 +223,15 @@ impl Limiter {
     /// Asks for the cache lines that a check of `h` will need, which are the same in all regimes.
     #[inline(always)]
     fn prefetch(&self, h: u64) {
-        match &self.regimes.first.layers {
-            Layers::One(layer) => layer.prefetch(h),
-            Layers::Several(layers) => layers.iter().for_each(|layer| layer.prefetch(h)),
+        match &self.inlined {
+            Inlined::Gcra(_, table) | Inlined::Lease(_, table) => table.prefetch(h),
+            Inlined::None => self.prefetch_layers(h),
         }
+    }
+
+    #[inline(never)]
+    fn prefetch_layers(&self, h: u64) {
+        self.regimes.first.layers.iter().for_each(|layer| layer.prefetch(h));
     }
 
     /// Decides at `now`, which is the request's own instant or was read from the clock before.

@@ -82,17 +82,16 @@ use tables::Tables;
 
 /// A limiter whose limits are those of a file of rules.
 ///
-/// It has a table for each rule of the file, and for each tier of a rule with tiers; those of a rule with `shared = true`
-/// have one together. A file with 256 tables gets no more, but for a policy that no table has: rules with equal policies
-/// share one then, in which their keys differ. All tables have one clock. Each has room for `max_keys`, and address space
-/// for them; a page of it takes memory once a key in it is used.
+/// It has one table for all rules of the file, with room for `max_keys`: a key counts once for each layer of the policy
+/// that it is limited by. Address space for them is taken at once; a page of it takes memory once a key in it is used. A
+/// file of more than 4,094 layers has another table for each 4,094, and each `sliding_log` has one of its own.
 ///
 /// A decision never blocks, with two exceptions. A `sliding_log` locks briefly, and allocates its entries. A request that
-/// comes while limits are changed may wait until the new numbers of all tables are written, which takes some microseconds for
-/// each table.
+/// comes while limits are changed may wait until the new numbers of all rules are written, which takes some microseconds for
+/// each rule.
 ///
 /// A decision allocates until its thread has seen the longest keys of the file. After that it allocates only for an answer
-/// with shadow rules, where more than four rules limit one request, and the first time that it asks a table after a change of
+/// with shadow rules, where more than four rules limit one request, and the first time that it asks by a rule after a change of
 /// limits. Any number of threads may share a limiter, by
 /// reference or in an `Arc`.
 pub struct RulesLimiter {
@@ -101,8 +100,6 @@ pub struct RulesLimiter {
     tables: Tables,
     /// What the limiters of its tables have in common, and those of the limiters by rules beside it.
     family: Arc<Family>,
-    /// Held while the file is changed.
-    changing: Mutex<()>,
     /// Held between the number of the policies in force and the file that is of it.
     switching: Mutex<()>,
 }
@@ -118,14 +115,16 @@ pub struct RulesLimiterBuilder {
 }
 
 impl RulesLimiterBuilder {
-    /// The number of keys that each table has room for at the same time, at least 1; default 100,000. There is a table
-    /// for each rule, and for each of its tiers: see [`LimiterBuilder::max_keys`](crate::LimiterBuilder::max_keys).
+    /// The number of keys that have room at the same time, of all rules together, at least 1; default 100,000. A key counts
+    /// once for each rule that limits it and each layer of its policy: see
+    /// [`LimiterBuilder::max_keys`](crate::LimiterBuilder::max_keys). A `sliding_log` has room for as many by itself.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
         self.tables.max_keys = max_keys;
         self
     }
 
-    /// How to decide a new key when its table has no room for it; default [`WhenFull::Evict`].
+    /// How to decide a new key when there is no room for it; default [`WhenFull::Evict`]. [`WhenFull::Share`] is refused: a
+    /// cell that newcomers share is of one policy, and the table has those of all rules.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.tables.when_full = when_full;
         self
@@ -138,7 +137,7 @@ impl RulesLimiterBuilder {
         self
     }
 
-    /// Puts the tables into memory that this process shares with all that it forks off later: together they admit exactly
+    /// Puts the table into memory that this process shares with all that it forks off later: together they admit exactly
     /// what the rules allow. Without it each of them goes on with a copy of its own. Only on Linux.
     ///
     /// A [`change`](RulesLimiter::change) after the fork is of its process alone; a limiter
@@ -161,11 +160,15 @@ impl RulesLimiterBuilder {
     /// [`forked`](Self::forked).
     ///
     /// # Errors
-    /// A rule counts requests in flight and the limiter is not [`reserving`](Self::reserving), or a rule has a `sliding_log`
+    /// `when_full` is [`WhenFull::Share`] ([`BuildError::SharedCell`]);
+    /// a rule counts requests in flight and the limiter is not [`reserving`](Self::reserving), or a rule has a `sliding_log`
     /// where the tables are [`forked`](Self::forked) ([`BuildError::Rule`]); `max_keys` is 0;
     /// the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
     /// ([`BuildError::Processor`]).
     pub fn build(self) -> Result<RulesLimiter, BuildError> {
+        if self.tables.when_full == WhenFull::Share {
+            return Err(BuildError::SharedCell);
+        }
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
         let family = Arc::new(Family::new()?);
         let (file, _) = File::new(self.rules, self.tables, &family, clock, None)?;
@@ -252,19 +255,19 @@ impl RulesLimiter {
     /// of its limit change, what each key has used stays used, in units, as in [`Limiter::change`](crate::Limiter::change):
     /// a raised limit lets those go on who were exhausted, and a lowered one forgives nothing. A rule begins anew whose limit
     /// gets another algorithm, another window or another number of layers, or has no room in the words in use beside what was
-    /// allowed before; so does one whose name or key is another. A rule that is taken away gives its
-    /// cells back, unless it shared its table with others.
+    /// allowed before; so does one whose name or key is another. A rule that is taken away begins anew
+    /// if it comes back. What its keys have used holds their places until it has drained, or until limits are changed.
     ///
     /// Of a rule with tiers each tier is by itself. With `shared = true` the tiers go on together if nothing but their limits
     /// and `strict` changes, and tiers come and go.
     ///
     /// Two kinds of limiters do not change a limit over live cells, and a rule begins anew where its limit is another:
     /// one whose tables are shared by processes that are [forked off](RulesLimiterBuilder::forked), and one
-    /// [beside](Self::beside) which there is another. In a file of more than 256 tables, of rules that have one together, only
-    /// those go on that keep their limit, or else those that get the same.
+    /// [beside](Self::beside) which there is another.
     ///
-    /// Requests are decided while the rules are changed. Every third change of limits reads and writes all tables. The memory
-    /// of a table that no rule has any more is given back when the last [`RulesDecision`] by the old rules is dropped.
+    /// Requests are decided while the rules are changed. Every third change of limits reads and writes the whole
+    /// table. The memory of a log that no rule has any more is given back when the last [`RulesDecision`] by the old rules is
+    /// dropped.
     ///
     /// ```
     /// use ratecell::rules::{Rules, RulesLimiter};
@@ -295,21 +298,20 @@ impl RulesLimiter {
     }
 
     pub(crate) fn change_by(&self, rules: Rules, now_ns: Option<u64>) -> Result<(), BuildError> {
-        // A change that panicked has stored nothing, or all of it.
-        let _one_at_a_time = locked(&self.changing);
+        let _one_at_a_time = self.family.exclusively();
         let held = self.file.load_full();
-        // Nobody else gets the family meanwhile: that takes this limiter's lock.
+        // Nobody else gets the family meanwhile.
         let is_live = !self.tables.forked && Arc::strong_count(&self.family) == 1;
         let before = Before { cells: held.cells(), is_live, now_ns };
-        let (file, mut changes) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
+        let (file, changes) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
         let file = Arc::new(file);
         if file.cells().number == held.cells().number {
             self.file.store(file);
             return Ok(());
         }
-        let limiters = held.cells().limiters().enumerate();
-        // Those that the new file has no more, too: requests that are under way may ask them.
-        let ready = self.family.ready(limiters.map(|(table, limiter)| (limiter, changes.remove(&table))))?;
+        let (policies, tables) = changes.into_parts();
+        // What the new file has no more decides nothing after it.
+        let ready = self.family.ready(file.cells().changing(policies), tables)?;
         let switching = locked(&self.switching);
         ready.put_in_force(now_ns, &self.clock);
         self.file.store(file);
@@ -317,12 +319,13 @@ impl RulesLimiter {
         Ok(())
     }
 
-    /// Another limiter, by other rules, on the tables that this one has. Both go on: a rule that is in both with the same
+    /// Another limiter, by other rules, in the table that this one has. Both go on: a rule that is in both with the same
     /// name, key and limit admits exactly its limit together. One whose limit is another begins anew.
     ///
-    /// The tables of both are as large, and decide newcomers alike; their clock is one. As long as both are there, a
-    /// [`change`](Self::change) of either begins a rule anew whose limit is another. A table is freed when no limiter and no
-    /// [`RulesDecision`] has it any more.
+    /// Newcomers are decided alike in both, and their clock is one. As long as both are there, a
+    /// [`change`](Self::change) of either begins a rule anew whose limit is another. Where the table is
+    /// [`forked`](RulesLimiterBuilder::forked), the rules that begin anew have another one, as large: processes that were
+    /// forked off before do not know them. A table is freed when no limiter and no [`RulesDecision`] has it any more.
     ///
     /// ```
     /// use ratecell::rules::{Rules, RulesLimiter};
@@ -340,7 +343,7 @@ impl RulesLimiter {
     /// As [`RulesLimiterBuilder::build`].
     pub fn beside(&self, rules: Rules) -> Result<Self, BuildError> {
         // No change of this one is under way, which would not know of the other.
-        let _one_at_a_time = locked(&self.changing);
+        let _one_at_a_time = self.family.exclusively();
         let held = self.file.load_full();
         let before = Before { cells: held.cells(), is_live: false, now_ns: None };
         let (file, _) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
@@ -348,14 +351,7 @@ impl RulesLimiter {
     }
 
     fn of(file: File, tables: Tables, family: Arc<Family>, clock: Clock) -> Self {
-        Self {
-            file: ArcSwap::from_pointee(file),
-            clock,
-            tables,
-            family,
-            changing: Mutex::new(()),
-            switching: Mutex::new(()),
-        }
+        Self { file: ArcSwap::from_pointee(file), clock, tables, family, switching: Mutex::new(()) }
     }
 
     /// The rules in force.
@@ -364,8 +360,8 @@ impl RulesLimiter {
         Arc::clone(self.file.load().rules())
     }
 
-    /// The number of live keys, the memory, and the counts of events, of all tables together. Of slots, live keys and
-    /// their error it is the table with the most.
+    /// The number of live keys, the memory, and the counts of events. Where there are several tables, as with a
+    /// `sliding_log`, bytes and events are summed, and slots, live keys and their error are those of the table with the most.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats_at(self.clock.now())

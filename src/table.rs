@@ -34,7 +34,10 @@ pub(crate) mod layout;
 )]
 mod lend;
 pub(crate) mod log;
-#[cfg_attr(not(test), expect(dead_code, reason = "its tests alone have tables of several policies"))]
+#[cfg_attr(
+    not(any(feature = "rules", test)),
+    expect(dead_code, reason = "rules alone have a table of several policies")
+)]
 pub(crate) mod numbers;
 pub(crate) mod parts;
 #[cfg(not(ratecell_model))]
@@ -177,12 +180,14 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
         Self::in_memory(&memory(end)?, parts, when_full, era)?.ok_or_else(BuildError::too_large)
     }
 
-    /// The same table, which counts what is given back: in another memory, of which a page is resident once something was
-    /// given back in it.
-    pub(crate) fn with_totals(self) -> Result<Self, BuildError> {
+    /// The same table, which counts what is given back: in another memory of so many zeroed bytes.
+    pub(crate) fn with_totals(
+        self,
+        memory: fn(usize) -> Result<Memory, MemoryError>,
+    ) -> Result<Self, BuildError> {
         let buckets = self.buckets.count();
         let bytes = buckets.checked_mul(TOTAL_BYTES).ok_or_else(BuildError::too_large)?;
-        let given = Given::in_memory(&Memory::sparse(bytes)?, 0, buckets);
+        let given = Given::in_memory(&memory(bytes)?, 0, buckets);
         Ok(Self { given: given.ok_or_else(BuildError::too_large)?, ..self })
     }
 
@@ -280,10 +285,10 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
 
     /// The decision of a request that had this verdict.
     #[inline]
-    pub(crate) fn report<A: Algorithm>(
+    pub(crate) fn report<A: Algorithm, C>(
         &self,
         algorithm: &A,
-        verdict: &Verdict<Seat<'_, J::Watch<'_>>>,
+        verdict: &Verdict<C>,
         now: u64,
         request: &Request<'_>,
     ) -> Decision {

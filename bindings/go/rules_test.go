@@ -134,6 +134,10 @@ func TestABadFileChangesNothing(t *testing.T) {
 	if _, err := NewRules(siteAndLogin, MaxKeys(0)); err == nil {
 		t.Error("no room is taken")
 	}
+	want = "when_full: a cell that newcomers share is of one policy"
+	if _, err := NewRules(siteAndLogin, WhenFull(FullShare)); !errors.As(err, &refused) || !strings.HasPrefix(refused.Text, want) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestAChangeKeepsWhatStays(t *testing.T) {
@@ -169,7 +173,7 @@ func TestAChangeKeepsWhatStays(t *testing.T) {
 	}
 }
 
-func TestTheTablesOfRulesAreCounted(t *testing.T) {
+func TestTheTableOfRulesIsCounted(t *testing.T) {
 	rules := newRules(t, siteAndLogin, MaxKeys(100))
 	for _, client := range []string{"203.0.113.7", "203.0.113.8", "203.0.113.9"} {
 		attributes := login()
@@ -179,7 +183,7 @@ func TestTheTablesOfRulesAreCounted(t *testing.T) {
 		}
 	}
 	stats, err := rules.StatsAt(0)
-	if err != nil || stats.Live != 3 || stats.LiveError != 0 || stats.Slots < 100 || stats.Bytes < 2*16*stats.Slots {
+	if err != nil || stats.Live != 4 || stats.LiveError != 0 || stats.Slots < 100 || stats.Bytes < 16*stats.Slots || stats.Bytes > 2*16*stats.Slots+8192 {
 		t.Errorf("%+v, %v", stats, err)
 	}
 	if stats.Evicted+stats.Forgiven+stats.Shared+stats.DeniedFull+stats.AllowedFull+stats.Exhausted+stats.Leased != 0 {

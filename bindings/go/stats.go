@@ -104,8 +104,8 @@ func (l *Limiter) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
 	return statsOf(status, &stats)
 }
 
-// Stats tells what all tables of the rules hold now, and what has happened to them: the sum of the events and of the bytes,
-// and the most slots and live keys of any. Above 163,840 keys in a table Live is estimated, within LiveError. The counts of
+// Stats tells what the rules hold now, and what has happened. They have one table, and one for each sliding_log: events and
+// bytes are summed over them, and slots and live keys are those of the table with the most. Above 163,840 keys in a table Live is estimated, within LiveError. The counts of
 // a table go when a [Rules.Change] takes it away. The error is [ErrClosed].
 func (r *Rules) Stats() (Stats, error) {
 	return r.stats(0, 0)

@@ -183,14 +183,14 @@ void a_change_keeps_what_stays() {
     CHECK_EQUAL(rules.change_at(file, -1s), RATECELL_EINVAL);
 }
 
-void the_tables_are_counted() {
+void what_is_held_is_counted() {
     const Rules rules(file, few);
     CHECK_EQUAL(rules.stats()->live, 0u);
     CHECK(rules.decide_at(login, 0s));
     CHECK(rules.decide_at({{"method", "POST"}, {"path", "/login"}, {"client", "203.0.113.8"}}, 0s));
     const Result<ratecell::Stats> stats = rules.stats_at(0s);
     CHECK(stats);
-    CHECK_EQUAL(stats->live, 2u);
+    CHECK_EQUAL(stats->live, 3u);
     CHECK(stats->slots >= 100);
     CHECK_EQUAL(stats->evicted, 0u);
     CHECK_EQUAL(rules.stats_at(10min)->live, 0u);
@@ -319,7 +319,7 @@ int main() {
     more_shadows_than_are_kept();
     the_fields_name_the_rules();
     a_change_keeps_what_stays();
-    the_tables_are_counted();
+    what_is_held_is_counted();
     those_beside_each_other_share_what_stays();
     those_that_are_forked_off_share_the_tables(true);
     those_that_are_forked_off_share_the_tables(false);

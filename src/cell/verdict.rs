@@ -40,6 +40,13 @@ impl<C> Verdict<C> {
         Self { is_superseded: true, ..Self::without_refund(0) }
     }
 
+    /// The same, of a cell that stands for this one.
+    #[inline]
+    pub(crate) fn of<D>(self, cell: impl FnOnce(C) -> D) -> Verdict<D> {
+        let Self { word, charge, full_until, is_superseded } = self;
+        Verdict { word, charge: charge.map(|(own, charge)| (cell(own), charge)), full_until, is_superseded }
+    }
+
     pub(crate) fn is_superseded(&self) -> bool {
         self.is_superseded
     }

@@ -61,7 +61,7 @@ pub struct ratecell_config {
     /// that of a record in a log: a calendar_window is counted from it, and aligned windows are aligned to it. For any other
     /// call it is 0; otherwise RATECELL_ECONFIG.
     pub epoch_s: i64,
-    /// For ratecell_rules_new: an earlier limiter by rules, whose tables the new one uses where a policy is the same. Both go
+    /// For ratecell_rules_new: an earlier limiter by rules, whose table the new one uses. Both go
     /// on, each by its own file: a rule whose name, key and policy are in both admits exactly its limit together. max_keys,
     /// when_full, epoch_s and RATECELL_FORKED are then those of the earlier one, and 0 here. It may be freed before the new
     /// one, and must not be freed during the call. NULL for none, and for any other call; otherwise RATECELL_ECONFIG.

@@ -34,12 +34,13 @@ pub struct ratecell_rules {
     limiter: RulesLimiter,
 }
 
-/// Make a limiter by a file of rules, with the memory of all its tables.
+/// Make a limiter by a file of rules, with all its memory.
 ///
-/// text is the file's, TOML of len bytes; it is not kept. There is a table for each rule of the file and each tier, and the
-/// config's max_keys, when_full, epoch_s and RATECELL_FORKED are those of each table. With RATECELL_RESERVATIONS every request
-/// has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier limiter by rules, all of them are 0:
-/// its own hold.
+/// text is the file's, TOML of len bytes; it is not kept. All rules have one table. The config's max_keys is the room of all
+/// of them together: a key counts once for each layer of the policy that it is limited by. when_full, epoch_s and
+/// RATECELL_FORKED are the table's; RATECELL_FULL_SHARE is refused, because a shared cell is of one policy. With
+/// RATECELL_RESERVATIONS every request has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier
+/// limiter by rules, all of them are 0: its own hold.
 ///
 /// Returns 0; free *rules with ratecell_rules_free.
 /// Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn ratecell_rules_change(
 /// Decide a request by rules: all limits that apply are charged, or none is.
 ///
 /// Shadow rules are decided after the others, each by itself, and charged if the request is allowed. It allocates until its
-/// thread has seen the longest keys of the file, and where it asks a table for the first time after a change of limits.
+/// thread has seen the longest keys of the file, and where it asks by a rule for the first time after a change of limits.
 ///
 /// With RATECELL_RESERVE what was charged of each rule is written to the request's held, to be settled or released;
 /// nothing of shadow rules is held. Such a call allocates.
@@ -189,10 +190,11 @@ pub unsafe extern "C" fn ratecell_rules_fields(
     })
 }
 
-/// Report the contents of all tables of a limiter by rules and the counts of their events: now, or with RATECELL_AT at
+/// Report the contents of a limiter by rules and the counts of their events: now, or with RATECELL_AT at
 /// now_ns, which is not read otherwise.
 ///
-/// Events and bytes are summed over the tables. Slots, live keys and live_error are those of the table with the most. Live
+/// All rules have one table, but each sliding_log has its own, and a file of more than 4,094 layers has more. Events and
+/// bytes are summed over them. Slots, live keys and live_error are those of the table with the most. Live
 /// keys are estimated as in ratecell_limiter_stats without RATECELL_EXACT. The counts of a table go when a change of the file
 /// takes it away. Fields about many machines are 0. A table of up to 163,840 keys is read as a whole, and all of its memory
 /// becomes resident.

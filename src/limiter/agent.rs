@@ -18,6 +18,7 @@ use super::regions::{fit, kernels, of_file};
 use super::remote::{FILL, FORGET, Member, OnFailure, Remote};
 use super::states::Layers;
 use super::tables::LayerTable;
+use super::words::WordTable;
 use super::{Limiter, LimiterBuilder, events};
 use crate::board::{Board, Counter, State};
 use crate::clock::Clock;
@@ -300,7 +301,7 @@ pub(super) fn build(builder: LimiterBuilder, store: &Named) -> Result<Limiter, B
     let layers = kernels(&joined.policy, true)?.into_iter().map(|kernel| {
         let era = Era::first(generations.in_force().clone());
         let table = Table::made_in(buckets, WhenFull::Evict, Memory::private, era)?;
-        Ok(LayerTable::Words(kernel, table))
+        Ok(LayerTable::own(kernel, table))
     });
     let (on_miss, on_failure) = (builder.on_miss.unwrap_or_default(), builder.on_failure.unwrap_or_default());
     let layers = layers.collect::<Result<_, BuildError>>()?;
@@ -376,9 +377,9 @@ fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Resul
 }
 
 /// The layers of a limiter of leases.
-fn leases(layers: &Layers<Table, crate::table::log::LogTable>) -> Vec<(Lease, Table)> {
+fn leases(layers: &Layers<WordTable, crate::table::log::LogTable>) -> Vec<(Lease, Table)> {
     let leases = layers.iter().filter_map(|layer| match layer {
-        LayerTable::Words(Kernel::Lease(lease), table) => Some((*lease, table.clone())),
+        LayerTable::Words(Kernel::Lease(lease), WordTable::Own(table)) => Some((*lease, table.clone())),
         _ => None,
     });
     leases.collect()

@@ -8,12 +8,14 @@ use super::agent;
 use super::generations::{Generations, Own};
 use super::regime::{Regime, Regimes};
 use super::remote::Member;
+use super::states::Layers;
 use super::tables::LayerTable;
+use super::words::WordTable;
 use super::{Limiter, OnFailure, OnMiss, events};
 use crate::clock::Clock;
 use crate::error::BuildError;
-use crate::memory::{Memory, MemoryError};
-use crate::table::era::Era;
+use crate::table::era::{Era, Lineage};
+use crate::table::log::LogTable;
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull};
 use ratecell_core::{Generation, Policy};
 
@@ -169,32 +171,48 @@ impl LimiterBuilder {
         }
         self.refuse_sharing()?;
         let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        let (max_keys, when_full) = (self.room(), self.when_full.unwrap_or_default());
         let own = |policy: &Policy| Ok(Own::new(Generation::first(policy.clone()))?);
-        self.build_by(clock, Memory::private, own).inspect(events::built)
-    }
-
-    /// Builds the limiter for this process alone, in such memory, with that clock, which other limiters may have too, and
-    /// with those generations of its policy.
-    pub(super) fn build_by(
-        self,
-        clock: Clock,
-        memory: fn(usize) -> Result<Memory, MemoryError>,
-        own: impl FnOnce(&Policy) -> Result<Own, BuildError>,
-    ) -> Result<Limiter, BuildError> {
-        let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
-        let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
-        let (when_full, secret) = (self.when_full.unwrap_or_default(), Secret::random()?);
-        let generations = Generations::Own(own(&policy)?);
+        let (policy, generations) = self.policy_by(clock, own)?;
         let lineage = generations.lineage()?;
-        let layers = policy.layers().iter().enumerate();
-        let layers = layers.map(|(number, layer)| {
+        let layers = policy.layers().iter().enumerate().map(|(number, layer)| {
             let era = Era::last_of(generations.in_force().clone(), &lineage, number);
-            LayerTable::alone(layer.plan(), max_keys, when_full, memory, era)
+            LayerTable::alone(layer.plan(), max_keys, when_full, era)
         });
         let layers = layers.collect::<Result<_, _>>()?;
+        Limiter::of_layers(policy, layers, generations, lineage, clock).inspect(events::built)
+    }
+
+    /// How many keys have room.
+    pub(super) fn room(&self) -> usize {
+        self.max_keys.unwrap_or(DEFAULT_MAX_KEYS)
+    }
+
+    /// The policy by that clock, which other limiters may have too, and its generations.
+    pub(super) fn policy_by(
+        self,
+        clock: Clock,
+        own: impl FnOnce(&Policy) -> Result<Own, BuildError>,
+    ) -> Result<(Policy, Generations), BuildError> {
+        let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;
+        let generations = Generations::Own(own(&policy)?);
+        Ok((policy, generations))
+    }
+}
+
+impl Limiter {
+    /// A limiter by the last generation of `lineage`, of this process alone.
+    pub(super) fn of_layers(
+        policy: Policy,
+        layers: Layers<WordTable, LogTable>,
+        generations: Generations,
+        lineage: Lineage,
+        clock: Clock,
+    ) -> Result<Self, BuildError> {
+        let secret = Secret::random()?;
         let number = lineage.last().map_or(0, Generation::number);
         let first = Regime { number, policy: Arc::new(policy), layers, lineage };
-        Ok(Limiter::of_regimes(Regimes::new(first, generations), clock, secret))
+        Ok(Self::of_regimes(Regimes::new(first, generations), clock, secret))
     }
 }
 

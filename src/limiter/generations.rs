@@ -126,6 +126,12 @@ impl Generations {
         }
     }
 
+    /// Whether no generation of that number will come, which is in force elsewhere: a change of the family has left the
+    /// limiter out. A record of this process is complete once the number has been found.
+    pub(super) fn are_left_behind(&self, lineage: &Lineage, number: u64) -> bool {
+        matches!(self, Self::Own(_)) && lineage.last().is_none_or(|last| last.number() < number)
+    }
+
     /// Runs `change` while no other caller changes the policy.
     ///
     /// # Errors

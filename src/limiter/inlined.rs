@@ -2,6 +2,7 @@
 
 use super::states::Layers;
 use super::tables::LayerTable;
+use super::words::WordTable;
 use crate::table::log::LogTable;
 use crate::table::{Lookup, Table};
 use ratecell_core::algorithm::{Gcra, Kernel, Lease};
@@ -19,10 +20,14 @@ pub(super) enum Inlined {
 }
 
 impl Inlined {
-    pub(super) fn of(layers: &Layers<Table, LogTable>) -> Self {
+    pub(super) fn of(layers: &Layers<WordTable, LogTable>) -> Self {
         match layers {
-            Layers::One(LayerTable::Words(Kernel::Gcra(gcra), table)) => Self::Gcra(*gcra, table.clone()),
-            Layers::One(LayerTable::Words(Kernel::Lease(lease), table)) => Self::Lease(*lease, table.clone()),
+            Layers::One(LayerTable::Words(Kernel::Gcra(gcra), WordTable::Own(table))) => {
+                Self::Gcra(*gcra, table.clone())
+            }
+            Layers::One(LayerTable::Words(Kernel::Lease(lease), WordTable::Own(table))) => {
+                Self::Lease(*lease, table.clone())
+            }
             _ => Self::None,
         }
     }

@@ -9,10 +9,11 @@ use arc_swap::{ArcSwapOption, Guard};
 use super::generations::Generations;
 use super::states::Layers;
 use super::tables::LayerTable;
+use super::words::WordTable;
 use crate::error::{BuildError, RegionError};
+use crate::table::Lookup;
 use crate::table::era::{Era, InForce, Lineage};
 use crate::table::log::LogTable;
-use crate::table::{Lookup, Table};
 use ratecell_core::algorithm::{Kernel, Lend, Plan};
 use ratecell_core::{Decision, Policy, Request, with_kernel};
 
@@ -24,29 +25,37 @@ const ATTEMPTS: usize = 1_000;
 pub(super) struct Regime {
     pub(super) number: u64,
     pub(super) policy: Arc<Policy>,
-    pub(super) layers: Layers<Table, LogTable>,
+    pub(super) layers: Layers<WordTable, LogTable>,
     /// The generations of the table's policy up to this one, the last.
     pub(super) lineage: Lineage,
 }
 
 impl Regime {
-    /// The regime of the last generation of `lineage`, over the same tables.
+    /// The regime of the last generation of `lineage`, over the same tables. `None` if another has been put in force since, or
+    /// no policy could follow so.
     fn followed_by(&self, lineage: &Lineage, in_force: &InForce) -> Option<Self> {
         let (held, next) = (self.lineage.last()?, lineage.last()?);
         let policy = self.policy.beside(held.policy(), next.policy());
         let plans = policy.layers().iter().map(|layer| layer.plan());
+        let era = |layer| Era::last_of(in_force.clone(), lineage, layer);
         let layers = self.layers.iter().zip(plans).enumerate().map(|(number, (layer, plan))| {
-            let era = Era::last_of(in_force.clone(), lineage, number);
             match (layer, plan) {
-                (LayerTable::Words(Kernel::Lease(_), table), Plan::Word(kernel)) => {
-                    let lease = with_kernel!(&kernel, algorithm => algorithm.lease())?;
-                    Some(LayerTable::Words(Kernel::Lease(lease), table.in_era(era)))
-                }
-                (LayerTable::Words(_, table), Plan::Word(kernel)) => {
-                    Some(LayerTable::Words(kernel, table.in_era(era)))
+                (LayerTable::Words(before, words), Plan::Word(kernel)) => {
+                    let words = match words {
+                        WordTable::Own(table) => WordTable::Own(table.in_era(era(number))),
+                        #[cfg(feature = "rules")]
+                        WordTable::Mixed(words) => WordTable::Mixed(words.followed_by(lineage)?),
+                    };
+                    let kernel = match before {
+                        Kernel::Lease(_) => {
+                            Kernel::Lease(with_kernel!(&kernel, algorithm => algorithm.lease())?)
+                        }
+                        _ => kernel,
+                    };
+                    Some(LayerTable::Words(kernel, words))
                 }
                 (LayerTable::Logs(_, table), Plan::Log(log)) => {
-                    Some(LayerTable::Logs(log, table.in_era(era)))
+                    Some(LayerTable::Logs(log, table.in_era(era(number))))
                 }
                 // No policy follows one of other words.
                 _ => None,
@@ -87,10 +96,12 @@ impl Regime {
         }
     }
 
-    /// Carries all words to this generation; says no if it is not in force any more.
+    /// Carries all words in tables of its own to this generation; says no if it is not in force any more.
     pub(super) fn sweep(&self, skips_unused: bool) -> bool {
         self.layers.iter().all(|layer| match layer {
-            LayerTable::Words(_, table) => table.sweep(skips_unused),
+            LayerTable::Words(_, WordTable::Own(table)) => table.sweep(skips_unused),
+            #[cfg(feature = "rules")]
+            LayerTable::Words(_, WordTable::Mixed(_)) => true,
             LayerTable::Logs(..) => true,
         })
     }
@@ -170,6 +181,12 @@ impl Regimes {
         Ok(Some(reigning?).filter(|regime| regime.number == number))
     }
 
+    /// Lets go what the newest regime holds, which is not in force any more.
+    #[cfg(feature = "rules")]
+    pub(super) fn let_go(&self) {
+        self.later.store(None);
+    }
+
     /// Carries all words to the generation in force, if the next one has the bits of one whose words may still be there. One
     /// caller at a time changes the policy.
     ///
@@ -204,13 +221,20 @@ impl Regimes {
     fn made(&self) -> Result<Reigning<'_>, BuildError> {
         for _ in 0..ATTEMPTS {
             let later = self.later.load();
-            if later.as_deref().is_some_and(|later| later.number == self.in_force.number()) {
+            let number = self.in_force.number();
+            if later.as_deref().is_some_and(|later| later.number == number) {
                 return Ok(Reigning::Later(later, &self.first));
             }
             let lineage = self.generations.lineage()?;
+            if self.generations.are_left_behind(&lineage, number) {
+                break;
+            }
             // From the first one: what is a limiter's own does not depend on which generations it has seen.
-            let next = self.first.followed_by(&lineage, &self.in_force).ok_or(RegionError::Corrupt)?;
-            self.later.store(Some(Arc::new(next)));
+            match self.first.followed_by(&lineage, &self.in_force) {
+                Some(next) => self.later.store(Some(Arc::new(next))),
+                None if self.in_force.number() == number => break,
+                None => {}
+            }
         }
         // The number is none that a change has put in force.
         Err(RegionError::Corrupt.into())

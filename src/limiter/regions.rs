@@ -239,7 +239,7 @@ impl LimiterBuilder {
         let lineage = generations.lineage()?;
         let policy = self.fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
         let layers = tables(&policy, memory, &header, &lineage)?.into_iter();
-        let layers = layers.map(|(kernel, table)| LayerTable::Words(kernel, table)).collect();
+        let layers = layers.map(|(kernel, table)| LayerTable::own(kernel, table)).collect();
         if header.board.is_none() {
             generations.raise(policy.layers().iter().map(Layer::capacity));
         }

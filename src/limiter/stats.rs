@@ -1,6 +1,11 @@
 //! How full a limiter is, and what it has done.
 
+#[cfg(feature = "rules")]
+use std::sync::Arc;
+
 use super::Limiter;
+#[cfg(feature = "rules")]
+use super::mixed::MixedTable;
 use crate::table::{Extent, Stats};
 
 impl Limiter {
@@ -35,5 +40,18 @@ impl Limiter {
     fn survey(&self, now_ns: u64, extent: Extent) -> Stats {
         let layers = &self.regimes.reigning_or_first().layers;
         layers.iter().fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns, extent)))
+    }
+
+    /// [`stats_at`](Self::stats_at) of those of its tables that `is_new` says are not counted yet: a table in which words of
+    /// several limiters stand is asked for.
+    #[cfg(feature = "rules")]
+    pub(crate) fn stats_beside(
+        &self,
+        now_ns: u64,
+        mut is_new: impl FnMut(&Arc<MixedTable>) -> bool,
+    ) -> Stats {
+        let layers = &self.regimes.reigning_or_first().layers;
+        let counted = layers.iter().filter(|layer| layer.mixed().is_none_or(&mut is_new));
+        counted.fold(Stats::default(), |sum, layer| sum.with(layer.stats(now_ns, Extent::Sample)))
     }
 }

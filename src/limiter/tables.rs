@@ -1,17 +1,17 @@
 //! The layers of a limiter of keys: each an algorithm and the table of its keys' states.
 
-use super::states::{Logs, States, Words};
-use crate::cell::Verdict;
+use super::states::{Logs, States};
+use super::words::WordTable;
 use crate::error::BuildError;
-use crate::memory::{Memory, MemoryError};
+use crate::memory::Memory;
 use crate::table::era::Era;
 use crate::table::log::LogTable;
-use crate::table::{Extent, Holding, Lookup, Seat, Stats, Superseded, Table, Unused, WhenFull, buckets_for};
-use ratecell_core::algorithm::{Algorithm, Entries, InFlight, Kernel, Plan, Reserve, SlidingLog};
+use crate::table::{Extent, Holding, Stats, Superseded, Table, Unused, WhenFull, buckets_for};
+use ratecell_core::algorithm::{Entries, InFlight, Kernel, Plan, SlidingLog};
 use ratecell_core::{Decision, Request, with_kernel};
 
 /// A layer and the table of its keys' states.
-pub(super) type LayerTable = States<Table, LogTable>;
+pub(super) type LayerTable = States<WordTable, LogTable>;
 
 impl LayerTable {
     /// With all its memory, for this process.
@@ -19,37 +19,42 @@ impl LayerTable {
         plan: Plan,
         max_keys: usize,
         when_full: WhenFull,
-        memory: fn(usize) -> Result<Memory, MemoryError>,
         era: Era,
     ) -> Result<Self, BuildError> {
         Ok(match plan {
             Plan::Word(kernel) => {
-                let table = Table::made_in(buckets_for(max_keys)?, when_full, memory, era)?;
+                let table = Table::made_in(buckets_for(max_keys)?, when_full, Memory::private, era)?;
                 let counts_given = kernel.packing().counts_what_is_given_back();
-                Self::Words(kernel, if counts_given { table.with_totals()? } else { table })
+                // A page of the totals is resident once something was given back in it.
+                Self::own(kernel, if counts_given { table.with_totals(Memory::sparse)? } else { table })
             }
             Plan::Log(log) => Self::Logs(log, LogTable::for_keys(max_keys, when_full, era)?),
         })
     }
 
+    /// With a table of its own.
+    pub(super) fn own(kernel: Kernel, table: Table) -> Self {
+        Self::Words(kernel, WordTable::Own(table))
+    }
+
     pub(super) fn prefetch_rest(&self, h: u64) {
         match self {
-            Self::Words(_, table) => table.prefetch_rest(h),
+            Self::Words(_, words) => words.prefetch_rest(h),
             Self::Logs(..) => {}
         }
     }
 
     pub(super) fn prefetch(&self, h: u64) {
         match self {
-            Self::Words(_, table) => table.prefetch(h),
+            Self::Words(_, words) => words.prefetch(h),
             Self::Logs(..) => {}
         }
     }
 
     pub(super) fn stats(&self, now: u64, extent: Extent) -> Stats {
         match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.stats(algorithm, now, extent))
+            Self::Words(kernel, words) => {
+                with_kernel!(kernel, algorithm => words.stats(algorithm, now, extent))
             }
             // A log takes no memory before it is used.
             Self::Logs(log, table) => table.stats(log, now),
@@ -59,16 +64,16 @@ impl LayerTable {
     /// Whether what is charged here can be given back.
     pub(super) fn can_give_back(&self) -> bool {
         match self {
-            Self::Words(kernel, table) => {
-                !kernel.packing().counts_what_is_given_back() || table.counts_what_is_given_back()
+            Self::Words(kernel, words) => {
+                !kernel.packing().counts_what_is_given_back() || words.counts_what_is_given_back()
             }
             Self::Logs(..) => true,
         }
     }
 
-    pub(super) fn in_flight(&self) -> Option<(&InFlight, &Table)> {
+    pub(super) fn in_flight(&self) -> Option<(&InFlight, &WordTable)> {
         match self {
-            Self::Words(Kernel::InFlight(in_flight), table) => Some((in_flight, table)),
+            Self::Words(Kernel::InFlight(in_flight), words) => Some((in_flight, words)),
             _ => None,
         }
     }
@@ -81,73 +86,14 @@ impl LayerTable {
         clock: impl Fn() -> u64,
     ) -> Result<Option<Decision>, Superseded> {
         match self {
-            Self::Words(kernel, table) => {
-                with_kernel!(kernel, algorithm => table.settle(algorithm, h, unused, clock))
+            Self::Words(kernel, words) => {
+                with_kernel!(kernel, algorithm => words.settle(algorithm, h, unused, clock))
             }
             Self::Logs(log, table) => {
                 table.settle(log, h, &unused.holding, unused.units, clock);
                 Ok(None)
             }
         }
-    }
-}
-
-impl Words for Table {
-    type Cell<'c> = Seat<'c>;
-
-    fn charge<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        h: u64,
-        now: u64,
-        request: &Request<'_>,
-    ) -> Verdict<Seat<'_>> {
-        self.charge(algorithm, h, now, request)
-    }
-
-    fn reserve<A: Reserve>(
-        &self,
-        algorithm: &A,
-        h: u64,
-        now: u64,
-        request: &Request<'_>,
-    ) -> (Decision, Verdict<Seat<'_>>, Option<Holding>) {
-        self.reserve(algorithm, h, now, request)
-    }
-
-    fn release(&self, in_flight: &InFlight, h: u64, permit: &Holding, cost: u32, now: u64) {
-        // If the policy has just been changed, the permit comes back by itself.
-        let _ = self.release(in_flight, h, permit, cost, || now);
-    }
-
-    #[inline]
-    fn decide_cost<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        h: u64,
-        now: u64,
-        cost: u32,
-        lookup: Lookup,
-    ) -> Decision {
-        self.decide_cost(algorithm, h, now, cost, lookup)
-    }
-
-    fn report<A: Algorithm>(
-        &self,
-        algorithm: &A,
-        verdict: &Verdict<Seat<'_>>,
-        now: u64,
-        request: &Request<'_>,
-    ) -> Decision {
-        self.report(algorithm, verdict, now, request)
-    }
-
-    fn peek<A: Algorithm>(&self, algorithm: &A, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        self.peek(algorithm, h, now, request)
-    }
-
-    fn forget(&self, h: u64) -> bool {
-        self.forget(h)
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The cells of a rule are a *set*; those of a rule with tiers are a set for each tier, but of a rule with `shared = true`
 //! they are one. A set is named by its rule, and its tier: within it a cell is named by its key, in which the references and
-//! the tier stand. Each set has a table of its own, as long as the file has few.
+//! the tier stand. The words of all sets stand in one table, where each layer of a set's policy has a number; the logs of a
+//! set are its own.
 //!
-//! A set whose policy changes keeps its table, and the policy of the table changes.
+//! A set whose policy changes keeps its numbers, and their policies change.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,10 +17,11 @@ use ratecell_rules::Rules;
 use super::tables::Tables;
 use crate::clock::Clock;
 use crate::error::BuildError;
+use crate::limiter::mixed::{MixedTable, Next, Places};
 use crate::limiter::{Family, Limiter};
 
-/// A file with so many tables gets another one only for a policy that no table has.
-pub(super) const MANY_TABLES: usize = 256;
+/// A table with so many numbers, of which most are of rules that are gone, gets them back by the next change.
+const MANY_NUMBERS: usize = 2_048;
 
 /// What a set of cells is named by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +55,7 @@ impl Wanted {
     /// The error of its rule.
     fn refused(&self, error: BuildError) -> BuildError {
         match error {
-            BuildError::Policy(_) | BuildError::Change(_) | BuildError::Memory(_) => {
+            BuildError::Policy(_) | BuildError::Change(_) => {
                 BuildError::InRule { rule: self.name.rule.to_string(), error: Box::new(error) }
             }
             other => other,
@@ -61,17 +63,26 @@ impl Wanted {
     }
 }
 
-/// A table, and what stands in it.
-pub(super) struct Table {
-    sets: Vec<Name>,
+/// A set of cells, and what decides by it.
+pub(super) struct Set {
+    name: Name,
     policies: Box<[Policy]>,
     /// One for each of its policies, over the same words.
     limiters: Box<[Arc<Limiter>]>,
 }
 
-/// The tables of a file.
+impl Set {
+    /// The table of its words, if it has any.
+    fn table(&self) -> Option<&Arc<MixedTable>> {
+        self.limiters.first()?.mixed_table()
+    }
+}
+
+/// The cells of a file.
 pub(super) struct Cells {
-    pub(super) tables: Vec<Table>,
+    sets: Vec<Set>,
+    /// Those in which words of the sets stand.
+    pub(super) tables: Vec<Arc<MixedTable>>,
     /// The number of the generation that all of them are decided by.
     pub(super) number: u64,
 }
@@ -84,8 +95,12 @@ pub(super) struct Following {
     pub(super) changes: Changes,
 }
 
-/// Of tables of a file, by their numbers, the policies that they get.
-pub(super) type Changes = HashMap<usize, Generation>;
+/// What is put in force with a file, if the number of the generation is another.
+pub(super) struct Changes {
+    /// Of sets, by their place in the file, the policies that they get.
+    policies: HashMap<usize, Generation>,
+    pub(super) tables: Next,
+}
 
 /// What a new file has of the one before.
 #[derive(Clone, Copy)]
@@ -97,7 +112,7 @@ pub(super) struct Before<'f> {
     pub(super) now_ns: Option<u64>,
 }
 
-/// How a set goes on in a table of the file before.
+/// How a set of the file before goes on.
 enum Stay {
     AsItIs,
     /// By other limiters over the same words.
@@ -105,19 +120,11 @@ enum Stay {
     Changed(Generation),
 }
 
-/// A table of the new file while it is made up.
-struct Placement<'f> {
-    /// The numbers of its sets.
-    sets: Vec<usize>,
-    /// The table of the file before, and its number there.
-    stays: Option<(usize, &'f Table, Stay)>,
-}
-
 impl Cells {
     /// The cells of rules: those that stay, and new ones.
     ///
     /// # Errors
-    /// A table cannot be made, or the policy of one cannot change to that of its rule; then all is as it was.
+    /// A table cannot be made, or the policy of a set cannot change to that of its rule; then all is as it was.
     pub(super) fn of(
         rules: &Rules,
         tables: Tables,
@@ -126,48 +133,67 @@ impl Cells {
         before: Option<Before<'_>>,
     ) -> Result<Following, BuildError> {
         let wanted = wanted(rules);
-        let placements = placements(&wanted, before)?;
+        let stays = stays(&wanted, before)?;
         let is_other = |stay: &Stay| matches!(stay, Stay::By(_) | Stay::Changed(_));
-        let mut stays = placements.iter().filter_map(|one| one.stays.as_ref());
-        let is_change = stays.any(|(_, _, stay)| is_other(stay));
+        let is_change = stays.iter().flatten().any(|(_, stay)| is_other(stay))
+            || before.is_some_and(|before| before.is_live && before.is_crowded(&stays));
         let number = family.number().saturating_add(u64::from(is_change));
+        let held = before.map_or(&[][..], |before| &before.cells.tables).iter().cloned();
+        let mut places = Places::new(family, number, tables.making(), held);
         let mut limiters: Vec<Option<Arc<Limiter>>> = vec![None; rules.policies().len()];
-        let mut changes = HashMap::new();
-        let mut cells = Self { tables: Vec::with_capacity(placements.len()), number };
-        for Placement { sets, stays } in placements {
-            let Some(first) = sets.first().and_then(|first| wanted.get(*first)) else { continue };
-            let its = match stays {
+        let mut policies = HashMap::new();
+        let mut sets = Vec::with_capacity(wanted.len());
+        for (place, (one, stay)) in wanted.into_iter().zip(stays).enumerate() {
+            let its = match stay {
                 None => {
-                    let made = tables.limiters(&first.policies, first.is_shared(), family, clock, number);
-                    made.map_err(|error| first.refused(error))?
+                    let made = tables.limiters(&one.policies, one.is_shared(), family, clock, &mut places);
+                    made.map_err(|error| one.refused(error))?
                 }
-                Some((_, table, Stay::AsItIs)) => table.limiters.clone(),
-                Some((_, _, Stay::By(others))) => others,
-                Some((place, table, Stay::Changed(next))) => {
-                    changes.insert(place, next);
-                    table.limiters.clone()
+                Some((set, Stay::AsItIs)) => set.limiters.clone(),
+                Some((_, Stay::By(others))) => others,
+                Some((set, Stay::Changed(next))) => {
+                    policies.insert(place, next);
+                    set.limiters.clone()
                 }
             };
-            let sets = sets.iter().filter_map(|set| wanted.get(*set));
-            for set in sets.clone() {
-                for policy in set.numbers.clone() {
-                    let own = rules.policies().get(policy).map(|own| own.policy());
-                    let place = first.policies.iter().position(|policy| Some(policy) == own);
-                    if let (Some(limiter), Some(place)) = (limiters.get_mut(policy), place) {
-                        *limiter = its.get(place).cloned();
-                    }
+            for policy in one.numbers.clone() {
+                let own = rules.policies().get(policy).map(|own| own.policy());
+                let place = one.policies.iter().position(|policy| Some(policy) == own);
+                if let (Some(limiter), Some(place)) = (limiters.get_mut(policy), place) {
+                    *limiter = its.get(place).cloned();
                 }
             }
-            let sets = sets.map(|set| set.name.clone()).collect();
-            cells.tables.push(Table { sets, policies: first.policies.clone(), limiters: its });
+            sets.push(Set { name: one.name, policies: one.policies, limiters: its });
         }
         let limiters = limiters.into_iter().collect::<Option<_>>().ok_or(BuildError::NoPolicy)?;
+        // Nothing can go wrong any more.
+        let changes = Changes { policies, tables: places.commit() };
+        let mut cells = Self { sets, tables: Vec::new(), number };
+        for table in cells.sets.iter().filter_map(Set::table) {
+            if !cells.tables.iter().any(|other| Arc::ptr_eq(other, table)) {
+                cells.tables.push(Arc::clone(table));
+            }
+        }
         Ok(Following { cells, limiters, changes })
     }
 
-    /// A limiter of each table.
+    /// A limiter of each set.
     pub(super) fn limiters(&self) -> impl Iterator<Item = &Limiter> {
-        self.tables.iter().filter_map(|table| table.limiters.first()).map(Arc::as_ref)
+        self.sets.iter().filter_map(|set| set.limiters.first()).map(Arc::as_ref)
+    }
+
+    /// A limiter of each set, with the policy that it gets, if that is another.
+    pub(super) fn changing(
+        &self,
+        mut policies: HashMap<usize, Generation>,
+    ) -> impl Iterator<Item = (&Limiter, Option<Generation>)> {
+        self.limiters().enumerate().map(move |(place, limiter)| (limiter, policies.remove(&place)))
+    }
+}
+
+impl Changes {
+    pub(super) fn into_parts(self) -> (HashMap<usize, Generation>, Next) {
+        (self.policies, self.tables)
     }
 }
 
@@ -199,72 +225,38 @@ fn wanted(rules: &Rules) -> Vec<Wanted> {
     all
 }
 
-/// In which tables the sets are to stand.
-fn placements<'f>(wanted: &[Wanted], before: Option<Before<'f>>) -> Result<Vec<Placement<'f>>, BuildError> {
-    let mut placements = Vec::with_capacity(wanted.len());
-    let mut is_placed = vec![false; wanted.len()];
-    if let Some(before) = before {
-        let by_name: HashMap<&Name, usize> = (0..).zip(wanted).map(|(set, one)| (&one.name, set)).collect();
-        for (place, table) in before.cells.tables.iter().enumerate() {
-            let staying = table.sets.iter().filter_map(|name| by_name.get(name).copied());
-            let staying = by_policies(staying, wanted);
-            // The table goes with those that keep its policy, if there are any.
-            let (same, others): (Vec<_>, Vec<_>) =
-                staying.into_iter().partition(|(policies, _)| **policies == *table.policies);
-            for (_, sets) in same.into_iter().chain(others) {
-                let Some(first) = sets.first().and_then(|first| wanted.get(*first)) else { continue };
-                if let Some(stay) = before.stay(table, first)? {
-                    for set in &sets {
-                        is_placed.get_mut(*set).into_iter().for_each(|is_placed| *is_placed = true);
-                    }
-                    placements.push(Placement { sets, stays: Some((place, table, stay)) });
-                    break;
-                }
-            }
-        }
-    }
-    let mut with_policies = HashMap::new();
-    for (number, placement) in placements.iter().enumerate() {
-        if let Some(first) = placement.sets.first().and_then(|first| wanted.get(*first)) {
-            with_policies.entry((first.is_shared(), &*first.policies)).or_insert(number);
-        }
-    }
-    for (set, (one, is_placed)) in wanted.iter().zip(is_placed).enumerate() {
-        if is_placed {
-            continue;
-        }
-        let are_many = placements.len() >= MANY_TABLES;
-        let same = *with_policies.entry((one.is_shared(), &*one.policies)).or_insert(placements.len());
-        match placements.get_mut(same).filter(|_| are_many) {
-            Some(placement) => placement.sets.push(set),
-            None => placements.push(Placement { sets: vec![set], stays: None }),
-        }
-    }
-    Ok(placements)
-}
-
-/// The numbers of sets by their policies, each in the order of the first.
-fn by_policies(sets: impl Iterator<Item = usize>, wanted: &[Wanted]) -> Vec<(&[Policy], Vec<usize>)> {
-    let mut places = HashMap::new();
-    let mut all: Vec<(&[Policy], Vec<usize>)> = Vec::new();
-    for set in sets {
-        let Some(one) = wanted.get(set) else { continue };
-        let place = *places.entry(&*one.policies).or_insert(all.len());
-        match all.get_mut(place) {
-            Some((_, same)) => same.push(set),
-            None => all.push((&one.policies, vec![set])),
-        }
-    }
-    all
+/// Of each set that is wanted, how one of the file before goes on as it.
+fn stays<'f>(
+    wanted: &[Wanted],
+    before: Option<Before<'f>>,
+) -> Result<Vec<Option<(&'f Set, Stay)>>, BuildError> {
+    let Some(before) = before else { return Ok(wanted.iter().map(|_| None).collect()) };
+    let by_name: HashMap<&Name, &Set> = before.cells.sets.iter().map(|set| (&set.name, set)).collect();
+    let stay = |one: &Wanted| {
+        let Some(set) = by_name.get(&one.name).copied() else { return Ok(None) };
+        Ok(before.stay(set, one)?.map(|stay| (set, stay)))
+    };
+    wanted.iter().map(stay).collect()
 }
 
 impl Before<'_> {
-    /// How a set goes on in a table of the file before; `None` if it cannot.
-    fn stay(&self, table: &Table, set: &Wanted) -> Result<Option<Stay>, BuildError> {
-        if set.policies == table.policies {
+    /// Whether most numbers of a table are of sets that are gone, or go now.
+    fn is_crowded(&self, stays: &[Option<(&Set, Stay)>]) -> bool {
+        self.cells.tables.iter().any(|table| {
+            let of_it = |(set, _): &&(&Set, Stay)| set.table().is_some_and(|its| Arc::ptr_eq(its, table));
+            let staying = stays.iter().flatten().filter(of_it);
+            let numbers: usize = staying.map(|(set, _)| set.policies.first().map_or(0, layers)).sum();
+            let given = table.given();
+            given >= MANY_NUMBERS && given / 2 > numbers
+        })
+    }
+
+    /// How a set of the file before goes on as `set`; `None` if it cannot.
+    fn stay(&self, held: &Set, set: &Wanted) -> Result<Option<Stay>, BuildError> {
+        if set.policies == held.policies {
             return Ok(Some(Stay::AsItIs));
         }
-        let (Some(held), [policy, ..], true) = (table.limiters.first(), &*set.policies, self.is_live) else {
+        let (Some(held), [policy, ..], true) = (held.limiters.first(), &*set.policies, self.is_live) else {
             return Ok(None);
         };
         if set.is_shared() {
@@ -281,8 +273,12 @@ impl Before<'_> {
             Ok(None) => Ok(Some(Stay::AsItIs)),
             Ok(Some(next)) => Ok(Some(Stay::Changed(next))),
             Err(error @ BuildError::Change(ChangeError::ClockRange { .. })) => Err(set.refused(error)),
-            // Of another kind, or without room in the words: in a table of its own.
+            // Of another kind, or without room in the words: its cells are others.
             Err(_) => Ok(None),
         }
     }
+}
+
+fn layers(policy: &Policy) -> usize {
+    policy.layers().len()
 }

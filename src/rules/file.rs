@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::error::BuildError;
 use crate::limiter::joint::{decide_all_by, decide_uncharged_by, reserve_all_by};
 use crate::limiter::layers::MAX_LAYERS;
+use crate::limiter::mixed::MixedTable;
 use crate::limiter::{Claim, Family, Limiter};
 use crate::table::Stats;
 
@@ -45,8 +46,7 @@ pub(crate) struct Decided {
 pub(crate) type MadeList = ArrayVec<Made, MAX_LAYERS>;
 
 impl File {
-    /// The rules with their cells: those that they have in the file before, and new ones; and the policies that tables of that
-    /// file get with this one.
+    /// The rules with their cells: those that they have in the file before, and new ones; and what is put in force with them.
     ///
     /// # Errors
     /// A table cannot be made, or a policy cannot change.
@@ -87,8 +87,18 @@ impl File {
     }
 
     pub(super) fn stats_at(&self, now_ns: u64) -> Stats {
-        // The limiters of one table all count the same.
-        self.cells.limiters().fold(Stats::default(), |sum, limiter| sum.with(limiter.stats_at(now_ns)))
+        // Each of the limiters of one table would count it.
+        let mut counted = Vec::new();
+        self.cells.limiters().fold(Stats::default(), |sum, limiter| {
+            let is_new = |table: &Arc<MixedTable>| {
+                let is_new = !counted.iter().any(|other| Arc::ptr_eq(other, table));
+                if is_new {
+                    counted.push(Arc::clone(table));
+                }
+                is_new
+            };
+            sum.with(limiter.stats_beside(now_ns, is_new))
+        })
     }
 
     /// Decides a request at an instant that was known before the file was loaded. The decisions on the claims that limit it

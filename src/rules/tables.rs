@@ -7,6 +7,7 @@ use ratecell_core::{Policy, with_kernel};
 
 use crate::clock::Clock;
 use crate::error::BuildError;
+use crate::limiter::mixed::{Making, Places};
 use crate::limiter::{Family, Limiter};
 use crate::memory::Memory;
 use crate::table::WhenFull;
@@ -40,17 +41,26 @@ impl Tables {
         })
     }
 
-    /// New limiters of policies that count in the same cells, one for each, whose first generation has that number. Shared
-    /// cells have room for greater limits.
+    /// What a table of several rules is made as.
+    pub(super) fn making(self) -> Making {
+        Making {
+            max_keys: self.max_keys,
+            when_full: self.when_full,
+            memory: if self.forked { Memory::shared } else { Memory::sparse },
+            counts_given: self.reserving,
+            is_sealed: self.forked,
+        }
+    }
+
+    /// New limiters of policies that count in the same cells, one for each. Shared cells have room for greater limits.
     pub(super) fn limiters(
         self,
         policies: &[Policy],
         is_shared: bool,
         family: &Family,
         clock: Clock,
-        number: u64,
+        places: &mut Places<'_>,
     ) -> Result<Box<[Arc<Limiter>]>, BuildError> {
-        let memory = if self.forked { Memory::shared } else { Memory::sparse };
         let [first, others @ ..] = policies else { return Err(BuildError::NoPolicy) };
         let first = if is_shared {
             let widest = widest(policies)?;
@@ -61,7 +71,7 @@ impl Tables {
             first.clone()
         };
         let builder = Limiter::builder(first).max_keys(self.max_keys).when_full(self.when_full);
-        let mut limiters = vec![Arc::new(family.build(builder, number, clock, memory)?)];
+        let mut limiters = vec![Arc::new(family.build(builder, clock, places)?)];
         for policy in others {
             limiters.push(Arc::new(limiters[0].at_first_with(policy.clone())?));
         }

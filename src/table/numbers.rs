@@ -5,6 +5,9 @@
 //! has a policy in each generation, or none. A word whose way to the present generation leads through one in which its number
 //! had none is *dead*: it is fresh, and is carried as a forget is.
 //!
+//! Within a generation a number that has no policy may be given one, before the first word of it is written: whoever finds
+//! the word finds its policy. It is taken away by a change alone.
+//!
 //! | what | by |
 //! | --- | --- |
 //! | a word is fresh, is carried, or is counted as forgiven | the policy of its own number |
@@ -13,7 +16,8 @@
 //!
 //! A charge that strays to a word in other ticks would not drain as one in its own does: it would forgive, or lock out.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::era::{InForce, Lineage, Term, carried_along};
 use super::judge::{Judge, Watch};
@@ -53,32 +57,60 @@ impl Named {
     }
 }
 
+/// So many numbers take memory together, once the first of them is given.
+const PART: usize = 64;
+
+type Part = Box<[OnceLock<Named>]>;
+
 /// The policies of a table in one generation, by their numbers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Numbers {
-    named: Box<[Option<Named>]>,
-    /// The longest heal time of any of them; `None` if one does not heal.
-    heal: Option<u64>,
+    parts: Box<[OnceLock<Part>]>,
+    /// The longest heal time of any of them.
+    heal: AtomicU64,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { parts: unset(NUMBERS.div_ceil(PART)), heal: AtomicU64::new(0) }
+    }
+}
+
+fn unset<T>(count: usize) -> Box<[OnceLock<T>]> {
+    core::iter::repeat_with(OnceLock::new).take(count).collect()
 }
 
 impl FromIterator<Option<Named>> for Numbers {
     fn from_iter<I: IntoIterator<Item = Option<Named>>>(named: I) -> Self {
-        let named: Box<[_]> = named.into_iter().collect();
-        let heals =
-            named.iter().flatten().map(|one| with_kernel!(&one.kernel, algorithm => algorithm.heal()));
-        let heal = heals.reduce(|one, other| Some(one?.max(other?))).flatten();
-        Self { named, heal }
+        let numbers = Self::default();
+        for (number, named) in named.into_iter().enumerate() {
+            named.into_iter().for_each(|named| numbers.give(number, named));
+        }
+        numbers
     }
 }
 
 impl Numbers {
     /// The policy of that number, if it has one.
     pub(crate) fn get(&self, number: usize) -> Option<&Named> {
-        self.named.get(number)?.as_ref()
+        self.parts.get(number / PART)?.get()?.get(number % PART)?.get()
     }
 
-    /// The numbers that the next generation may give. One that it drops itself is not among them: the numbers are enough for
-    /// the old policies and the new ones of a change.
+    /// Gives a number without a policy this one. Its words are written afterwards.
+    pub(crate) fn give(&self, number: usize, named: Named) {
+        let heal = with_kernel!(&named.kernel, algorithm => algorithm.heal()).unwrap_or(u64::MAX);
+        // Relaxed: a floor that needs it is raised by a caller that has found a word of that number, and the word was
+        // released after this; the reader of a floor loads it before.
+        self.heal.fetch_max(heal, Ordering::Relaxed);
+        let part = self.parts.get(number / PART).map(|part| part.get_or_init(|| unset(PART)));
+        if let Some(place) = part.and_then(|part| part.get(number % PART)) {
+            // One that has a policy keeps it.
+            let _ = place.set(named);
+        }
+    }
+
+    /// The numbers that may be given, in this generation or by the next change. One that a change drops is not among those
+    /// that it gives: the numbers are enough for the old policies and the new ones.
     pub(crate) fn vacant(&self) -> impl Iterator<Item = usize> {
         NAMED.filter(|number| self.get(*number).is_none())
     }
@@ -159,7 +191,8 @@ impl Judge for Numbered {
     }
 
     fn latest_believed<A: Algorithm>(&self, _: &A, now: u64) -> u64 {
-        self.numbers.heal.map_or(u64::MAX, |heal| now.saturating_add(heal))
+        // Relaxed: as where it is written.
+        now.saturating_add(self.numbers.heal.load(Ordering::Relaxed))
     }
 }
 

@@ -111,6 +111,7 @@ ngx_http_ratecell_rules_parameter(ngx_conf_t *cf,
     ngx_str_t   text;
     ngx_uint_t  i;
 
+    /* The library says why it refuses "share". */
     static ngx_conf_enum_t  choices[] = {
         { ngx_string("evict"), RATECELL_FULL_EVICT },
         { ngx_string("share"), RATECELL_FULL_SHARE },
@@ -137,7 +138,7 @@ ngx_http_ratecell_rules_parameter(ngx_conf_t *cf,
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "invalid parameter \"%V\": expected max_keys=number or "
-                       "when_full=evict, share, deny or allow", value);
+                       "when_full=evict, deny or allow", value);
 
     return NGX_CONF_ERROR;
 }

@@ -361,6 +361,8 @@ class Configuration(RulesTest):
         ("ratecell_rules limits.toml; ratecell_rules off;", "", '"ratecell_rules" directive is duplicate'),
         ("ratecell_rules limits.toml max_keys=0;", "", "invalid max_keys value .* expected a number from 1"),
         ("ratecell_rules limits.toml when_full=no;", "", 'invalid parameter "when_full=no": expected max_keys=number or'),
+        ("ratecell_rules limits.toml when_full=share;", "",
+         "when_full: a cell that newcomers share is of one policy, .* expected evict, deny or allow"),
         ("ratecell_rules limits.toml full=1;", "", 'invalid parameter "full=1": expected max_keys=number or'),
         ("ratecell_rules limits.toml; location /b { ratecell_rules limits.toml max_keys=9; }", "",
          '"ratecell_rules" has another "max_keys" or "when_full" than at its first use of file'),
@@ -383,9 +385,9 @@ class Configuration(RulesTest):
                 self.assertRegex(said, reason)
 
     def test_what_is_accepted(self):
-        nginx = self.prepare("ratecell_rules limits.toml max_keys=1000 when_full=share; ratecell_attribute tier $arg_t;"
+        nginx = self.prepare("ratecell_rules limits.toml max_keys=1000 when_full=allow; ratecell_attribute tier $arg_t;"
                              + server_block("location /a { ratecell_rules off; } location /b { ratecell_rules limits.toml "
-                                            "max_keys=1000 when_full=share; ratecell_attribute user me; }"))
+                                            "max_keys=1000 when_full=allow; ratecell_attribute user me; }"))
         nginx.write("limits.toml", HEAD + window("a", 1))
         self.assertEqual(nginx.test()[0], True, nginx.test()[1])
 

@@ -101,7 +101,7 @@ fn those_who_wait_follow_a_changed_policy() {
 fn a_missing_lease_is_asked_for_without_waiting() {
     let (mut limiter, mut line) = world("10/s burst=10");
     let kernels = crate::limiter::regions::kernels(&limiter.policy(), true).expect("kernels");
-    let table = |kernel| LayerTable::Words(kernel, Table::alone(16, WhenFull::Evict));
+    let table = |kernel| LayerTable::own(kernel, Table::alone(16, WhenFull::Evict));
     limiter.regimes.first.layers = kernels.into_iter().map(table).collect();
     let board = Board::private().expect("a board");
     board.beat(limiter.now_ns());

@@ -5,7 +5,8 @@ use crate::clock::Clock;
 use crate::limiter::generations::{Generations, Own};
 use crate::limiter::regime::{Regime, Regimes};
 use crate::limiter::regions::kernels;
-use crate::limiter::states::States;
+use crate::limiter::tables::LayerTable;
+use crate::limiter::words::WordTable;
 use crate::limiter::{Claim, Limiter};
 use crate::table::{Table, WhenFull, buckets_for};
 use ratecell_core::algorithm::{Answered, Kernel, Lease};
@@ -19,7 +20,7 @@ fn limiter(policy: &str, on_miss: OnMiss, on_failure: OnFailure) -> Limiter {
     let policy: Policy = policy.parse().expect("a policy");
     let table = || Table::alone(buckets_for(100).expect("a size"), WhenFull::Evict);
     let layers = kernels(&policy, true).expect("words").into_iter();
-    let layers = layers.map(|kernel| States::Words(kernel, table())).collect();
+    let layers = layers.map(|kernel| LayerTable::own(kernel, table())).collect();
     let generations = Generations::Own(Own::new(Generation::first(policy.clone())).expect("memory"));
     let first = Regime { number: 0, policy: Arc::new(policy), layers, lineage: Arc::new([]) };
     let secret = Secret::random().expect("random bytes");
@@ -45,7 +46,9 @@ fn lives(limiter: &Limiter) {
 fn answer(limiter: &Limiter, key: &str, word: u64) {
     let h = limiter.hash(&Request::new(key));
     for layer in limiter.regimes.first.layers.iter() {
-        let States::Words(Kernel::Lease(lease), table) = layer else { panic!("no lease") };
+        let LayerTable::Words(Kernel::Lease(lease), WordTable::Own(table)) = layer else {
+            panic!("no lease")
+        };
         assert!(table.lend(&Answered::new(*lease, word), h, limiter.now_ns()));
     }
     board(limiter).answered(h);

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::super::kernels::kernel;
+use super::super::model::Memory;
 use super::super::model::checker::thread;
 use super::super::model::{Bound, explore};
 use super::world::{A, B};
@@ -80,7 +81,7 @@ impl Rates {
             other => panic!("{other:?}"),
         };
         let when_full = if shared { WhenFull::Share } else { WhenFull::Evict };
-        let table = Table::alone(1, when_full).with_totals().expect("totals");
+        let table = Table::alone(1, when_full).with_totals(Memory::private).expect("totals");
         if shared {
             assert!(table.check(&gcra, B, 0, BURST as u32, Lookup::NotYet).is_allowed());
         }

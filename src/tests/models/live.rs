@@ -51,7 +51,7 @@ impl<const SLOTS: usize, K: Algorithm + Copy + Send + Sync + 'static> Live<SLOTS
         let in_force = InForce::in_memory(&memory, 0).expect("a word");
         let era = Era::first(in_force.clone());
         let table = Table::made_in(buckets, when_full, Memory::private, era).expect("a table");
-        let table = table.with_totals().expect("totals");
+        let table = table.with_totals(Memory::private).expect("totals");
         let mut generations: Vec<Generation> = Vec::new();
         let mut handles = Vec::new();
         for policy in policies {

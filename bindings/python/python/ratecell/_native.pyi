@@ -554,8 +554,8 @@ class Rules:
         rules in force stay.
         """
     def stats(self, *, at_ns: int | None = None) -> Stats:
-        """What all tables hold and what has happened to them: the sum of the events and of the bytes, and
-        the most slots and live keys of any.
+        """What the rules hold and what has happened: the sum of the events and of the bytes, and the most slots
+        and live keys of any.
         """
     @property
     def reserving(self) -> bool:
