@@ -16,7 +16,7 @@ pub(crate) use calendar::Calendar;
 pub use calendar::{Period, Weekday};
 pub(crate) use database::{expected_zone, zone_of_place};
 pub use ready::Zone;
-pub(crate) use ready::{Frame, NS_PER_SECOND};
+pub(crate) use ready::{Boundaries, Frame, NS_PER_SECOND};
 pub(crate) use row::Row;
 
 /// A time zone, as a policy names it.

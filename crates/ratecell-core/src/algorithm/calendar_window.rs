@@ -10,7 +10,6 @@
 //! rules of the same zone: nothing that was counted is forgotten before its window ends.
 
 use alloc::format;
-use core::borrow::Borrow;
 
 use super::counting::{Count, Counter, Counting};
 use super::lease::Drain;
@@ -18,7 +17,7 @@ use super::packing::WordLayout;
 use super::params::{Key, Params};
 use super::{Kernel, Plan, Spec, quota};
 use crate::error::{PolicyError, PolicyErrorKind as Kind};
-use crate::zone::{Calendar, Frame, NS_PER_SECOND, Period, Tz, Zone};
+use crate::zone::{Boundaries, Calendar, Frame, NS_PER_SECOND, Period, Tz, Zone};
 
 mod caller;
 
@@ -48,7 +47,7 @@ pub(crate) static CALENDAR_WINDOW: Spec = Spec {
         let mut resolved = counter.resolved(Some(count.bits), None);
         resolved.boundaries = u64::try_from(row.len()).ok();
         resolved.boundary_digest = Some(row.digest);
-        let kernel = CalendarWindow { counter, zone };
+        let kernel = CalendarWindow::new(counter, zone);
         Ok((Plan::Word(Kernel::CalendarWindow(kernel)), resolved))
     },
 };
@@ -96,23 +95,29 @@ pub struct CalendarWindow<Z = Zone> {
     zone: Z,
 }
 
-impl<Z: Borrow<Zone>> PartialEq for CalendarWindow<Z> {
+impl<Z: Boundaries> PartialEq for CalendarWindow<Z> {
     fn eq(&self, other: &Self) -> bool {
         let parts = |kernel: &Self| (kernel.counter, kernel.period());
         parts(self) == parts(other) && self.row() == other.row()
     }
 }
 
-impl<Z: Borrow<Zone>> Eq for CalendarWindow<Z> {}
+impl<Z: Boundaries> Eq for CalendarWindow<Z> {}
 
-impl<Z: Borrow<Zone>> CalendarWindow<Z> {
+impl<Z: Boundaries> CalendarWindow<Z> {
     fn period(&self) -> Period {
-        self.zone.borrow().frame().calendar.period
+        self.zone.period()
     }
 
     #[inline]
     fn row(&self) -> &crate::zone::Row {
-        self.zone.borrow().row()
+        self.zone.row()
+    }
+}
+
+impl<Z> CalendarWindow<Z> {
+    pub(super) fn new(counter: Counter, zone: Z) -> Self {
+        Self { counter, zone }
     }
 }
 
@@ -127,7 +132,7 @@ fn layout(word: [u8; 8], period: Period, counter: Counter) -> WordLayout {
 }
 
 /// All times are the ends of windows.
-impl<Z: Borrow<Zone> + Clone> Counting for CalendarWindow<Z> {
+impl<Z: Boundaries + Clone> Counting for CalendarWindow<Z> {
     #[inline]
     fn counter(&self) -> &Counter {
         &self.counter

@@ -6,7 +6,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::row::Row;
-use super::{Calendar, Tz};
+use super::{Calendar, Period, Tz};
 
 pub(crate) const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -68,6 +68,35 @@ impl Zone {
     #[cfg(test)]
     pub(crate) fn with_row(&self, row: Row) -> Self {
         Self(Arc::new(Ready { tz: self.0.tz, frame: self.0.frame, row }))
+    }
+}
+
+/// What has the boundaries of a calendar.
+pub trait Boundaries {
+    fn row(&self) -> &Row;
+
+    fn period(&self) -> Period;
+}
+
+impl Boundaries for Zone {
+    #[inline]
+    fn row(&self) -> &Row {
+        &self.0.row
+    }
+
+    fn period(&self) -> Period {
+        self.0.frame.calendar.period
+    }
+}
+
+impl<B: Boundaries> Boundaries for &B {
+    #[inline]
+    fn row(&self) -> &Row {
+        (**self).row()
+    }
+
+    fn period(&self) -> Period {
+        (**self).period()
     }
 }
 

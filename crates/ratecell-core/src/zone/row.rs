@@ -1,17 +1,19 @@
-//! The boundaries of a calendar as a check looks them up: no division, and no search through all of them.
+//! The boundaries of a calendar as a check looks them up.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Boundaries in whole seconds since the epoch, with an index of even cells: the boundaries of a cell are a few, and the
-/// first of them is looked up by a shift.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Row {
-    /// Ascending, all above 0.
-    ends: Box<[u64]>,
-    /// For each cell of `2^shift` seconds: the number of boundaries before it.
-    cells: Box<[u32]>,
-    shift: u32,
+#[cfg(not(ratecell_proofs))]
+mod ends;
+#[cfg(ratecell_proofs)]
+#[path = "row/plain.rs"]
+mod ends;
+
+use ends::Ends;
+
+/// Boundaries in whole seconds since the epoch.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Row {
+    ends: Ends,
     /// The longest window, in seconds.
     pub(crate) longest: u64,
     /// Of all boundaries.
@@ -21,21 +23,16 @@ pub(crate) struct Row {
 impl Row {
     /// Of boundaries that ascend and are above 0: at least one.
     pub(crate) fn new(ends: Vec<u64>) -> Self {
-        let last = ends.last().copied().unwrap_or(0);
-        // A cell is no longer than the time between two boundaries, on average.
-        let apart = last.checked_div(ends.len() as u64).unwrap_or(0);
-        let shift = apart.max(1).ilog2();
-        let (mut cells, mut before) = (Vec::new(), 0_u32);
-        for (number, end) in (0_u32..).zip(&ends) {
-            while cells.len() as u64 <= end >> shift {
-                cells.push(before);
-            }
-            before = number + 1;
-        }
         let starts = core::iter::once(0).chain(ends.iter().copied());
         let longest = starts.zip(&ends).map(|(start, end)| end - start).max().unwrap_or(0);
         let digest = digest(&ends);
-        Self { ends: ends.into(), cells: cells.into(), shift, longest, digest }
+        Self { ends: Ends::new(ends), longest, digest }
+    }
+
+    /// Of five boundaries, with which the decisions are proved.
+    #[cfg(ratecell_proofs)]
+    pub(crate) fn of_five(ends: [u64; 5]) -> Self {
+        Self { ends: Ends::of(ends), longest: 0, digest: 0 }
     }
 
     /// The number of boundaries.
@@ -45,25 +42,13 @@ impl Row {
 
     /// The last boundary.
     pub(crate) fn last(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// How many boundaries are before `second`.
-    #[inline]
-    fn before(&self, second: u64) -> usize {
-        let cell = usize::try_from(second >> self.shift).unwrap_or(usize::MAX);
-        let Some(before) = self.cells.get(cell) else { return self.ends.len() };
-        let mut before = *before as usize;
-        while self.ends.get(before).is_some_and(|end| *end < second) {
-            before += 1;
-        }
-        before
+        self.ends.len().checked_sub(1).and_then(|number| self.ends.get(number)).unwrap_or(0)
     }
 
     /// The first boundary at `second` or after it; beyond the last one, `second` itself.
     #[inline]
     pub(crate) fn at_or_after(&self, second: u64) -> u64 {
-        self.ends.get(self.before(second)).copied().unwrap_or(second)
+        self.ends.get(self.ends.before(second)).unwrap_or(second)
     }
 
     /// The window that holds `second`: its start, which is 0 where it began before the epoch, and its end. Beyond the last
@@ -71,18 +56,18 @@ impl Row {
     #[inline]
     pub(crate) fn around(&self, second: u64) -> (u64, u64) {
         let next = second.saturating_add(1);
-        let number = self.before(next);
+        let number = self.ends.before(next);
         let start = number.checked_sub(1).and_then(|number| self.ends.get(number));
-        (start.copied().unwrap_or(0), self.ends.get(number).copied().unwrap_or(next))
+        (start.unwrap_or(0), self.ends.get(number).unwrap_or(next))
     }
 
     /// Where the window began that ends at `end`: if no window of this calendar does, the one that ended last before.
     pub(crate) fn start(&self, end: u64) -> u64 {
-        let mut number = self.before(end);
-        if self.ends.get(number) != Some(&end) {
+        let mut number = self.ends.before(end);
+        if self.ends.get(number) != Some(end) {
             number = number.saturating_sub(1);
         }
-        number.checked_sub(1).and_then(|number| self.ends.get(number)).copied().unwrap_or(0)
+        number.checked_sub(1).and_then(|number| self.ends.get(number)).unwrap_or(0)
     }
 
     /// From when on a word whose window ends at `end`, and that has counted nothing, is no other than one never used: its
@@ -91,7 +76,7 @@ impl Row {
         if end == 0 {
             return 0;
         }
-        let is_boundary = self.ends.get(self.before(end)) == Some(&end);
+        let is_boundary = self.ends.get(self.ends.before(end)) == Some(end);
         if is_boundary { self.start(end) } else { self.at_or_after(end) }
     }
 }

@@ -65,7 +65,7 @@ impl CallerWindow {
     /// What decides in this zone, if it is one of this calendar.
     fn within<'z>(&self, zone: Option<&'z Zone>) -> Option<CalendarWindow<&'z Zone>> {
         let zone = zone.filter(|zone| self.takes(zone))?;
-        Some(CalendarWindow { counter: self.counter, zone })
+        Some(CalendarWindow::new(self.counter, zone))
     }
 
     fn refused(&self) -> Step {
