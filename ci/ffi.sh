@@ -34,16 +34,21 @@ check() {
     make --no-print-directory -j2 -C ffi-tests check OUT="$out/$name" "$@"
 }
 
+# Three parts link the same objects.
+plain() {
+    check "$1" LINK="$1" LIB="$out/lib" OBJECTS="$out/objects" "${@:2}"
+}
+
 static_part() {
-    check static LINK=static LIB="$out/lib"
+    plain static
 }
 
 shared_part() {
-    check shared LINK=shared LIB="$out/lib"
+    plain shared
 }
 
 memcheck_part() {
-    check shared LINK=shared LIB="$out/lib" \
+    plain shared \
         RUN="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,possible"
 }
 
