@@ -37,7 +37,9 @@ make --no-print-directory lib
 )
 unreadable="$(find "$work/made" -type f ! -perm -444)"
 [ -z "$unreadable" ] || { echo "not everybody can read $unreadable" >&2; exit 1; }
-cargo cinstall --profile capi --prefix /usr --libdir /usr/lib --destdir "$work/cargo-c" \
+# It is compared in what it installs and links to: its speed is not looked at.
+CARGO_PROFILE_CAPI_LTO=off CARGO_PROFILE_CAPI_OPT_LEVEL=0 \
+    cargo cinstall --profile capi --prefix /usr --libdir /usr/lib --destdir "$work/cargo-c" \
     --target-dir "$target/cargo-c" >"$work/cargo-c.log" 2>&1 || { cat "$work/cargo-c.log" >&2; exit 1; }
 for way in made cargo-c; do
     files "$work/$way" >"$work/$way.txt"
@@ -97,7 +99,7 @@ fn main() {
 RUST
 cp Cargo.lock "$work/user"
 host="$(host)"
-cargo run --quiet --target "$host" --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
+CARGO_PROFILE_DEV_DEBUG=false cargo run --quiet --target "$host" --manifest-path "$work/user/Cargo.toml" --target-dir "$work/user/target"
 names="$(nm "$work/user/target/$host/debug/user")"
 if grep ' T ratecell_' <<<"$names"; then echo "a Rust program has C names" >&2 && exit 1; fi
 crates="$(cargo tree --quiet --manifest-path "$work/user/Cargo.toml")"
