@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test lint loom bench bench-store lib install uninstall go nginx nginx-demo nginx-install many-machines
+.PHONY: help demo test site lint loom bench bench-store lib install uninstall go nginx nginx-demo nginx-install many-machines
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -13,6 +13,11 @@ demo:
 ## make test              every check there is
 test:
 	ci/all.sh
+
+## make site              the playground and the documents, as pages that need no network: target/site/index.html
+site:
+	ci/setup.sh --tools
+	ci/site.sh --build
 
 ## make many-machines     four machines that share a limit through a real server, which is killed; DEPTH=long: a minute
 many-machines:

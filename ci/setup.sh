@@ -24,19 +24,20 @@ cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
 # What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx,
-# Prometheus' tool, Redis, Python, Node, and a linker and an interpreter of aarch64.
+# Prometheus' tool, Redis, Python, Node, a browser, and a linker and an interpreter of aarch64.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
 for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
-    nginx nginx-dev redis-server openssl tzdata python3 python3-pip python3-venv \
+    nginx nginx-dev redis-server openssl tzdata python3 python3-pip python3-venv chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do needs "$package"; done
 # Prometheus for its promtool alone, without the exporter that it recommends.
 command -v promtool >/dev/null || packages+=(prometheus prometheus-node-exporter-)
 # Any Go since Debian's, and any Node.
 command -v go >/dev/null || needs golang
 command -v node >/dev/null || needs nodejs
+command -v npm >/dev/null || needs npm
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$EUID" -eq 0 ] || root=(sudo)
