@@ -26,7 +26,7 @@ const CONNECTIONS: usize = 64;
 /// How long a client may take for a request, and a connection be without one.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long clients that are being answered have at the end.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(2);
 /// How long nobody is let in after an accept failed, as where no descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::support::{Files, arg};
+
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -54,6 +56,15 @@ fn documented(page: &str) -> BTreeSet<&str> {
 fn alerts_fire_where_they_should() {
     promtool(&["check", "rules", "alerts.yml"], "");
     promtool(&["test", "rules", "alerts_test.yml"], "");
+}
+
+#[test]
+fn the_configuration_of_the_page_is_one() {
+    let page = text("docs/OPERATIONS.md");
+    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    let (configuration, _) = rest.split_once("```").unwrap();
+    let files = Files::new(&[("prometheus.yml", configuration.as_bytes())]);
+    promtool(&["check", "config", arg(&files.path("prometheus.yml"))], "");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `ratecell export`: the program, files that limiters use, and an HTTP client.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,9 +21,14 @@ struct Exporter {
 
 impl Exporter {
     fn new(files: &[&Path]) -> Self {
+        let mut args = vec!["export", "--listen", "127.0.0.1:0"];
+        args.extend(files.iter().map(|file| arg(file)));
+        Self::with(&args)
+    }
+
+    fn with(args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ratecell"))
-            .args(["export", "--listen", "127.0.0.1:0"])
-            .args(files)
+            .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -200,6 +205,50 @@ fn a_file_that_goes_is_picked_up_again() {
     assert!(begins(told[0], "warning: ") && told[0].contains("No such file"), "{told:?}");
     assert_eq!(told[1], format!("ratecell: {}: is read again", path.display()));
     assert!(begins(told[2], "warning: "), "{told:?}");
+}
+
+#[test]
+fn a_client_that_stalls_keeps_nobody_waiting() {
+    let files = Files::new(&[]);
+    let (path, _limiter) = region(&files, "api", "5/1d");
+    let exporter = Exporter::new(&[&path]);
+    let address = exporter.url.strip_prefix("http://").unwrap();
+    let mut stalled: Vec<_> = (0..10).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for client in &mut stalled {
+        client.write_all(b"GET /metrics HTTP/1.1\r\nHost: ").unwrap();
+    }
+    let sample = format!("ratecell_up{{file=\"{}\"}}", path.display());
+    assert_eq!(exporter.value(&sample), Some(1.0));
+    assert_eq!(exporter.end(Signal::TERM), (Some(0), String::new()));
+}
+
+#[test]
+fn the_commands_of_the_documents_run() {
+    let files = Files::new(&[]);
+    let _limiters = ["api", "login", "limits"].map(|name| region(&files, name, "5/1d"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (page, found) in [("docs/OPERATIONS.md", 1), ("README.md", 1), ("contrib/ratecell-export.service", 1)]
+    {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        let lines = text.lines().map(|line| line.trim_start_matches("ExecStart=/usr/bin/"));
+        let commands: Vec<_> = lines.filter_map(|line| line.strip_prefix("ratecell export ")).collect();
+        assert_eq!(commands.len(), found, "{page}");
+        for command in commands {
+            let words = command.split(' ').map(|word| match word.strip_prefix("/run/limits") {
+                Some("") => arg(&files.path("limits")).to_owned(),
+                Some(file) => format!("{}{file}", files.dir().display()),
+                None => word.replace(":9898", ":0"),
+            });
+            let words: Vec<_> = words.collect();
+            let mut args: Vec<_> = words.iter().map(String::as_str).collect();
+            args.insert(0, "export");
+            if !args.contains(&"--listen") {
+                args.extend(["--listen", "127.0.0.1:0"]);
+            }
+            let exporter = Exporter::with(&args);
+            assert!(exporter.metrics("*/*").1.contains("\nratecell_live_keys{"), "{page}: {command}");
+        }
+    }
 }
 
 #[test]
