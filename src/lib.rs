@@ -46,7 +46,7 @@ mod docs;
 
 pub use error::{BuildError, RegionError, RegionField};
 #[cfg(not(ratecell_model))]
-pub use limiter::Region;
+pub use limiter::{Admitted, KeyOrder, KeyUse, Look, Region, Watch};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder, OnFailure, OnMiss, Shared};
 pub use limiter::{Hold, HoldError, Reservation, ReservationError, ReserveError, Unsettled};
 pub use memory::{Memory, MemoryError};

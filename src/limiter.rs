@@ -39,6 +39,8 @@ mod reservation;
 mod states;
 mod stats;
 mod tables;
+#[cfg(not(ratecell_model))]
+mod watch;
 mod words;
 
 #[cfg(feature = "async")]
@@ -59,6 +61,8 @@ use regime::{Regime, Regimes};
 use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
 pub use reservation::{Reservation, ReservationError, ReserveError};
+#[cfg(not(ratecell_model))]
+pub use watch::{Admitted, KeyOrder, KeyUse, Look, Watch};
 
 /// A rate limiter for any number of keys: decides whether a request may go now.
 ///

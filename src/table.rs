@@ -20,6 +20,8 @@ mod find;
 mod full;
 mod geometry;
 mod given;
+#[cfg(not(ratecell_model))]
+pub(crate) mod glance;
 pub(crate) mod group;
 mod hash;
 mod hold;
@@ -54,6 +56,8 @@ pub(crate) use hash::{Secret, spread};
 pub(crate) use hold::{Holding, Superseded, Unused};
 pub(crate) use parts::Parts;
 pub(crate) use survey::Extent;
+#[cfg(not(ratecell_model))]
+pub(crate) use survey::{Count, count};
 
 pub(crate) use layout::Seat;
 pub(crate) use tag::SeatNumber;

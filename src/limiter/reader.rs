@@ -12,11 +12,11 @@ use crate::board::Board;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
-use crate::region::{self, Header};
-use crate::table::{Extent, Stats, Table, WhenFull, keys_in};
-use ratecell_core::Policy;
+use crate::region::{self, Header, Records};
+use crate::table::{Extent, Secret, Stats, Table, WhenFull, keys_in};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::with_kernel;
+use ratecell_core::{Generation, Policy};
 
 /// The region in a file, for inspection: its policy, its size and how full it is.
 ///
@@ -25,7 +25,8 @@ use ratecell_core::with_kernel;
 /// number of threads may share a `Region`.
 ///
 /// It counts keys by the policy that was in force when it was read, which [`policy`](Self::policy) returns. After a
-/// [change](Limiter::change) its counts of live keys may be wrong: read the region anew.
+/// [change](Limiter::change) its counts of live keys may be wrong: read the region anew. [`is_outdated`](Self::is_outdated)
+/// says when.
 ///
 /// ```
 /// use ratecell::{Limiter, Policy, Region};
@@ -41,12 +42,16 @@ use ratecell_core::with_kernel;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Region {
-    policy: Policy,
+    pub(super) policy: Policy,
     max_keys: usize,
     when_full: WhenFull,
-    clock: Clock,
+    pub(super) clock: Clock,
+    pub(super) secret: Secret,
+    records: Records,
+    /// The number of the policy that was in force.
+    number: u64,
     /// In memory that is mapped read-only.
-    layers: Vec<(Kernel, Table)>,
+    pub(super) layers: Vec<(Kernel, Table)>,
     /// Of a file of leases.
     remote: Option<Remote>,
 }
@@ -75,7 +80,9 @@ impl Region {
             let layers = tables(&policy, &memory, &header, &lineage)?;
             let max_keys = keys_in(header.directory.buckets());
             let remote = remote(&memory, &header)?;
-            Ok(Self { policy, max_keys, when_full: header.when_full, clock: header.clock, layers, remote })
+            let Header { when_full, clock, secret, records, .. } = header;
+            let number = lineage.last().map_or(0, Generation::number);
+            Ok(Self { policy, max_keys, when_full, clock, secret, records, number, layers, remote })
         };
         region().map_err(|error| of_file(path, error))
     }
@@ -84,6 +91,12 @@ impl Region {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Whether the policy in force is another by now: then read the region anew.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.records.number() != self.number
     }
 
     /// The number of keys that have room.

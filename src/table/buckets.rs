@@ -81,6 +81,11 @@ impl<'t, const SLOTS: usize> Index<'t, SLOTS> {
         Self { number: self.of.geometry.home_of(self.number, tag), ..self }
     }
 
+    /// A hash of the key whose home this is and whose tag that is.
+    pub(super) fn hash_of(self, tag: Tag) -> u64 {
+        self.of.geometry.hash_of(self.number, tag)
+    }
+
     /// The number of the bucket where a slot of the same table stands, and its place there, counted from 1.
     #[inline(always)]
     pub(super) fn place_of(self, slot: &Slot) -> (usize, usize) {

@@ -48,17 +48,14 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
 }
 
 impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
-    /// The word of an entry as one of this era. Of an era that has just ended it may be one of the next.
-    pub(super) fn word_in_era(&self, entry: &Entry<'_, SLOTS>) -> u64 {
-        if self.era.is_of(entry.tag) {
-            return entry.word;
-        }
-        self.era.carried(entry.tag, entry.word).1
+    /// A word under that tag as one of this era. Of an era that has just ended it may be one of the next.
+    pub(super) fn word_in_era(&self, tag: Tag, word: u64) -> u64 {
+        if self.era.is_of(tag) { word } else { self.era.carried(tag, word).1 }
     }
 }
 
 /// A tag and a word of its tenure; `None` where the slot is empty, or changes hands at each look.
-fn seen(slot: &Slot) -> Option<(Tag, u64)> {
+pub(super) fn seen(slot: &Slot) -> Option<(Tag, u64)> {
     for _ in 0..LOOKS {
         let tag = slot.glance_tag();
         if tag.is_empty() {

@@ -15,6 +15,8 @@ pub(super) struct Geometry {
 }
 
 const MAX_SPAN: usize = 256;
+/// Bits of a hash that a tag has.
+const FP_BITS: u32 = 40;
 const DISTANCE_HASH_BITS: u32 = 16;
 
 impl Geometry {
@@ -79,6 +81,16 @@ impl Geometry {
         if at >= distance { at - distance } else { at + self.buckets() - distance }
     }
 
+    /// A hash of the key that has this home and the fp of this tag.
+    pub(super) fn hash_of(self, home: usize, tag: Tag) -> u64 {
+        let buckets = self.buckets() as u128;
+        let first = ((home as u128) << 64).div_ceil(buckets) as u64;
+        let upper = first >> FP_BITS;
+        // The hashes of a home are neighbours, and these three are around the first of them that may have the fp.
+        let hashes = [0, 1, 2].map(|more| (upper.wrapping_add(more) << FP_BITS) | tag.fp());
+        hashes.into_iter().find(|hash| self.home(*hash) == home).unwrap_or(first)
+    }
+
     /// How far bucket `at` is after `home`.
     #[inline]
     pub(super) fn distance_between(self, home: usize, at: usize) -> usize {
@@ -113,6 +125,14 @@ mod tests {
             prop_assert_eq!(geometry.home_of(alternate, tag), home);
             prop_assert_eq!(geometry.bucket_at(home, geometry.distance_of(tag)), alternate);
             prop_assert_eq!(geometry.distance_between(home, alternate), geometry.distance_of(tag) % buckets);
+        }
+
+        #[test]
+        fn a_hash_is_found_from_home_and_tag(h: u64, buckets in prop_oneof![1usize..2000, any::<u32>().prop_map(|n| n as usize + 1)]) {
+            let geometry = Geometry::new(buckets);
+            let (home, tag) = (geometry.home(h), Tag::of_hash(h));
+            let hash = geometry.hash_of(home, tag);
+            prop_assert_eq!((geometry.home(hash), Tag::of_hash(hash)), (home, tag));
         }
 
         #[test]

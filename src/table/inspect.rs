@@ -30,8 +30,9 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
 
     /// Units that all words hold at `now`, the shared cells' included.
     pub(crate) fn held<A: Algorithm>(&self, algorithm: &A, now: u64) -> u64 {
-        let own =
-            self.entries().map(|entry| self.era.level(algorithm, entry.tag, self.word_in_era(&entry), now));
+        let own = self
+            .entries()
+            .map(|entry| self.era.level(algorithm, entry.tag, self.word_in_era(entry.tag, entry.word), now));
         let of_home =
             |home: Index<'_, SLOTS>| algorithm.level(self.carried_shared(home.bucket().header.ground()), now);
         let shared = self.buckets.from(0).filter(|_| self.shares()).map(of_home);

@@ -5,6 +5,8 @@
 //! was.) A sample reads the same runs of buckets each time, evenly spread: the key hash is uniform and secret, so
 //! which keys are in them is left to chance.
 
+use core::ops::Range;
+
 use super::Table;
 use super::counters::Stats;
 use super::entries::Entry;
@@ -29,36 +31,51 @@ pub(crate) enum Extent {
     Sample,
 }
 
-/// Live keys, and by how many that may be wrong.
+/// A number that was counted in a whole table or estimated for it, and by how much that may be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
-    live: usize,
-    error: usize,
+pub(crate) struct Count {
+    pub(crate) number: usize,
+    pub(crate) error: usize,
+}
+
+/// The buckets that a survey of so many looks at: in one run, which is all of them, or in [`RUNS`].
+pub(super) fn runs(buckets: usize, extent: Extent) -> impl ExactSizeIterator<Item = Range<usize>> {
+    let is_whole = extent == Extent::All || buckets <= SAMPLE;
+    let (count, apart, len) = if is_whole { (1, 0, buckets) } else { (RUNS, buckets / RUNS, RUN) };
+    (0..count).map(move |run| run * apart..run * apart + len)
+}
+
+/// The number of something in so many buckets, by those that were found in each of the [`runs`].
+pub(crate) fn count(buckets: usize, found: &[usize]) -> Count {
+    match found {
+        [all] => Count { number: *all, error: 0 },
+        found => estimate(buckets, found.iter().copied()),
+    }
 }
 
 impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
     /// What has happened, and how many keys are not fresh at `now`.
     pub(crate) fn stats<A: Algorithm>(&self, algorithm: &A, now: u64, extent: Extent) -> Stats {
-        let buckets = self.buckets.count();
-        let live = |from: usize, buckets: usize| {
-            let entries = self.entries_in(from, buckets);
+        let live = |run: Range<usize>| {
+            let entries = self.entries_in(run.start, run.len());
             let weight = |entry: &Entry<'_, SLOTS>| {
-                self.era.weight(algorithm, entry.tag, self.word_in_era(entry), now)
+                self.era.weight(algorithm, entry.tag, self.word_in_era(entry.tag, entry.word), now)
             };
             entries.filter(|entry| weight(entry) > 0).count()
         };
-        let count = if extent == Extent::All || buckets <= SAMPLE {
-            Count { live: live(0, buckets), error: 0 }
-        } else {
-            let apart = buckets / RUNS;
-            let found = (0..RUNS).map(|run| live(run * apart, RUN));
-            estimate(buckets, found)
-        };
+        let found: Vec<_> = runs(self.buckets.count(), extent).map(live).collect();
+        self.stats_by(&found)
+    }
+
+    /// What has happened, and how many keys are live by those that were found in each run.
+    pub(crate) fn stats_by(&self, found: &[usize]) -> Stats {
+        let buckets = self.buckets.count();
+        let live = count(buckets, found);
         let slots = buckets * SLOTS;
         Stats {
             slots,
-            live: count.live.min(slots),
-            live_error: count.error.min(slots),
+            live: live.number.min(slots),
+            live_error: live.error.min(slots),
             bytes: Self::bytes(buckets).unwrap_or(usize::MAX),
             ..self.counters.sum()
         }
@@ -90,7 +107,7 @@ fn estimate(buckets: usize, found: impl Iterator<Item = usize>) -> Count {
     let error = (spread.isqrt() + 1 + 8 * SIGMAS * SIGMAS) * all / (16 * sampled);
     let live = (sum * all + sampled / 2) / sampled;
     let narrow = |number: u128| usize::try_from(number).unwrap_or(usize::MAX);
-    Count { live: narrow(live), error: narrow(error + 1) }
+    Count { number: narrow(live), error: narrow(error + 1) }
 }
 
 #[cfg(all(test, not(ratecell_model)))]
@@ -193,7 +210,7 @@ mod tests {
                 let (run, place) = (home / (BUCKETS / RUNS), home % (BUCKETS / RUNS));
                 found[run] += usize::from(place < RUN);
             }
-            let Count { live, error } = estimate(BUCKETS, found.into_iter());
+            let Count { number: live, error } = estimate(BUCKETS, found.into_iter());
             let off = live.abs_diff(expected);
             beyond += usize::from(off > error);
             beyond_a_quarter += usize::from(off > error / 4);
@@ -207,7 +224,7 @@ mod tests {
     fn no_size_is_too_much() {
         for buckets in [SAMPLE + 1, 1 << 40, usize::MAX / 128] {
             for found in [0, 1, RUN * 7] {
-                let Count { live, error } = estimate(buckets, core::iter::repeat_n(found, RUNS));
+                let Count { number: live, error } = estimate(buckets, core::iter::repeat_n(found, RUNS));
                 assert!(live >= found * RUNS && error > 0, "{buckets} buckets: {live}, {error}");
             }
         }
