@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Stats(StatsArgs),
     Export(ExportArgs),
+    Top(TopArgs),
     Key(KeyArgs),
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -202,6 +203,32 @@ pub(crate) struct ExportArgs {
     /// read the metrics.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9898", value_parser = address)]
     pub(crate) listen: SocketAddr,
+}
+
+/// Watch a file of shared limits: what is admitted, what is forgotten, and which keys use most.
+///
+/// The screen is drawn twice a second until `q` is pressed; `?` says what the other keys do. Standard output that is no
+/// terminal gets one sample, of half a second, as text.
+///
+/// The file is only read: no decision changes, and programs that use it go on meanwhile. Of a file for more than 163,840
+/// keys a part is looked at, and the figures have their error beside them. Denials by the policy leave no trace in the
+/// file, and so are not shown.
+#[derive(Debug, Args)]
+pub(crate) struct TopArgs {
+    /// The file that limiters open, such as /run/ratecell/api.
+    pub(crate) file: PathBuf,
+
+    /// Print one sample and end, also on a terminal.
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Print one sample as a JSON object and end.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Keys in a sample that is printed; a screen has as many as there is room for.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) keys: usize,
 }
 
 /// Show what one key of a file of shared limits may do now.

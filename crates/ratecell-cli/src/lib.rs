@@ -16,6 +16,7 @@ mod rules;
 mod stats;
 mod suggest;
 mod sync;
+mod top;
 mod vectors;
 mod zone;
 
@@ -38,6 +39,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(args).map(|()| ExitCode::SUCCESS),
         Command::Stats(args) => stats::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Export(args) => export::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Top(args) => top::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Key(args) => key::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),

@@ -14,5 +14,7 @@ mod replay_rules;
 mod rules;
 mod suggest;
 mod sync;
+#[cfg(target_os = "linux")]
+mod top;
 mod usage;
 mod vectors;
