@@ -3,7 +3,7 @@
 `python -m prover MODULE`            at one width of a count, but for what has a verdict or is known to be open
 `python -m prover MODULE NAME...`    those whose names begin so, whatever the verdicts have
 `--long`                             all, at all widths
-`--keep`                             and keeps the verdicts in `verdicts.json`
+`--keep`                             and keeps the verdicts in `verdicts.json`, and on the page
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path as File
 
+from . import page
 from .proofs import at_one_width, proofs
 from .search import prove
 from .verdicts import Verdicts
@@ -49,6 +50,8 @@ def main() -> int:
         failed += verdict.name == "false" or (verdict.name == "open" and not is_known)
         if chosen.keep and verdict.name != "false":
             verdicts.keep(proof.name, digest, verdict.name, verdict.seconds)
+    if chosen.keep:
+        page.write()
     if had:
         print(
             f"{had - len(known_open)} proofs are of this code, this definition and this prover; {len(known_open)} are open"

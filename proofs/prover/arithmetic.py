@@ -176,6 +176,12 @@ def _calculated(path: Path, kind: int, a: Term, b: Term, width: int) -> Term:
             shift = only(path, b) % width
             kept = a if _fits(path, a.times(1 << shift), modulus) else _low_bits(path, a, width - shift)
             return kept.times(1 << shift)
+        case 11:
+            shift = only(path, b) % width
+            is_negative = path.decide(path.at_most(modulus // 2, a))
+            if shift == width - 1:
+                return Term.of(modulus - 1 if is_negative else 0)
+            return path.floor(a, 1 << shift) + (modulus - (modulus >> shift) if is_negative else 0)
         case 12:
             return path.floor(a, 1 << (only(path, b) % width))
         case _:
@@ -228,8 +234,9 @@ def _exclusive(path: Path, a: Term, b: Term, modulus: int) -> Term:
         mask = other.number()
         if mask == modulus - 1:
             return other - one
-        if mask == 1 and path.surely(path.at_most(one, 1)):
-            return other - one
+        if mask is not None and mask & (mask + 1) == 0:
+            low = one if path.surely(path.at_most(one, mask)) else _low_bits(path, one, mask.bit_length())
+            return one - low + other - low
     known = a.number(), b.number()
     if known[0] is None or known[1] is None:
         raise NotImplementedError("an exclusive or of two unknowns")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from definition import core, hold
@@ -321,6 +322,39 @@ class InFlight(TwoWindows):
     export, definition = "in_flight", hold.InFlight
 
 
+class Calendar(Counting):
+    """Windows of a calendar, between any five boundaries: a decision reads no more of them."""
+
+    export, definition = "calendar", core.CalendarWindow
+
+    def parameters(self) -> None:
+        """Any boundaries that ascend, in seconds since the epoch."""
+        path = self.path
+        self.own = [path.named(f"boundary_{number}", 1, self.top) for number in range(BOUNDARIES)]
+        for earlier, later in pairwise(self.own):
+            path.assume(path.below(earlier, later))
+        self.max_now = self.least(self.own[-1].times(core.NS) - 1)
+
+    def fields(self) -> dict[str, Term]:
+        """None but the boundaries, which are a list."""
+        return {}
+
+    def defined(self) -> Any:
+        """With its boundaries."""
+        kernel = super().defined()
+        kernel.bounds = [Number(self.path, end) for end in self.own]
+        return kernel
+
+    def instant(self, name: str) -> Term:
+        """In seconds."""
+        second, rest = self.path.named(f"{name}_second", 0, U64 // core.NS), self.path.named(f"{name}_rest", 0, core.NS - 1)
+        value = second.times(core.NS) + rest
+        self.path.assume(self.path.at_most(value, U64))
+        return value
+
+
+BOUNDARIES = 5
+
 KERNELS: dict[str, type[Kernel]] = {
-    kernel.export: kernel for kernel in (Gcra, Fixed, First, Bucket, BucketFirst, Loose, Strict, InFlight)
+    kernel.export: kernel for kernel in (Gcra, Fixed, First, Bucket, BucketFirst, Loose, Strict, InFlight, Calendar)
 }

@@ -37,6 +37,10 @@ class Verdicts:
         """The names of what is neither proved nor refuted."""
         return sorted(name for name, line in self._lines.items() if line["verdict"] == "open")
 
+    def seconds(self, name: str) -> float:
+        """Of a processor, that a proof took."""
+        return float(self._lines[name]["seconds"])
+
     def names(self) -> set[str]:
         """The names of all proofs that have a verdict."""
         return set(self._lines)

@@ -1,4 +1,4 @@
-//! The functions of a kernel by their numbers: `CALLS` in `prover/kernels/model.py` has the same.
+//! The functions of a kernel by their numbers: `CALLS` in `prover/kernels.py` has the same.
 
 use ratecell_core::algorithm::{Algorithm, Held, Lend, Reserve, Span, Step, Want};
 

@@ -50,3 +50,27 @@ kernels! {
     strict(window: u64) as strict, strict_given_back, strict_taken;
     in_flight(hold: u64) as in_flight, in_flight_given_back, in_flight_taken;
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn calendar(
+    capacity: u32,
+    bits: u32,
+    max_now: u64,
+    has_heal: u32,
+    heal: u64,
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
+    fifth: u64,
+    call: u32,
+    word: u64,
+    now: u64,
+    cost: u32,
+    other: u64,
+) {
+    let heal = (has_heal != 0).then_some(heal);
+    let bounds = raw::Bounds::new([first, second, third, fourth, fifth]);
+    let kernel = raw::calendar(Common { capacity, bits, max_now, heal }, &bounds);
+    calls::asked(&kernel, call, word, now, cost, other);
+}

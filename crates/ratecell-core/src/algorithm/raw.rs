@@ -7,9 +7,10 @@ use super::divide::Divider;
 use super::lease::Drain;
 use super::two_windows::TwoWindows;
 use super::{
-    BucketInterval, BucketIntervalFirst, Emission, FixedWindow, FixedWindowFirst, Gcra, InFlight, Lease,
-    SlidingWindow,
+    BucketInterval, BucketIntervalFirst, CalendarWindow, Emission, FixedWindow, FixedWindowFirst, Gcra,
+    InFlight, Lease, SlidingWindow,
 };
+use crate::zone::{Boundaries, Period, Row};
 
 /// What every kernel that counts has.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,36 @@ pub fn bucket(common: Common, refill: u32, interval: u64) -> BucketInterval {
 #[inline]
 pub fn bucket_first(common: Common, refill: u32, interval: u64, quantum: u64) -> BucketIntervalFirst {
     BucketIntervalFirst::new(common.counter(), refill, interval, quantum)
+}
+
+/// The boundaries of a calendar: any five.
+#[derive(Debug)]
+pub struct Bounds(Row);
+
+impl Bounds {
+    /// Of boundaries that ascend and are above 0.
+    #[inline]
+    #[must_use]
+    pub fn new(ends: [u64; 5]) -> Self {
+        Self(Row::of_five(ends))
+    }
+}
+
+impl Boundaries for Bounds {
+    #[inline]
+    fn row(&self) -> &Row {
+        &self.0
+    }
+
+    fn period(&self) -> Period {
+        Period::Day
+    }
+}
+
+/// Windows of a calendar.
+#[inline]
+pub fn calendar(common: Common, bounds: &Bounds) -> CalendarWindow<&Bounds> {
+    CalendarWindow::new(common.counter(), bounds)
 }
 
 /// A sliding window that rounds down.
