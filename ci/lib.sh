@@ -16,6 +16,8 @@ target="${target:-$PWD/target}"
 export CARGO_TARGET_DIR="$target"
 # What is built is run here.
 unset CARGO_BUILD_TARGET
+# Most crates are built once: what the compiler would keep for a second time costs more than it saves.
+export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 # The other systems for which the limiter compiles.
 export SYSTEMS="aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-msvc"
 # Where limiter and core run under Node, and where only the core compiles: the other has no random bytes.

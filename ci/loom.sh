@@ -36,7 +36,7 @@ copy="$target/mutated"
 # models have. A copy that is built as the crate is, cargo takes for the crate.
 hasty=()
 for crate in ratecell ratecell-core; do
-    hasty+=(--config "profile.test.package.$crate.opt-level=0" --config "profile.test.package.$crate.debug=false")
+    hasty+=(--config "profile.test.package.$crate.opt-level=0")
 done
 
 # Copies what cargo reads to build the library's tests.
@@ -52,7 +52,7 @@ copied() {
 #
 # A mutation is a patch. The line "Red: CHECKER MODEL" above it names what must turn red.
 mutate() {
-    local patch="$1" name log red checker model
+    local patch="$1" built="$target/mutated.json" name log red checker model program
     name="$(basename "$patch" .patch)"
     log="$target/mutation-$name.log"
     patched "$copy" "$patch"
@@ -65,8 +65,10 @@ mutate() {
     under "$checker" "$copy"
     tests+=("${hasty[@]}")
     # Built first: a mutation that does not compile is not a red model.
-    "${tests[@]}" --no-run >"$log" 2>&1 || { echo "$name: does not compile" >&2; cat "$log" >&2; exit 1; }
-    if RATECELL_SCHEDULES=400000 "${tests[@]}" "$model" -- --nocapture >"$log" 2>&1; then
+    "${tests[@]}" --no-run --message-format=json-render-diagnostics >"$built" 2>"$log" ||
+        { echo "$name: does not compile" >&2; cat "$log" >&2; exit 1; }
+    program="$(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' "$built")"
+    if (cd "$copy" && RATECELL_SCHEDULES=400000 exec "$program" "$model" --nocapture) >"$log" 2>&1; then
         echo "$name: $model stays green" >&2
         exit 1
     fi
@@ -81,6 +83,8 @@ case "${1:-}" in
     patches=(ci/mutations/*.patch)
     if [ $# -gt 0 ]; then patches=("${@/#/ci/mutations/}"); patches=("${patches[@]/%/.patch}"); fi
     failed=0
+    # Each build differs from the one before in a line.
+    export CARGO_INCREMENTAL=1
     copied
     for patch in "${patches[@]}"; do
         # A process of its own, which its first failure ends.
