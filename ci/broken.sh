@@ -25,11 +25,9 @@ ln -sfn "$target/proofs/venv" "$work/target/proofs/venv"
 # Other people's crates are the same there; cargo tells the project's own by the folder that they are in.
 triple="$(host)"
 mkdir -p "$work/target/$triple"
-for profile in capi release; do
-    if [ -d "$target/$triple/$profile" ] && [ ! -d "$work/target/$triple/$profile" ]; then
-        cp -a "$target/$triple/$profile" "$work/target/$triple"
-    fi
-done
+if [ -d "$target/$triple/capi" ] && [ ! -d "$work/target/$triple/capi" ]; then
+    cp -a "$target/$triple/capi" "$work/target/$triple"
+fi
 
 # The C libraries are those of the whole sources, where it is not they that are broken.
 capi() {
@@ -79,7 +77,8 @@ broken bindings/nginx/src/ngx_http_ratecell_rate.c "broken line" make nginx
 broken bindings/nginx/src/ngx_http_ratecell_zone.c "broken line" make nginx-install DESTDIR="$work/destination"
 broken bindings/nginx/src/ngx_http_ratecell_file.c "broken line" make nginx-demo
 broken bindings/nginx/src/ngx_http_ratecell_stats.c "broken line" ci/nginx.sh
-broken bindings/nginx/tests/test_rates.py "broken line" ci/nginx.sh test_rates
+broken bindings/nginx/tests/test_rates.py "broken line" env "RATECELL_NGINX_STATIC=$target/nginx-static/objs/nginx" \
+    "RATECELL_PROGRAM=$target/$triple/release/ratecell" ci/nginx.sh test_rates
 broken bindings/go/limiter.go "broken line" ci/go.sh
 broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh

@@ -6,6 +6,9 @@
 #   ci/nginx.sh --optimised  builds an nginx with the module in it alone, with the module's flags, and prints where it is
 #   ci/nginx.sh --install    builds, and installs as Debian does, below DESTDIR
 #   ci/nginx.sh TEST...      builds, and runs these tests of bindings/nginx/tests alone
+#
+# RATECELL_NGINX_STATIC and RATECELL_PROGRAM name an nginx with the module in it and the program `ratecell`, to test with
+# instead of building them.
 source "$(dirname "$0")/lib.sh"
 
 name=ngx_http_ratecell_module
@@ -167,8 +170,8 @@ case "${1:-}" in
 -*) usage ;;
 *)
     build
-    build_static
-    build_agent
+    [ -n "${RATECELL_NGINX_STATIC:-}" ] || build_static
+    [ -n "${RATECELL_PROGRAM:-}" ] || build_agent
     export RATECELL_NGINX_MODULE="$out/objs/$name.so" RATECELL_SHARED_LIBRARY="$out/lib/libratecell.so"
     if [ $# -gt 0 ]; then tests=("$@"); else tests=(discover); fi
     (cd bindings/nginx/tests && python3 -B -m unittest "${tests[@]}")
