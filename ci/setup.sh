@@ -30,7 +30,7 @@ needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
 for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
-    nginx nginx-dev redis-server openssl tzdata python3 python3-pip python3-venv chromium \
+    nginx nginx-dev redis-server openssl tzdata util-linux-extra python3 python3-pip python3-venv chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do needs "$package"; done
 # Prometheus for its promtool alone, without the exporter that it recommends.
 command -v promtool >/dev/null || packages+=(prometheus prometheus-node-exporter-)

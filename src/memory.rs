@@ -33,7 +33,7 @@ pub struct Memory {
     start: NonNull<u8>,
     len: usize,
     /// `None` where the caller keeps the memory.
-    _block: Option<Arc<Block>>,
+    block: Option<Arc<Block>>,
 }
 
 // SAFETY: the bytes from `start` are read and written by atomics alone, in every thread.
@@ -75,9 +75,16 @@ impl Memory {
         Ok(Self::of_block(Block::of_file_to_read(file, len)?, len))
     }
 
+    /// Whether the system may read more of a file than is touched. Advice alone: what is read stays the same.
+    pub(crate) fn read_ahead(&self, may: bool) {
+        if let Some(block) = &self.block {
+            block.read_ahead(self.len, may);
+        }
+    }
+
     /// A block that was made with `len` bytes.
     fn of_block(block: Block, len: usize) -> Self {
-        Self { start: block.start(), len, _block: Some(Arc::new(block)) }
+        Self { start: block.start(), len, block: Some(Arc::new(block)) }
     }
 
     /// Uses the caller's memory, which the caller keeps and frees.
@@ -94,7 +101,7 @@ impl Memory {
         let start = start
             .filter(|_| isize::try_from(len).is_ok())
             .ok_or(MemoryError::Unaligned { expected: Self::ALIGNMENT })?;
-        Ok(Self { start, len, _block: None })
+        Ok(Self { start, len, block: None })
     }
 
     /// The number of bytes.

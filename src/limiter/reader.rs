@@ -52,6 +52,7 @@ pub struct Region {
     number: u64,
     /// In memory that is mapped read-only.
     pub(super) layers: Vec<(Kernel, Table)>,
+    memory: Memory,
     /// Of a file of leases.
     remote: Option<Remote>,
 }
@@ -82,7 +83,7 @@ impl Region {
             let remote = remote(&memory, &header)?;
             let Header { when_full, clock, secret, records, .. } = header;
             let number = lineage.last().map_or(0, Generation::number);
-            Ok(Self { policy, max_keys, when_full, clock, secret, records, number, layers, remote })
+            Ok(Self { policy, max_keys, when_full, clock, secret, records, number, layers, memory, remote })
         };
         region().map_err(|error| of_file(path, error))
     }
@@ -156,6 +157,8 @@ impl Region {
     }
 
     fn survey(&self, now_ns: u64, extent: Extent) -> Stats {
+        // Of a sample the system would read all that lies between.
+        self.memory.read_ahead(extent == Extent::All);
         self.layers.iter().fold(Stats::default(), |sum, (kernel, table)| {
             with_kernel!(kernel, algorithm => sum.with(table.stats(algorithm, now_ns, extent)))
         })

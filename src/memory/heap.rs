@@ -41,6 +41,9 @@ impl Block {
         Err(MemoryError::Unsupported)
     }
 
+    /// Nothing: there are no files here.
+    pub(super) fn read_ahead(&self, _: usize, _: bool) {}
+
     /// Where the bytes begin.
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start

@@ -68,6 +68,11 @@ impl Block {
         Self::mapped(len, ProtFlags::READ, MapFlags::SHARED, Some(file))
     }
 
+    /// Whether the system may read more of the file than is touched of the `len` bytes.
+    pub(super) fn read_ahead(&self, len: usize, may: bool) {
+        self.advise(0..len, if may { Advice::Normal } else { Advice::Random });
+    }
+
     /// Where the bytes begin: at a page, and at a huge one if they fill one.
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start

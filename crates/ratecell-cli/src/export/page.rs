@@ -17,8 +17,11 @@ const POLICY: Metric = Metric::new(
 const BUILD: Metric =
     Metric::new("ratecell_build_info", "", Kind::Gauge, "1; the label is the version of the program.");
 
+/// A metric, and its value where there is one.
+type Of = (Metric, fn(&Reading) -> Option<Value>);
+
 /// Of each region beside what all limiters have.
-const OWN: [(Metric, fn(&Reading) -> Option<Value>); 4] = [
+const OWN: [Of; 4] = [
     (Metric::new("ratecell_max_keys", "", Kind::Gauge, "Keys that have room."), |reading| {
         Some(Value::Count(reading.max_keys as u64))
     }),

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use ratecell::{Limiter, Policy};
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 use crate::contrib::promtool;
 use crate::support::{Files, arg, ratecell};
@@ -205,6 +206,32 @@ fn a_file_that_goes_is_picked_up_again() {
     assert!(begins(told[0], "warning: ") && told[0].contains("No such file"), "{told:?}");
     assert_eq!(told[1], format!("ratecell: {}: is read again", path.display()));
     assert!(begins(told[2], "warning: "), "{told:?}");
+}
+
+/// The bytes of a file that are in memory.
+fn resident(path: &Path) -> u64 {
+    let told =
+        Command::new("fincore").args(["--bytes", "--noheadings", "--output", "RES"]).arg(path).output();
+    String::from_utf8(told.unwrap().stdout).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn a_scrape_reads_no_more_of_a_large_file_than_its_sample() {
+    // Not in TMPDIR, which may be in memory itself.
+    let files = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = files.path().join("large");
+    let policy = "5/1d".parse::<Policy>().unwrap();
+    drop(Limiter::builder(policy).max_keys(2_500_000).open(&path).unwrap());
+    let file = std::fs::File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let before = resident(&path);
+    assert!(before < 1 << 20, "{before} bytes in memory: expected a target folder that is on a disk");
+    let exporter = Exporter::new(&[&path]);
+    let sample = format!("ratecell_live_keys{{file=\"{}\"}}", path.display());
+    assert_eq!(exporter.value(&sample), Some(0.0));
+    let read = resident(&path);
+    assert!(read > 4 << 20 && read < 6 << 20, "{read} bytes of {}", file.metadata().unwrap().len());
 }
 
 #[test]
