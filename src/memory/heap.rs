@@ -42,6 +42,7 @@ impl Block {
     }
 
     /// Nothing: there are no files here.
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn read_ahead(&self, _: usize, _: bool) {}
 
     /// Where the bytes begin.
