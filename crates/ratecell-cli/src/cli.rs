@@ -120,7 +120,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policies", "key", "cost"])]
     pub(crate) rules: Option<PathBuf>,
 
-    /// Keys that each policy has room for; of rules, each rule and tier.
+    /// Keys that each policy has room for; of rules, all of them together.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_keys: usize,
 
