@@ -1,9 +1,10 @@
 //! `ratecell top`: a region that others use, live.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{self, IsTerminal, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -97,14 +98,37 @@ enum Due {
     Sample,
 }
 
+/// What happens on the terminal. A thread of its own reads it, as a read of a terminal that has gone may never end; the
+/// process does not wait for it.
+fn events() -> Receiver<io::Result<Event>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        loop {
+            let event = event::read();
+            let is_last = event.is_err();
+            if sender.send(event).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
 fn watch(source: &mut Source, screen: &mut Screen, is_ended: &AtomicBool) -> Result<()> {
+    let events = events();
     let started = Instant::now();
     let mut model = Model::new(source.about());
     let (mut due, mut at) = (Due::Sample, started);
     // Relaxed: nothing else is read by it.
     while !is_ended.load(Ordering::Relaxed) {
-        if event::poll(at.saturating_duration_since(Instant::now()).min(PATIENCE))? {
-            let wish = match event::read()? {
+        let due_in = at.saturating_duration_since(Instant::now());
+        let event = match events.recv_timeout(due_in.min(PATIENCE)) {
+            Ok(event) => Some(event.context("the terminal cannot be read")?),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        if let Some(event) = event {
+            let wish = match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => model.press(key),
                 Event::Resize(..) => Wish::Keys,
                 _ => continue,

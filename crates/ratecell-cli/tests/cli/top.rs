@@ -124,6 +124,29 @@ impl Terminal {
     }
 }
 
+/// The program is not the leader of the terminal's session, which the system would send a signal.
+#[test]
+fn a_terminal_that_goes_ends_it() {
+    let files = Files::new(&[]);
+    let (path, _limiter) = region(&files);
+    let (pty, pts) = open().unwrap();
+    let terminal = || std::process::Stdio::from(rustix::io::dup(&pts).unwrap());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ratecell"));
+    command.args(["top", arg(&path)]).env("TERM", "xterm-256color");
+    let mut child = command.stdin(terminal()).stdout(terminal()).stderr(terminal()).spawn().unwrap();
+    let mut screen = std::fs::File::from(rustix::io::dup(&pty).unwrap());
+    assert!(screen.read(&mut [0; 4096]).unwrap() > 0, "expected it to draw");
+    drop((screen, pty));
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("expected it to end");
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn on_a_pipe_it_prints_once_and_ends() {
     let files = Files::new(&[]);
