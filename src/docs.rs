@@ -4,6 +4,12 @@
 #[doc = include_str!("../docs/RECIPES.md")]
 struct Recipes;
 
+#[doc = include_str!("../docs/CHOOSING.md")]
+struct Choosing;
+
+#[doc = include_str!("../docs/OPERATIONS.md")]
+struct Operations;
+
 #[cfg(feature = "store")]
 #[doc = include_str!("../docs/MACHINES.md")]
 struct Machines;

@@ -55,7 +55,7 @@ function of(one, nowNs) {
         case "bucket":
             return one.refill_ns === null
                 ? "The bucket is full."
-                : `${one.used} tokens are out; the next come back in ${until(one.refill_ns)}.`;
+                : `Tokens out: ${one.used}. The next come back in ${until(one.refill_ns)}.`;
         case "two_windows": {
             const over = Math.min(1, Math.max(0, (nowNs - one.start_ns) / one.length_ns));
             const weight = one.is_weighted ? `, which weighs ${(1 - over).toFixed(2)} of that` : "";
