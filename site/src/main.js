@@ -1,40 +1,18 @@
 // The page: its controls, its clock, and its lanes.
 
 import packed from "../build/core.wasm.gz";
+import { bind } from "./controls.js";
 import { load } from "./core.js";
+import { DEFAULTS, FIRST } from "./defaults.js";
 import { colours } from "./draw.js";
-import { LaneView, make } from "./lane.js";
-import { LESSONS } from "./lessons.js";
+import { LaneView } from "./lane.js";
 import { fromFragment, toFragment } from "./link.js";
 import { EPOCH_UNIX_NS, Session } from "./session.js";
 import { count } from "./text.js";
 import { parseList, Traffic } from "./traffic.js";
 
-const PRESETS = [
-    ["gcra", "10/5s"],
-    ["token_bucket, refilled evenly", "token_bucket 10/5s capacity=10"],
-    ["token_bucket, refilled at intervals", "token_bucket 10/5s capacity=10 mode=interval"],
-    ["token_bucket, intervals from the first request", "token_bucket 10/5s capacity=10 mode=interval_first"],
-    ["leaky_meter", "leaky_meter 10/5s capacity=10"],
-    ["leaky_queue", "leaky_queue 10/5s queue=9"],
-    ["fixed_window", "fixed_window 10/5s"],
-    ["fixed_window, from the first request", "fixed_window 10/5s start=first"],
-    ["sliding_window", "sliding_window 10/5s"],
-    ["sliding_log", "sliding_log 10/5s"],
-    ["calendar_window", "calendar_window 100/day tz=Europe/Berlin"],
-    ["in_flight, where each permit returns by itself", "in_flight 10 hold=5s"],
-    ["several layers", "4/s burst=4 & sliding_window 10/5s"],
-];
-const FIRST = ["gcra", "token_bucket, refilled at intervals", "leaky_queue", "fixed_window", "sliding_window", "sliding_log", "in_flight, where each permit returns by itself"]
-    .map((name) => PRESETS.find(([preset]) => preset === name)[1]);
-const DEFAULTS = {
-    shape: "poisson", rate: 3, burst: 10, clients: 1, cost: 1, watched: 0, span: 20, speed: 1, style: "draft11", list: "", compare: 0,
-};
 /** Between two texts, in milliseconds: the eye reads no faster. */
 const TELL_MS = 150;
-/** How long a button is held until its requests are a stream, and their distance. */
-const HOLD_MS = 350;
-const STREAM_MS = 100;
 const AHEAD_NS = 20e9;
 
 const get = (id) => document.getElementById(id);
@@ -52,7 +30,7 @@ class Page {
         const refused = policies.filter((text) => !readable.includes(text));
         this.views = [];
         this.session = new Session(core, readable);
-        this.#bind();
+        bind(this);
         this.show(readable.length > 0 ? readable : FIRST);
         this.apply();
         if (refused.length > 0) this.say(`The link has ${refused[0]}, which is no policy: ${this.explain(refused[0]).message}.`);
@@ -316,94 +294,6 @@ class Page {
         } catch (error) {
             this.say(`${file.name}: ${error.message}.`);
         }
-    }
-
-    #bind() {
-        const number = (id, take = (value) => value) => get(id).addEventListener("input", (event) => {
-            const value = Number(event.target.value);
-            if (Number.isFinite(value) && event.target.checkValidity()) this.set({ [id]: take(value) });
-        });
-        number("rate", (exponent) => Number((10 ** exponent).toPrecision(2)));
-        number("burst");
-        number("clients");
-        number("cost");
-        number("span");
-        number("speed");
-        number("watched", (shown) => shown - 1);
-        get("compare").addEventListener("input", (event) => this.set({ compare: event.target.checked ? 1 : 0 }));
-        get("style").addEventListener("input", (event) => this.set({ style: event.target.value }));
-        get("shape").addEventListener("input", (event) => {
-            this.set({ shape: event.target.value });
-            if (["list", "log"].includes(event.target.value)) this.restart();
-        });
-        get("list").addEventListener("input", (event) => {
-            this.set({ list: event.target.value });
-            this.restart();
-        });
-        get("run").addEventListener("click", () => this.run(!this.isRunning));
-        get("next").addEventListener("click", () => this.step(1));
-        get("back").addEventListener("click", () => this.step(-1));
-        get("finish").addEventListener("click", () => this.finish());
-        get("restart").addEventListener("click", () => this.restart());
-        get("scrub").addEventListener("input", (event) => {
-            const atNs = Math.round(Number(event.target.value));
-            this.run(false);
-            // The last step of the slider may end before now.
-            this.pastNs = atNs + Number(event.target.step) > this.session.nowNs ? null : atNs;
-            this.tell();
-        });
-        get("add").append(...PRESETS.map(([name, policy]) => make("option", { value: policy }, name)));
-        get("add").addEventListener("change", (event) => {
-            if (event.target.value !== "") this.add(event.target.value);
-            event.target.value = "";
-        });
-        get("lesson").append(...LESSONS.map((lesson, place) => make("option", { value: place }, lesson.name)));
-        get("lesson").addEventListener("change", (event) => {
-            const lesson = LESSONS[event.target.value];
-            if (lesson) this.teach(lesson);
-        });
-        get("file").addEventListener("change", (event) => {
-            const [file] = event.target.files;
-            if (file) void this.read(file);
-        });
-        addEventListener("dragover", (event) => event.preventDefault());
-        addEventListener("drop", (event) => {
-            event.preventDefault();
-            const [file] = event.dataTransfer.files;
-            if (file) void this.read(file);
-        });
-        addEventListener("hashchange", () => {
-            const { policies, settings } = fromFragment(location.hash, this.policies, DEFAULTS);
-            if (policies.some((text) => this.explain(text).message !== undefined)) return;
-            this.settings = settings;
-            this.session.restart(policies);
-            this.show(policies);
-            this.apply();
-            this.restart();
-        });
-        this.#bindRequest(get("one"));
-    }
-
-    #bindRequest(button) {
-        let timer = null;
-        const stop = () => {
-            clearTimeout(timer);
-            timer = null;
-        };
-        const stream = () => {
-            this.request();
-            timer = setTimeout(stream, STREAM_MS);
-        };
-        button.addEventListener("pointerdown", (event) => {
-            if (event.button !== 0) return;
-            this.request();
-            timer = setTimeout(stream, HOLD_MS);
-        });
-        for (const name of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(name, stop);
-        // Of a keyboard, which repeats a key that is held, and of a screen reader: a pointer has asked already.
-        button.addEventListener("click", (event) => {
-            if (event.detail === 0) this.request();
-        });
     }
 
     teach({ policies, traffic, says }) {
