@@ -8,6 +8,7 @@
 
 use core::ffi::CStr;
 use core::ptr;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::{env, fs, process};
 
@@ -23,7 +24,7 @@ use ratecell::ffi::{
     ratecell_region_init, ratecell_region_size, ratecell_stats,
 };
 
-use ratecell::{BuildError, Limiter, Region, RegionError, RegionField};
+use ratecell::{BuildError, KeyOrder, Limiter, Region, RegionError, RegionField, Watch};
 
 mod guest;
 mod region;
@@ -149,6 +150,25 @@ fn expect_no_change(before: &[u8], after: &[u8]) {
     assert_eq!(before.get(end..), after.get(end..), "expected the last bytes to stay");
 }
 
+/// Looks at a region again and again, while what stands in its sections becomes something else.
+fn watch(region: Region, file: &fs::File, bytes: &[u8]) {
+    let slots = region.stats().slots;
+    let mut watch = Watch::new(region);
+    let mut sections = bytes.get(region::BEFORE_SECTIONS..).unwrap_or_default().to_vec();
+    for order in [KeyOrder::Used, KeyOrder::Admitted, KeyOrder::Hash] {
+        let look = watch.look();
+        assert!(
+            look.stats.live <= slots && look.admitted.is_none_or(|admitted| admitted.least <= admitted.most)
+        );
+        let keys = watch.keys(order, 10);
+        assert!(keys.len() <= 10 && keys.iter().all(|key| key.hash >> 40 == 0), "{keys:?}");
+        let _ = watch.key("key");
+        let by = 16.min(sections.len());
+        sections.rotate_left(by);
+        file.write_all_at(&sections, region::BEFORE_SECTIONS as u64).expect("room");
+    }
+}
+
 /// Who follows the region's own policy, and who reads it as a file, at which nothing may be written: they find the same.
 fn look_into(memory: &Memory, len: usize) {
     // SAFETY: memory of at least that length, which outlives the limiter, and is used by atomics alone.
@@ -160,6 +180,7 @@ fn look_into(memory: &Memory, len: usize) {
     let file = folder.join(format!("ratecell-fuzz-{}", process::id()));
     fs::write(&file, &memory.bytes()[..len]).expect("a file");
     let region = Region::read(&file);
+    let opened = fs::File::options().write(true).open(&file).expect("the file");
     fs::remove_file(&file).expect("the file");
     match (follower, region) {
         (Ok(follower), Ok(region)) => {
@@ -170,6 +191,7 @@ fn look_into(memory: &Memory, len: usize) {
                 assert!(stats.live <= stats.slots && stats.bytes < len, "{stats:?} in {len} bytes");
                 let _ = follower.check_at("key", 0, now);
             }
+            watch(region, &opened, &memory.bytes()[..len]);
         }
         // A reader goes by the wall clock, whatever the region's is.
         (
