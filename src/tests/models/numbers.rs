@@ -32,6 +32,8 @@ type Handle<const SLOTS: usize> = Option<(Kernel, Table<SLOTS, Numbered>)>;
 /// A table of two policies, with a handle by each for each generation.
 struct Mixed<const SLOTS: usize> {
     in_force: InForce,
+    /// Of the first generation.
+    numbers: Arc<Numbers>,
     /// By generation, and by number less one.
     handles: Vec<[Handle<SLOTS>; 2]>,
     /// Numbers, keys and units.
@@ -51,6 +53,7 @@ impl<const SLOTS: usize> Mixed<SLOTS> {
         let in_force = InForce::in_memory(&memory, 0).expect("a word");
         let mut lineages: [Vec<Generation>; 2] = [Vec::new(), Vec::new()];
         let mut table: Option<Table<SLOTS, Numbered>> = None;
+        let mut first = None;
         let handles = (0..).zip(generations).map(|(generation, texts)| {
             for (lineage, text) in lineages.iter_mut().zip(texts) {
                 let Ok(policy) = text.parse() else {
@@ -65,6 +68,7 @@ impl<const SLOTS: usize> Mixed<SLOTS> {
             let named = |lineage: &Vec<Generation>| Named::new(&Lineage::from(lineage.as_slice()), 0);
             let numbers: Numbers = [None].into_iter().chain(lineages.iter().map(named)).collect();
             let numbers = Arc::new(numbers);
+            first.get_or_insert_with(|| Arc::clone(&numbers));
             core::array::from_fn(|number| {
                 let Plan::Word(kernel) = lineages[number].last()?.policy().layers()[0].plan() else {
                     return None;
@@ -75,7 +79,18 @@ impl<const SLOTS: usize> Mixed<SLOTS> {
                 Some((kernel, held.in_era(judge)))
             })
         });
-        Self { handles: handles.collect(), in_force, admitted: Mutex::default() }
+        let handles: Vec<_> = handles.collect();
+        Self { handles, numbers: first.expect("a generation"), in_force, admitted: Mutex::default() }
+    }
+
+    /// Gives a number a policy in the first generation, and a handle by it.
+    fn given(&self, number: usize, text: &str) -> (Kernel, Table<SLOTS, Numbered>) {
+        let first = Generation::first(text.parse().expect("a policy"));
+        let Plan::Word(kernel) = first.policy().layers()[0].plan() else { panic!("{text} has no word") };
+        self.numbers.give(number, Named::new(&Lineage::from([first]), 0).expect("a word"));
+        let judge = Numbered::new(self.in_force.clone(), 0, &self.numbers, number);
+        let (_, held) = self.handles[0].iter().flatten().next().expect("a policy");
+        (kernel, held.in_era(judge))
     }
 
     /// The handle of the generation in force.
@@ -186,6 +201,25 @@ fn judged_by_its_own_policy() {
         assert_eq!((world.admitted(ONE, A), world.admitted(OTHER, B)), (2, 0));
         world.spend(ONE, A, AT);
         assert_eq!(world.admitted(ONE, A), 2);
+    });
+}
+
+/// A policy comes with its first key while a caller by the other one judges that key's word. Red: a handle that knows the
+/// numbers which were given before it was made.
+#[test]
+fn a_number_given_beside_a_caller() {
+    explore("numbers::a_number_given_beside_a_caller", Bound::Preemptions(2), || {
+        let world = Mixed::<1>::of(&[[WINDOW, ""]], 1, WhenFull::Deny);
+        let comes = actor(|world: &Mixed<1>| {
+            let handle = world.given(OTHER, RATE);
+            if decided(&handle, B, AT).is_allowed() {
+                world.admitted.lock().expect("no panic").push((OTHER, B, 1));
+            }
+        });
+        let world = world.race(vec![comes, asks(ONE, A, AT)]);
+        assert_eq!(world.admitted(ONE, A) + world.admitted(OTHER, B), 1);
+        world.spend(ONE, A, AT);
+        assert_eq!(world.admitted(ONE, A) > 0, world.admitted(OTHER, B) == 0);
     });
 }
 
