@@ -17,13 +17,14 @@ use crate::stats::Stats;
 ///
 /// The file is given as its `text`, str or bytes, or by its `path`; it is read once. All rules have one table, with
 /// room for `max_keys` keys at once (default 100,000): a key counts once for each layer of the policy that it is limited by.
-/// `when_full`, which is not "share", and `epoch_s` are those of `Limiter`. Threads may share it. The limits are this process's alone. With `forked` it shares them with the processes that are forked off
-/// later, and together they admit exactly what the rules allow; a change after the fork is of its process alone. With
-/// `reserving` every request is reserved, and rules may count requests `in_flight`.
+/// `when_full`, which is not "share", and `epoch_s` are those of `Limiter`. Threads may share it. The limits are this
+/// process's alone. With `forked` it shares them with the processes that are forked off later, and together they admit
+/// exactly what the rules allow; a change after the fork is of its process alone. With `reserving` every request is
+/// reserved, and rules may count requests `in_flight`.
 ///
 /// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a `when_full` of
-/// "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is too little
-/// for `max_keys`.
+/// "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as
+/// `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
 pub(crate) struct Rules {
     limiter: RulesLimiter,
@@ -135,8 +136,8 @@ impl Rules {
         changed.map_err(|error| errors::of_build(py, &error))
     }
 
-    /// What the rules hold and what has happened: the sum of the events and of the bytes, and the most slots
-    /// and live keys of any.
+    /// What the rules hold and what has happened. They have one table, and one for each sliding_log: events and bytes are
+    /// summed over them, and slots and live keys are those of the table with the most.
     #[pyo3(signature = (*, at_ns=None))]
     fn stats(&self, py: Python<'_>, at_ns: Option<At>) -> Stats {
         py.detach(|| {

@@ -554,8 +554,8 @@ class Rules:
         rules in force stay.
         """
     def stats(self, *, at_ns: int | None = None) -> Stats:
-        """What the rules hold and what has happened: the sum of the events and of the bytes, and the most slots
-        and live keys of any.
+        """What the rules hold and what has happened. They have one table, and one for each sliding_log:
+        events and bytes are summed over them, and slots and live keys are those of the table with the most.
         """
     @property
     def reserving(self) -> bool:
