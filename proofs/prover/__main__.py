@@ -1,6 +1,7 @@
 """Proves what is not proved yet.
 
-`python -m prover MODULE`            at one width of a count, but for what has a verdict or is known to be open
+`python -m prover MODULE`            at one width of a count, and at others that were proved before, but for what has a
+                                     verdict or is known to be open
 `python -m prover MODULE NAME...`    those whose names begin so, whatever the verdicts have
 `--long`                             all, at all widths
 `--keep`                             and keeps the verdicts in `verdicts.json`, and on the page
@@ -34,7 +35,9 @@ def main() -> int:
     verdicts = Verdicts(PROOFS / "verdicts.json")
     known_open = set(verdicts.open())
     failed = had = 0
-    for proof in proofs(module, all_widths=chosen.long):
+    for proof in proofs(module, all_widths=True):
+        if not chosen.long and at_one_width(proof.name) != proof.name and proof.name not in verdicts.names():
+            continue
         digest = proof.digest(module)
         if chosen.names:
             if not any(proof.name.startswith(name) for name in chosen.names):

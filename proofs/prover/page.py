@@ -53,6 +53,7 @@ def rendered(verdicts: Verdicts) -> dict[str, str]:
         f"The divider, any width: {len(dividers)} proofs, {seconds:.0f} s.\n\n"
         f"{proved} of {len(verdicts.names())} are proved, in {every / 60:.1f} minutes of one processor together."
     )
+    tables["widths"] = "\n".join(_widths(lines))
     tables["open"] = "\n".join(_open(verdicts, lines))
     return tables
 
@@ -63,6 +64,7 @@ class _Line:
     def __init__(self, name: str, verdicts: Verdicts):
         words = name.removesuffix(f" {WIDTH} bits").split()
         self.name, self.law, self.export, self.heals = name, words[0], words[1], "heal" in words
+        self.bits = int(words[-2]) if words[-1] == "bits" else WIDTH
         self.said = "open" if name in verdicts.open() else f"{max(1, round(verdicts.seconds(name)))} s"
 
     def row(self) -> tuple[int, bool]:
@@ -79,9 +81,16 @@ def _table(laws: tuple[str, ...], lines: list[_Line]) -> Iterator[str]:
     yield f"| --- {'| --- ' * len(laws)}|"
     for _, row in groupby(sorted(lines, key=_Line.row), key=_Line.row):
         of = list(row)
-        said = {one.law: one.said for one in of if one.name.count(" bits") == one.name.count(f" {WIDTH} bits")}
+        said = {one.law: one.said for one in of if one.bits == WIDTH}
         title = _KERNELS[of[0].export] + (", heal" if of[0].heals else "")
         yield f"| {title} | {' | '.join(said.get(law, '') for law in laws)} |"
+
+
+def _widths(lines: list[_Line]) -> Iterator[str]:
+    """What is proved at other widths."""
+    for bits in sorted({one.bits for one in lines} - {WIDTH}):
+        of = [one for one in lines if one.bits == bits and one.said != "open"]
+        yield f"- {bits} bits: {', '.join(f'`{one.name}`' for one in of)}"
 
 
 def _open(verdicts: Verdicts, lines: list[_Line]) -> Iterator[str]:
