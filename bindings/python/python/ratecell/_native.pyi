@@ -498,16 +498,18 @@ class Label:
 class Rules:
     """Limits by a file of rules, which says which limits apply to which requests.
 
-    The file is given as its `text`, str or bytes, or by its `path`; it is read once. Each rule in it, and
-    each of its tiers, has room for `max_keys` keys at once (default 100,000); `when_full` and `epoch_s` are
-    those of `Limiter`. Threads may share it. The limits are this process's alone. With `forked` it shares
-    them with the processes that are forked off later, and together they admit exactly what the rules allow;
-    a change after the fork is of its process alone. With `reserving` every request is reserved, and rules
-    may count requests `in_flight`.
+    The file is given as its `text`, str or bytes, or by its `path`; it is read once. All rules have one
+    table, with room for `max_keys` keys at once (default 100,000): a key counts once for each layer of the
+    policy that it is limited by. `when_full`, which is not "share", and `epoch_s` are those of `Limiter`.
+    Threads may share it. The limits are this process's alone. With `forked` it shares them with the processes
+    that are forked off later, and together they admit exactly what the rules allow; a change after the fork
+    is of its process alone. With `reserving` every request is reserved, and rules may count requests
+    `in_flight`.
 
-    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a rule
-    with `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as
-    `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+    Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a
+    `when_full` of "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule
+    with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is
+    too little for `max_keys`.
     """
 
     def __new__(
