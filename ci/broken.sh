@@ -102,6 +102,8 @@ for command in "make demo" "make test" "make loom" "make many-machines" "make be
 done
 broken fuzz/Cargo.toml "broken line" ci/fuzz.sh
 broken proofs/seam/Cargo.toml "broken line" ci/proofs.sh
+broken crates/ratecell-playground/Cargo.toml "broken line" ci/site.sh
+broken crates/ratecell-playground/Cargo.toml "broken line" make site
 broken benches/compare/Cargo.toml "broken line" make bench ARGS=--quick
 broken benches/instructions/Cargo.toml "broken line" benches/instructions.sh
 broken src/lib.rs "fn  broken( ) {}" make lint

@@ -16,8 +16,10 @@
 //!
 //! A charge that strays to a word in other ticks would not drain as one in its own does: it would forgive, or lock out.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+
+use once_cell::race::OnceBox;
 
 use super::era::{InForce, Lineage, Term, carried_along};
 use super::judge::{Judge, Watch};
@@ -60,24 +62,21 @@ impl Named {
 /// So many numbers take memory together, once the first of them is given.
 const PART: usize = 64;
 
-type Part = Box<[OnceLock<Named>]>;
+type Part = [OnceBox<Named>; PART];
 
 /// The policies of a table in one generation, by their numbers.
 #[derive(Debug)]
 pub(crate) struct Numbers {
-    parts: Box<[OnceLock<Part>]>,
+    parts: Box<[OnceBox<Part>]>,
     /// The longest heal time of any of them.
     heal: AtomicU64,
 }
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { parts: unset(NUMBERS.div_ceil(PART)), heal: AtomicU64::new(0) }
+        let parts = core::iter::repeat_with(OnceBox::new).take(NUMBERS.div_ceil(PART));
+        Self { parts: parts.collect(), heal: AtomicU64::new(0) }
     }
-}
-
-fn unset<T>(count: usize) -> Box<[OnceLock<T>]> {
-    core::iter::repeat_with(OnceLock::new).take(count).collect()
 }
 
 impl FromIterator<Option<Named>> for Numbers {
@@ -102,10 +101,11 @@ impl Numbers {
         // Relaxed: a floor that needs it is raised by a caller that has found a word of that number, and the word was
         // released after this; the reader of a floor loads it before.
         self.heal.fetch_max(heal, Ordering::Relaxed);
-        let part = self.parts.get(number / PART).map(|part| part.get_or_init(|| unset(PART)));
+        let unset = || Box::new(core::array::from_fn(|_| OnceBox::new()));
+        let part = self.parts.get(number / PART).map(|part| part.get_or_init(unset));
         if let Some(place) = part.and_then(|part| part.get(number % PART)) {
             // One that has a policy keeps it.
-            let _ = place.set(named);
+            let _ = place.set(Box::new(named));
         }
     }
 

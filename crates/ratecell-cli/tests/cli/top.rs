@@ -231,9 +231,13 @@ fn a_terminal_is_driven_by_keys() {
     terminal.shows("frozen: space goes on");
     terminal.press(" ");
     terminal.until("going on", |screen| !screen.contains("frozen"));
-    // Another size of the terminal.
+    // Another size of the terminal, on which all is drawn anew. A key that came beside the signal could wait for the next.
+    {
+        let mut screen = terminal.screen.lock().unwrap();
+        screen.screen_mut().set_size(12, 40);
+        screen.process(b"\x1b[2J");
+    }
     terminal.keys.resize(Size::new(12, 40)).unwrap();
-    terminal.screen.lock().unwrap().screen_mut().set_size(12, 40);
     terminal
         .until("keys on a small screen", |screen| screen.lines().count() <= 12 && screen.contains("live"));
     drop(traffic);
