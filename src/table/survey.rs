@@ -63,8 +63,11 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
             };
             entries.filter(|entry| weight(entry) > 0).count()
         };
-        let found: Vec<_> = runs(self.buckets.count(), extent).map(live).collect();
-        self.stats_by(&found)
+        let runs = runs(self.buckets.count(), extent);
+        // Nothing is allocated, so that nothing can fail.
+        let (mut found, count) = ([0; RUNS], runs.len());
+        found.iter_mut().zip(runs).for_each(|(found, run)| *found = live(run));
+        self.stats_by(found.get(..count).unwrap_or_default())
     }
 
     /// What has happened, and how many keys are live by those that were found in each run.
