@@ -16,16 +16,17 @@ for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --
 ci/capi.sh target/capi-dist
 # A folder of its own: nobody's build is waited for.
 export CARGO_TARGET_DIR="$target/lint"
-cargo clippy --workspace --all-targets --quiet -- ${deny:+"$deny"}
+# As it is without a feature: in the workspace other crates ask for some.
+cargo clippy -p ratecell --all-targets --quiet -- ${deny:+"$deny"}
 cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing,ratecell/system-zones --quiet -- ${deny:+"$deny"}
-# What those without a flag depend on is, for the most part, checked with the workspace.
+# What these depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
-    flags="" targets=--all-targets
+    everywhere="" here=() targets=--all-targets
     case "$crate" in
-    fuzz) flags='--cfg getrandom_backend="custom"' ;;
-    # Without the flag there is nothing in it. The tests in a file of the core that it names are the core's.
-    proofs/seam) flags='--cfg ratecell_proofs' targets=--lib ;;
+    fuzz) here=(--cfg 'getrandom_backend="custom"') ;;
+    # Without the core's flag there is nothing in it. The tests in a file of the core that it names are the core's.
+    proofs/seam) everywhere='--cfg ratecell_proofs' targets=--lib ;;
     esac
-    RUSTFLAGS="$flags" cargo clippy --manifest-path "$crate/Cargo.toml" "$targets" --quiet -- ${deny:+"$deny"}
+    RUSTFLAGS="$everywhere" cargo clippy --manifest-path "$crate/Cargo.toml" "$targets" --quiet -- ${deny:+"$deny"} "${here[@]}"
 done
 RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing --quiet
