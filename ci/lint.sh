@@ -18,7 +18,7 @@ ci/capi.sh target/capi-dist
 export CARGO_TARGET_DIR="$target/lint"
 # As it is without a feature: in the workspace other crates ask for some.
 cargo clippy -p ratecell --all-targets --quiet -- ${deny:+"$deny"}
-cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing,ratecell/system-zones --quiet -- ${deny:+"$deny"}
+cargo clippy --workspace --all-targets --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/mock-clock,ratecell/tracing,ratecell/system-zones --quiet -- ${deny:+"$deny"}
 # What these depend on is, for the most part, checked with the workspace.
 for crate in "${crates[@]}"; do
     everywhere="" here=() targets=--all-targets
@@ -29,4 +29,4 @@ for crate in "${crates[@]}"; do
     esac
     RUSTFLAGS="$everywhere" cargo clippy --manifest-path "$crate/Cargo.toml" "$targets" --quiet -- ${deny:+"$deny"} "${here[@]}"
 done
-RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/tracing --quiet
+RUSTDOCFLAGS="$deny" cargo doc --workspace --no-deps --features ratecell/async,ratecell/capi,ratecell/store,ratecell/metrics,ratecell/mock-clock,ratecell/tracing --quiet

@@ -28,7 +28,7 @@ for setting in "${settings[@]}"; do
         value[$setting]=1
     fi
 done
-cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls,ratecell/metrics,ratecell/tracing
+cargo test --workspace --features ratecell/async,ratecell/capi,ratecell/store-tls,ratecell/metrics,ratecell/mock-clock,ratecell/tracing
 command -v promtool >/dev/null || left_out "the metrics and the alerts by Prometheus' own tool (Debian: prometheus)"
 # As the tests themselves ask.
 unshare --time --monotonic=100000 --fork true 2>/dev/null ||

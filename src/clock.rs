@@ -1,11 +1,15 @@
 //! Time: nanoseconds since a limiter's epoch, read from the system's monotonic clock.
 
+#[cfg(feature = "async")]
+use core::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(feature = "mock-clock")]
+mod mock;
 
 #[cfg(not(target_os = "linux"))]
 use elsewhere as system;
@@ -14,6 +18,8 @@ use linux as system;
 
 #[cfg(all(target_os = "linux", not(ratecell_model)))]
 pub(crate) use linux::Reading;
+#[cfg(feature = "mock-clock")]
+pub use mock::MockClock;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 #[expect(unsafe_code, reason = "the processor's counter is read by an instruction")]
@@ -49,12 +55,15 @@ fn monday_before(wall_ns: u64) -> u64 {
 ///
 /// Its zero is the Monday 00:00 UTC before it was made, so that aligned windows follow the seconds, minutes,
 /// hours, days and weeks of UTC as the wall clock showed them then.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
     /// The epoch in nanoseconds since 1970: before it only where the caller said so.
     epoch_wall: i128,
     /// What to add to the monotonic clock for the time since the epoch.
     monotonic_to_epoch: u64,
+    /// In place of the system's, whose monotonic and whose wall clock are then one.
+    #[cfg(feature = "mock-clock")]
+    mock: Option<MockClock>,
 }
 
 impl Clock {
@@ -70,7 +79,12 @@ impl Clock {
     /// The clock with that epoch, and that to add to the monotonic clock.
     pub(crate) fn of(epoch_wall: i128, monotonic_to_epoch: u64) -> Self {
         counter::enable();
-        Self { epoch_wall, monotonic_to_epoch }
+        Self {
+            epoch_wall,
+            monotonic_to_epoch,
+            #[cfg(feature = "mock-clock")]
+            mock: None,
+        }
     }
 
     /// The clock with that epoch, by the wall clock: what a new one is, and what another boot's goes on as.
@@ -86,12 +100,20 @@ impl Clock {
     /// Nanoseconds since the epoch.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
+        #[cfg(feature = "mock-clock")]
+        if let Some(mock) = &self.mock {
+            return mock.now_unix_ns().wrapping_add(self.monotonic_to_epoch);
+        }
         counter::monotonic().wrapping_add(self.monotonic_to_epoch)
     }
 
     /// The same by the system's own clock, which [`now`](Self::now) is never ahead of: so no instant is later that anybody
     /// has read before this call, but while chronyd slews.
     pub(crate) fn latest(&self) -> u64 {
+        #[cfg(feature = "mock-clock")]
+        if self.mock.is_some() {
+            return self.now();
+        }
         system::monotonic().wrapping_add(self.monotonic_to_epoch)
     }
 
@@ -106,6 +128,45 @@ impl Clock {
     pub(crate) fn epoch_s(&self) -> i64 {
         let seconds = self.epoch_wall.div_euclid(i128::from(NS_PER_SECOND));
         i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+/// The mock in place of the system's clocks.
+#[cfg(feature = "mock-clock")]
+impl Clock {
+    /// The clock that tells what `mock` does, with that epoch in seconds since 1970, or a new one's.
+    pub(crate) fn mocked(mock: &MockClock, epoch_s: Option<i64>) -> Self {
+        let wall = mock.now_unix_ns();
+        let of = |epoch_s: i64| i128::from(epoch_s) * i128::from(NS_PER_SECOND);
+        let epoch_wall = epoch_s.map_or_else(|| monday_before(wall).into(), of);
+        let since_epoch = u64::try_from((i128::from(wall) - epoch_wall).max(0)).unwrap_or(u64::MAX);
+        let monotonic_to_epoch = since_epoch.wrapping_sub(wall);
+        Self { epoch_wall, monotonic_to_epoch, mock: Some(mock.clone()) }
+    }
+}
+
+/// What futures sleep by.
+#[cfg(feature = "async")]
+impl Clock {
+    pub(crate) fn is_mock(&self) -> bool {
+        #[cfg(feature = "mock-clock")]
+        return self.mock.is_some();
+        #[cfg(not(feature = "mock-clock"))]
+        false
+    }
+
+    /// Whether a mock has come to `until`; otherwise its next advance wakes the task. Another clock wakes nobody: it is always
+    /// there.
+    #[cfg_attr(
+        not(feature = "mock-clock"),
+        expect(unused_variables, clippy::unused_self, reason = "there is no mock")
+    )]
+    pub(crate) fn poll_mock(&self, context: &Context<'_>, until: u64) -> Poll<()> {
+        #[cfg(feature = "mock-clock")]
+        if let Some(mock) = &self.mock {
+            return mock.poll(context, || self.now() >= until);
+        }
+        Poll::Ready(())
     }
 }
 

@@ -37,6 +37,8 @@ pub enum BuildError {
     },
     /// An epoch was set for a limiter in a region, or of many machines, which has an epoch already.
     Epoch,
+    /// A mock clock was set for a limiter in a region, or of many machines, whose clock is the region's or the store's.
+    Clock,
     /// A table of several policies was to have cells that newcomers share ([`WhenFull::Share`](crate::WhenFull::Share)):
     /// such a cell is of one policy.
     SharedCell,
@@ -128,6 +130,7 @@ impl fmt::Display for BuildError {
                  `ratecell sync` made"
             ),
             Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
+            Self::Clock => f.write_str("clock: expected none where a region or a store has its own"),
             Self::SharedCell => f.write_str(
                 "when_full: a cell that newcomers share is of one policy, and the table has several; expected evict, deny or \
                  allow",

@@ -44,6 +44,8 @@ pub mod ffi;
 #[cfg(doctest)]
 mod docs;
 
+#[cfg(feature = "mock-clock")]
+pub use clock::MockClock;
 pub use error::{BuildError, RegionError, RegionField};
 #[cfg(not(ratecell_model))]
 pub use limiter::{Admitted, KeyOrder, KeyUse, Look, Region, Watch};
@@ -107,7 +109,7 @@ pub mod store {
 /// When to ask a limiter again, and which waiter is first: what [`Limiter::acquire`] and the bindings wait by.
 pub mod waiting {
     #[cfg(feature = "async")]
-    pub use crate::limiter::{Acquire, AcquireError};
+    pub use crate::limiter::{Acquire, AcquireError, Sleep};
     pub use crate::limiter::{Line, Turn, WaitEnd};
     pub use ratecell_core::waiting::*;
 }

@@ -39,6 +39,8 @@ mod reservation;
 mod states;
 mod stats;
 mod tables;
+#[cfg(feature = "async")]
+mod timer;
 #[cfg(not(ratecell_model))]
 mod watch;
 mod words;
@@ -61,6 +63,8 @@ use regime::{Regime, Regimes};
 use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
 pub use reservation::{Reservation, ReservationError, ReserveError};
+#[cfg(feature = "async")]
+pub use timer::Sleep;
 #[cfg(not(ratecell_model))]
 pub use watch::{Admitted, KeyOrder, KeyUse, Look, Watch};
 
@@ -375,7 +379,7 @@ impl Limiter {
         )
     }
 
-    /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC.
+    /// Nanoseconds since the [`epoch`](Self::epoch), by the limiter's clock: CLOCK_MONOTONIC, unless it was built with a mock.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {

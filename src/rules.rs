@@ -38,13 +38,19 @@
 
 use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "async")]
+use std::time::Duration;
 use std::time::SystemTime;
 
 use arc_swap::{ArcSwap, Guard};
 use ratecell_core::Outcome;
 
 use crate::clock::Clock;
+#[cfg(feature = "mock-clock")]
+use crate::clock::MockClock;
 use crate::error::BuildError;
+#[cfg(feature = "async")]
+use crate::limiter::Sleep;
 use crate::limiter::{Family, seconds_since_1970};
 use crate::table::{DEFAULT_MAX_KEYS, Stats, WhenFull};
 
@@ -112,6 +118,8 @@ pub struct RulesLimiterBuilder {
     tables: Tables,
     /// In seconds since 1970.
     epoch: Option<i64>,
+    #[cfg(feature = "mock-clock")]
+    mock: Option<MockClock>,
 }
 
 impl RulesLimiterBuilder {
@@ -156,6 +164,21 @@ impl RulesLimiterBuilder {
         self
     }
 
+    /// For tests: the limiter's clock, in place of the system's: see [`LimiterBuilder::clock`](crate::LimiterBuilder::clock).
+    #[cfg(feature = "mock-clock")]
+    pub fn clock(mut self, clock: &MockClock) -> Self {
+        self.mock = Some(clock.clone());
+        self
+    }
+
+    fn own_clock(&self) -> Clock {
+        #[cfg(feature = "mock-clock")]
+        if let Some(mock) = &self.mock {
+            return Clock::mocked(mock, self.epoch);
+        }
+        self.epoch.map_or_else(Clock::new, Clock::since)
+    }
+
     /// Builds the limiter, with the memory of all its tables, for this process alone unless it is
     /// [`forked`](Self::forked).
     ///
@@ -169,9 +192,9 @@ impl RulesLimiterBuilder {
         if self.tables.when_full == WhenFull::Share {
             return Err(BuildError::SharedCell);
         }
-        let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        let clock = self.own_clock();
         let family = Arc::new(Family::new()?);
-        let (file, _) = File::new(self.rules, self.tables, &family, clock, None)?;
+        let (file, _) = File::new(self.rules, self.tables, &family, &clock, None)?;
         Ok(RulesLimiter::of(file, self.tables, family, clock))
     }
 }
@@ -185,7 +208,13 @@ impl RulesLimiter {
             forked: false,
             reserving: false,
         };
-        RulesLimiterBuilder { rules, tables, epoch: None }
+        RulesLimiterBuilder {
+            rules,
+            tables,
+            epoch: None,
+            #[cfg(feature = "mock-clock")]
+            mock: None,
+        }
     }
 
     /// Decides a request with these attributes now: all limits that apply to it are charged, or none is.
@@ -303,7 +332,7 @@ impl RulesLimiter {
         // Nobody else gets the family meanwhile.
         let is_live = !self.tables.forked && Arc::strong_count(&self.family) == 1;
         let before = Before { cells: held.cells(), is_live, now_ns };
-        let (file, changes) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
+        let (file, changes) = File::new(rules, self.tables, &self.family, &self.clock, Some(before))?;
         let file = Arc::new(file);
         if file.cells().number == held.cells().number {
             self.file.store(file);
@@ -346,8 +375,8 @@ impl RulesLimiter {
         let _one_at_a_time = self.family.exclusively();
         let held = self.file.load_full();
         let before = Before { cells: held.cells(), is_live: false, now_ns: None };
-        let (file, _) = File::new(rules, self.tables, &self.family, self.clock, Some(before))?;
-        Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock))
+        let (file, _) = File::new(rules, self.tables, &self.family, &self.clock, Some(before))?;
+        Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock.clone()))
     }
 
     fn of(file: File, tables: Tables, family: Arc<Family>, clock: Clock) -> Self {
@@ -383,6 +412,12 @@ impl RulesLimiter {
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.clock.now()
+    }
+
+    /// Sleeps for so long by the limiter's clock: see [`Limiter::sleep`](crate::Limiter::sleep).
+    #[cfg(feature = "async")]
+    pub fn sleep(&self, delay: Duration) -> Sleep {
+        Sleep::new(&self.clock, delay)
     }
 
     /// The zero of the limiter's clock: the Monday 00:00 UTC before it was built, unless it was built with another.

@@ -233,7 +233,9 @@ impl From<BuildError> for ratecell_status {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
             BuildError::NoPolicy => RATECELL_EINVAL,
-            BuildError::NotShared { .. } | BuildError::Epoch | BuildError::SharedCell => RATECELL_ECONFIG,
+            BuildError::NotShared { .. } | BuildError::Epoch | BuildError::Clock | BuildError::SharedCell => {
+                RATECELL_ECONFIG
+            }
             BuildError::Shared { .. } => RATECELL_ESTORE,
             BuildError::Rule { .. } => RATECELL_ERULES,
             BuildError::InRule { error, .. } => (*error).into(),

@@ -1,4 +1,4 @@
-//! Waiting in a future, in any runtime: the timer is that of `futures-timer`.
+//! Waiting in a future, in any runtime.
 
 use core::fmt;
 use core::pin::Pin;
@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_timer::Delay;
-
 use super::Limiter;
 use super::line::{Line, Turn, WaitEnd};
+use super::timer::Timer;
 use ratecell_core::Decision;
 use ratecell_core::waiting::{Parameters, WaitOutcome};
 
@@ -114,7 +113,7 @@ pub struct Acquire<'l, K> {
 
 enum State {
     New,
-    Waiting { id: u64, timer: Option<(u64, Delay)> },
+    Waiting { id: u64, timer: Option<Timer> },
     Ended,
 }
 
@@ -194,15 +193,13 @@ impl<K: AsRef<[u8]> + Unpin> Future for Acquire<'_, K> {
                 this.state = State::Waiting { id, timer: None };
             }
             let State::Waiting { timer, .. } = &mut this.state else { return Poll::Pending };
-            if timer.as_ref().map(|(armed, _)| *armed) != until {
-                let delay = |until: u64| Delay::new(Duration::from_nanos(until.saturating_sub(now_ns)));
-                *timer = until.map(|until| (until, delay(until)));
+            if timer.as_ref().map(Timer::until) != until {
+                *timer = until.map(|until| Timer::new(&limiter.clock, now_ns, until));
             }
-            let Some((_, delay)) = timer else { return Poll::Pending };
-            if Pin::new(delay).poll(context).is_pending() {
+            let Some(armed) = timer else { return Poll::Pending };
+            if armed.poll(&limiter.clock, context).is_pending() {
                 return Poll::Pending;
             }
-            // The timer has another clock: by the limiter's, the instant may be some nanoseconds later.
             *timer = None;
         }
     }

@@ -245,7 +245,7 @@ struct Joined {
 
 /// Attaches to the store, and makes its record if there is none.
 fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
-    builder.refuse_epoch()?;
+    builder.refuse_time()?;
     if let Some(when_full) = builder.when_full.filter(|when_full| *when_full != WhenFull::Evict) {
         let reason = format!(
             "when_full is {when_full:?}: expected Evict where machines share units, for a lease that is evicted forgives none"
@@ -333,7 +333,7 @@ fn start(mut limiter: Limiter, joined: Joined, lock: Option<AgentLock>) -> Resul
         regimes: Regimes::new(copied(&limiter.regimes.first), limiter.regimes.generations.clone()),
         layers: leases(&limiter.regimes.first.layers),
         board: remote.board.clone(),
-        clock: limiter.clock,
+        clock: limiter.clock.clone(),
         life: Arc::downgrade(&life),
         reported: Counts::default(),
         warnings: Arc::clone(&warnings),

@@ -54,7 +54,7 @@ impl Limiter {
         let regimes = Regimes::new(first, self.regimes.generations.clone());
         Ok(Self {
             has_other_zone_rules: self.has_other_zone_rules,
-            ..Self::of_regimes(regimes, self.clock, self.secret.clone())
+            ..Self::of_regimes(regimes, self.clock.clone(), self.secret.clone())
         })
     }
 }

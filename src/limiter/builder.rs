@@ -13,6 +13,8 @@ use super::tables::LayerTable;
 use super::words::WordTable;
 use super::{Limiter, OnFailure, OnMiss, events};
 use crate::clock::Clock;
+#[cfg(feature = "mock-clock")]
+use crate::clock::MockClock;
 use crate::error::BuildError;
 use crate::table::era::{Era, Lineage};
 use crate::table::log::LogTable;
@@ -29,6 +31,8 @@ pub struct LimiterBuilder {
     pub(super) when_full: Option<WhenFull>,
     /// In seconds since 1970.
     epoch: Option<i64>,
+    #[cfg(feature = "mock-clock")]
+    mock: Option<MockClock>,
     pub(super) on_miss: Option<OnMiss>,
     pub(super) on_failure: Option<OnFailure>,
     /// The store whose machines the region is one of, if it is made so.
@@ -73,6 +77,15 @@ impl LimiterBuilder {
     /// Only [`build`](Self::build) takes an epoch: a region has its own.
     pub fn epoch(mut self, epoch: SystemTime) -> Self {
         self.epoch = Some(seconds_since_1970(epoch));
+        self
+    }
+
+    /// For tests: the limiter's clock, in place of the system's. The limiter's [`epoch`](Limiter::epoch) is the Monday 00:00 UTC
+    /// before the clock's time, unless [`epoch`](Self::epoch) sets it. Only [`build`](Self::build) takes a clock: a region has
+    /// its own.
+    #[cfg(feature = "mock-clock")]
+    pub fn clock(mut self, clock: &MockClock) -> Self {
+        self.mock = Some(clock.clone());
         self
     }
 
@@ -124,6 +137,8 @@ impl LimiterBuilder {
             max_keys: None,
             when_full: None,
             epoch: None,
+            #[cfg(feature = "mock-clock")]
+            mock: None,
             on_miss: None,
             on_failure: None,
             member: None,
@@ -134,9 +149,22 @@ impl LimiterBuilder {
         }
     }
 
-    /// An error where an epoch is set, and the limiter has that of its region or store.
-    pub(super) fn refuse_epoch(&self) -> Result<(), BuildError> {
+    /// An error where an epoch or a clock is set, and the limiter has that of its region or store.
+    pub(super) fn refuse_time(&self) -> Result<(), BuildError> {
+        #[cfg(feature = "mock-clock")]
+        if self.mock.is_some() {
+            return Err(BuildError::Clock);
+        }
         if self.epoch.is_some() { Err(BuildError::Epoch) } else { Ok(()) }
+    }
+
+    /// The clock of a limiter of this process alone.
+    fn own_clock(&self) -> Clock {
+        #[cfg(feature = "mock-clock")]
+        if let Some(mock) = &self.mock {
+            return Clock::mocked(mock, self.epoch);
+        }
+        self.epoch.map_or_else(Clock::new, Clock::since)
     }
 
     /// An error where options are set that only a limiter of many machines has.
@@ -170,10 +198,10 @@ impl LimiterBuilder {
             return agent::build(self, &store);
         }
         self.refuse_sharing()?;
-        let clock = self.epoch.map_or_else(Clock::new, Clock::since);
+        let clock = self.own_clock();
         let (max_keys, when_full) = (self.room(), self.when_full.unwrap_or_default());
         let own = |policy: &Policy| Ok(Own::new(Generation::first(policy.clone()))?);
-        let (policy, generations) = self.policy_by(clock, own)?;
+        let (policy, generations) = self.policy_by(&clock, own)?;
         let lineage = generations.lineage()?;
         let layers = policy.layers().iter().enumerate().map(|(number, layer)| {
             let era = Era::last_of(generations.in_force().clone(), &lineage, number);
@@ -191,7 +219,7 @@ impl LimiterBuilder {
     /// The policy by that clock, which other limiters may have too, and its generations.
     pub(super) fn policy_by(
         self,
-        clock: Clock,
+        clock: &Clock,
         own: impl FnOnce(&Policy) -> Result<Own, BuildError>,
     ) -> Result<(Policy, Generations), BuildError> {
         let policy = self.policy.ok_or(BuildError::NoPolicy)?.at_epoch(clock.epoch_s())?;

@@ -9,6 +9,8 @@ use crossbeam_utils::CachePadded;
 use super::states::{Layers, Logs, States, Words};
 use crate::cell::{Cell, Verdict, Word, back_off};
 use crate::clock::Clock;
+#[cfg(feature = "mock-clock")]
+use crate::clock::MockClock;
 use crate::table::{Holding, Lookup, SeatNumber};
 use ratecell_core::algorithm::{
     Algorithm, Entries, Held, InFlight, Kernel, Log, Plan, Reserve, SlidingLog, Step,
@@ -164,13 +166,23 @@ impl DirectLimiter {
     /// A limiter of `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        let clock = Clock::new();
+        Self::of_clock(policy, Clock::new(), Clock::since)
+    }
+
+    /// For tests: a limiter of `policy` whose clock is `clock`, in place of the system's.
+    #[cfg(feature = "mock-clock")]
+    #[must_use]
+    pub fn with_clock(policy: Policy, clock: &MockClock) -> Self {
+        Self::of_clock(policy, Clock::mocked(clock, None), |epoch_s| Clock::mocked(clock, Some(epoch_s)))
+    }
+
+    fn of_clock(policy: Policy, clock: Clock, since: impl Fn(i64) -> Clock) -> Self {
         // Where the windows of a calendar do not fit from this week on, which takes a horizon of 135 years, the clock begins
         // where the policy does.
         let (policy, clock) = match policy.at_epoch(clock.epoch_s()) {
             Ok(policy) => (policy, clock),
             Err(_) => {
-                let clock = Clock::since(policy.epoch());
+                let clock = since(policy.epoch());
                 (policy, clock)
             }
         };

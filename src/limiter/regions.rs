@@ -147,7 +147,7 @@ impl LimiterBuilder {
 
     /// [`open`](Self::open), without an agent.
     pub(super) fn open_file(self, path: &Path) -> Result<Limiter, BuildError> {
-        self.refuse_epoch()?;
+        self.refuse_time()?;
         let terms = match &self.policy {
             // The blocks of a file are there; a page of them takes memory once something was given back.
             Some(policy) => Some(Terms { reservations: self.member.is_none(), ..self.wide(policy)? }),
@@ -164,7 +164,7 @@ impl LimiterBuilder {
 
     /// An error where a store was given: its machine has a file, or memory of its own.
     fn refuse_store(&self) -> Result<(), BuildError> {
-        self.refuse_epoch()?;
+        self.refuse_time()?;
         #[cfg(feature = "store")]
         if self.store.is_some() {
             let reason =
@@ -176,7 +176,7 @@ impl LimiterBuilder {
 
     /// The policy's terms for a new region.
     fn new_region(&self) -> Result<Terms, BuildError> {
-        self.refuse_epoch()?;
+        self.refuse_time()?;
         self.wide(self.policy.as_ref().ok_or(BuildError::NoPolicy)?)
     }
 

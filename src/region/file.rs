@@ -59,7 +59,7 @@ pub(crate) fn read(path: &Path) -> Result<(Memory, Header), BuildError> {
     let opened = regular(OpenOptions::new().read(true).custom_flags(at_once).open(path));
     let file = opened.map_err(|error| refusal(path, &error, READ))?;
     let (memory, header, words) = look(&file)?;
-    let clock = header.clock_of(&words, Medium::File).unwrap_or(header.clock);
+    let clock = header.clock_of(&words, Medium::File).unwrap_or_else(|_| header.clock.clone());
     Ok((memory, Header { clock, ..header }))
 }
 

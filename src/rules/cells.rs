@@ -129,7 +129,7 @@ impl Cells {
         rules: &Rules,
         tables: Tables,
         family: &Family,
-        clock: Clock,
+        clock: &Clock,
         before: Option<Before<'_>>,
     ) -> Result<Following, BuildError> {
         let wanted = wanted(rules);

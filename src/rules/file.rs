@@ -54,7 +54,7 @@ impl File {
         rules: Rules,
         tables: Tables,
         family: &Family,
-        clock: Clock,
+        clock: &Clock,
         before: Option<Before<'_>>,
     ) -> Result<(Self, Changes), BuildError> {
         for one in rules.policies() {

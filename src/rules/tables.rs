@@ -58,7 +58,7 @@ impl Tables {
         policies: &[Policy],
         is_shared: bool,
         family: &Family,
-        clock: Clock,
+        clock: &Clock,
         places: &mut Places<'_>,
     ) -> Result<Box<[Arc<Limiter>]>, BuildError> {
         let [first, others @ ..] = policies else { return Err(BuildError::NoPolicy) };

@@ -68,7 +68,7 @@ impl Family {
     pub(crate) fn build(
         &self,
         builder: LimiterBuilder,
-        clock: Clock,
+        clock: &Clock,
         places: &mut Places<'_>,
     ) -> Result<Limiter, BuildError> {
         let (max_keys, when_full) = (builder.room(), builder.when_full.unwrap_or_default());
@@ -90,7 +90,7 @@ impl Family {
             (Plan::Word(_), None) => Err(BuildError::too_large()),
         });
         let layers = layers.collect::<Result<_, _>>()?;
-        Limiter::of_layers(policy, layers, generations, lineage, clock)
+        Limiter::of_layers(policy, layers, generations, lineage, clock.clone())
     }
 
     /// Makes limiters of the family ready for a change of some of them: those with a generation get it, which is the one

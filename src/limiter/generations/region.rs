@@ -29,7 +29,7 @@ impl OfRegion {
     pub(in crate::limiter) fn new(header: &Header) -> Self {
         Self {
             records: header.records.clone(),
-            clock: header.clock,
+            clock: header.clock.clone(),
             first_words: header.packings.clone(),
             is_leased: header.board.is_some(),
             is_reader: false,
