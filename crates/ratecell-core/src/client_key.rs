@@ -110,6 +110,13 @@ impl Clients {
         Self { width, trust }
     }
 
+    /// The name of the field in which proxies name the client, as it was configured: for servers that look up the lines of one
+    /// field. `None` where the peer is the client.
+    #[must_use]
+    pub fn field_name(&self) -> Option<&str> {
+        self.trust.as_ref().map(Trust::field_name)
+    }
+
     /// The key of the client of a request.
     ///
     /// `lines` are the lines of the request's header, name and value, in their order; those of other fields

@@ -191,6 +191,11 @@ enum Proxies {
 }
 
 impl Trust {
+    /// A token, which is ASCII.
+    pub(super) fn field_name(&self) -> &str {
+        core::str::from_utf8(&self.field.name).unwrap_or_default()
+    }
+
     pub(super) fn is_field(&self, name: &[u8]) -> bool {
         self.field.name.eq_ignore_ascii_case(name)
     }
