@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the C library, its headers and its pkg-config file, or removes them: `make install`.
+# Installs the C library, its headers and what pkg-config and CMake find it by, or removes them: `make install`.
 #
 #   ci/install.sh             PREFIX (/usr/local), LIBDIR, INCLUDEDIR and DESTDIR from the environment
 #   ci/install.sh --build     builds what is to be installed, and installs nothing
@@ -12,6 +12,8 @@ prefix="${PREFIX:-/usr/local}"
 libdir="${LIBDIR:-$prefix/lib}"
 includedir="${INCLUDEDIR:-$prefix/include}"
 dest="${DESTDIR:-}"
+# Where CMake looks whatever the library's folder is called.
+cmake="$prefix/share/cmake/ratecell"
 version="$(crate_version)"
 so_version="$(so_version "$version")"
 built=target/capi-dist
@@ -45,14 +47,15 @@ check INCLUDEDIR "$includedir"
 
 if [ "${1:-}" = --remove ]; then
     rm -f "$dest$libdir"/libratecell.{a,so,so."$so_version",so."$version"} \
-        "$dest$libdir/pkgconfig/ratecell.pc" "$dest$includedir"/ratecell.{h,hpp}
+        "$dest$libdir/pkgconfig/ratecell.pc" "$dest$includedir"/ratecell.{h,hpp} "$dest$cmake"/ratecell-config{,-version}.cmake
     exit
 fi
 
 build
 if [ "${1:-}" = --build ]; then exit; fi
-install -d "$dest$libdir/pkgconfig" "$dest$includedir"
+install -d "$dest$libdir/pkgconfig" "$dest$includedir" "$dest$cmake"
 install -m 644 include/ratecell.h include/ratecell.hpp "$dest$includedir"
+install -m 644 contrib/cmake/*.cmake "$dest$cmake"
 install -m 644 "$built/libratecell.a" "$dest$libdir"
 install -m 755 "$built/libratecell.so.$version" "$dest$libdir"
 ln -sf "libratecell.so.$version" "$dest$libdir/libratecell.so.$so_version"
@@ -67,3 +70,7 @@ sed -e "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" \
     -e "s|@DESCRIPTION@|$description|; s|@URL@|$url|" \
     ratecell.pc.in >"$pc"
 install -m 644 "$pc" "$dest$libdir/pkgconfig/ratecell.pc"
+# A package's own scripts do it for what is below DESTDIR.
+if [ -z "$dest" ]; then
+    if [ "$EUID" = 0 ]; then ldconfig; else echo "programs find the library after \`sudo ldconfig\`, or by LD_LIBRARY_PATH=$libdir"; fi
+fi

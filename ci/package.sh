@@ -4,6 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 
 command -v pkg-config >/dev/null || { echo "missing: pkg-config (Debian: pkg-config)" >&2; exit 1; }
+command -v cmake >/dev/null || { echo "missing: cmake (Debian: cmake)" >&2; exit 1; }
 cargo cinstall --version >/dev/null 2>&1 || { echo "missing: cargo-c (cargo install cargo-c)" >&2; exit 1; }
 
 work="$target/installed"
@@ -47,14 +48,30 @@ for way in made cargo-c; do
 done
 diff "$work/made.txt" "$work/cargo-c.txt" || { echo "make install and cargo cinstall differ" >&2; exit 1; }
 
-# Compiles and runs the user's program with what is installed in $1, linked as $2 says. `needed` is what it needs.
+# Compiles and runs the user's program with what is installed in $1, linked as $2 says.
 try() {
-    local installed="$1" name="$2" out size flags
+    local installed="$1" name="$2" flags
     shift 2
     export PKG_CONFIG_SYSROOT_DIR="$installed" PKG_CONFIG_LIBDIR="$installed/usr/lib/pkgconfig"
     flags="$(pkg-config --cflags "${static[@]}" --libs ratecell)"
     # shellcheck disable=SC2086 # flags are words
     cc -Wall -Wextra -Werror ffi-tests/user/program.c -o "$work/program" "$@" $flags
+    ran "$installed" "$name"
+}
+
+# The same program by CMake, which finds what is installed in $1; further arguments are CMake's.
+try_cmake() {
+    rm -rf "$work/cmake"
+    cmake -S ffi-tests/user -B "$work/cmake" "-DCMAKE_PREFIX_PATH=$1/usr" "${@:3}" >"$work/cmake.log" ||
+        { cat "$work/cmake.log" >&2; exit 1; }
+    cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
+    cp "$work/cmake/program" "$work/program"
+    ran "$1" "$2"
+}
+
+# Runs the program with what is installed in $1. `needed` is what it needs.
+ran() {
+    local installed="$1" name="$2" out size
     out="$(LD_LIBRARY_PATH="$installed/usr/lib" "$work/program")"
     [[ "$out" == *ALLOWED*ALLOWED* ]] || { echo "$name: $out" >&2; exit 1; }
     needed="$(objdump -p "$work/program" | sed -n 's/ *NEEDED *//p' | paste -sd' ' | sed 's/^$/nothing/')"
@@ -69,11 +86,29 @@ for installed in "$work/made" "$work/cargo-c"; do
     static=()
     try "$installed" shared
     [[ "$needed" == *"libratecell.so.$so_version"* ]]
+    try_cmake "$installed" "shared, by CMake"
+    [[ "$needed" == *"libratecell.so.$so_version"* ]]
     static=(--static)
     # Where there is no shared one beside it, the linker takes the static.
     rm "$installed"/usr/lib/libratecell.so*
     try "$installed" static
     [[ "$needed" != *ratecell* ]]
+    try_cmake "$installed" "static, by CMake"
+    [[ "$needed" != *ratecell* ]]
+done
+# What CMake is told of the version is the crate's, and a line of versions that is another is not found.
+grep -q "^set(PACKAGE_VERSION \"$version\")" contrib/cmake/ratecell-config-version.cmake ||
+    { echo "contrib/cmake/ratecell-config-version.cmake: expected the version $version" >&2; exit 1; }
+for other in 0.0 0.99 "$version.1"; do
+    mkdir -p "$work/other"
+    sed "s/find_package(ratecell [0-9.]*/find_package(ratecell $other/" ffi-tests/user/CMakeLists.txt >"$work/other/CMakeLists.txt"
+    cp ffi-tests/user/program.c "$work/other"
+    rm -rf "$work/cmake"
+    if cmake -S "$work/other" -B "$work/cmake" "-DCMAKE_PREFIX_PATH=$work/made/usr" >"$work/cmake.log" 2>&1; then
+        echo "CMake takes $version for $other" >&2
+        exit 1
+    fi
+    grep -q 'compatible with' "$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
 done
 # cargo-c's file also names libgcc_s, of which there is no static form.
 try "$work/made" "all static" -static

@@ -29,7 +29,7 @@ packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
-for package in shellcheck g++ binutils make pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
+for package in shellcheck g++ binutils make cmake pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
     nginx nginx-dev redis-server openssl tzdata util-linux-extra python3 python3-pip python3-venv chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do needs "$package"; done
 # Prometheus for its promtool alone, without the exporter that it recommends.

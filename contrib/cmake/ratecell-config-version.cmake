@@ -1,0 +1,18 @@
+set(PACKAGE_VERSION "0.1.0")
+
+# Before 1.0 each minor version may break what the one before had.
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _ratecell_line "${PACKAGE_VERSION}")
+set(_ratecell_asked "${PACKAGE_FIND_VERSION_MAJOR}.${PACKAGE_FIND_VERSION_MINOR}")
+if(PACKAGE_FIND_VERSION_COUNT LESS 2)
+  set(_ratecell_asked "${_ratecell_line}")
+endif()
+if(_ratecell_asked STREQUAL _ratecell_line AND NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+endif()
+if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+unset(_ratecell_line)
+unset(_ratecell_asked)
