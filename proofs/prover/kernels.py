@@ -227,7 +227,43 @@ class First(Counting):
         return self.path.parted(name, self.quantum, U64, up=True)
 
 
-class Bucket(Counting):
+class Stepped(Counting):
+    """A count whose instants are told in steps from the word's time on: what lies between the two is a named integer."""
+
+    rounds_up: ClassVar[bool] = False
+
+    @abstractmethod
+    def step(self) -> Term:
+        """The nanoseconds of a step."""
+
+    def word(self, name: str = "", last: int = WORD_LIMIT - 1) -> Word:
+        """Any, from whose time the instants are told if it has no name."""
+        word = super().word(name, last)
+        if not name:
+            self._time = plain(word.state[0])
+        return word
+
+    def instant(self, name: str) -> Term:
+        """So many steps from the word's time on, or back."""
+        path = self.path
+        is_later = path.decide(path.equal(path.named(f"{name}_is_later", 0, 1), 1))
+        far = path.named(f"{name}_far", 0, U64)
+        rest = path.named(f"{name}_rest", 0, MAX_PERIOD - 1)
+        path.assume(path.below(rest, self.step()))
+        time = self._time + far if is_later else self._time - far - 1
+        value = time * self.step() + (rest.times(-1) if self.rounds_up else rest)
+        path.told(self.top + 1, time, self.step())
+        first = next(iter((far * self.step()).parts), ())
+        if first:
+            sign = value.parts[first]
+            path.bound(value.times(sign), first, min(0, sign * U64), max(0, sign * U64))
+        else:
+            path.assume(path.at_most(0, value))
+            path.assume(path.at_most(value, U64))
+        return value
+
+
+class Bucket(Stepped):
     """A bucket that is refilled at multiples of its interval."""
 
     export, definition = "bucket", core.BucketInterval
@@ -243,15 +279,15 @@ class Bucket(Counting):
         """The refill and the interval."""
         return {"r": self.refill, "iv": self.interval_ns}
 
-    def instant(self, name: str) -> Term:
-        """In intervals."""
-        return self.path.parted(name, self.interval_ns, U64)
+    def step(self) -> Term:
+        """An interval."""
+        return self.interval_ns
 
 
-class BucketFirst(Counting):
+class BucketFirst(Stepped):
     """A bucket that is refilled from the request on that found it full."""
 
-    export, definition = "bucket_first", core.BucketIntervalFirst
+    export, definition, rounds_up = "bucket_first", core.BucketIntervalFirst, True
 
     def parameters(self) -> None:
         """Any refill, and any interval of at least a thousand quanta."""
@@ -267,9 +303,9 @@ class BucketFirst(Counting):
         """The refill, the interval and its quantum."""
         return {"r": self.refill, "iv": self.interval_ns, "q": self.quantum}
 
-    def instant(self, name: str) -> Term:
-        """In quanta, rounded up."""
-        return self.path.parted(name, self.quantum, U64, up=True)
+    def step(self) -> Term:
+        """A quantum."""
+        return self.quantum
 
 
 class TwoWindows(Counting):
@@ -292,10 +328,24 @@ class TwoWindows(Counting):
         return self.path.parted(name, self.window, U64)
 
 
-class Loose(TwoWindows):
-    """A sliding window that rounds down."""
+class Sliding(TwoWindows, Stepped):
+    """A sliding window."""
 
-    export, definition = "loose", core.SlidingWindow
+    definition = core.SlidingWindow
+
+    def step(self) -> Term:
+        """A window."""
+        return self.window
+
+    def instant(self, name: str) -> Term:
+        """In windows from that of the word on."""
+        return Stepped.instant(self, name)
+
+
+class Loose(Sliding):
+    """One that rounds down."""
+
+    export = "loose"
 
     def defined(self) -> Any:
         """Rounding down."""
@@ -304,10 +354,10 @@ class Loose(TwoWindows):
         return kernel
 
 
-class Strict(TwoWindows):
-    """A sliding window that is strict."""
+class Strict(Sliding):
+    """One that is strict."""
 
-    export, definition = "strict", core.SlidingWindow
+    export = "strict"
 
     def defined(self) -> Any:
         """Rounding up."""

@@ -33,6 +33,7 @@ _KERNELS = {
 
 _TABLES = {
     "decisions": ("equal", "total", "retry", "reset", "split", "back", "fresh_at", "level", "carried", "above"),
+    "bounds": ("rate", "window"),
     "held": ("take", "take_all", "settle", "net", "changed", "kept"),
     "leases": ("use", "total", "carried", "granted"),
 }

@@ -20,6 +20,7 @@ import definition.reserve
 
 from . import (
     arithmetic,
+    bounds,
     changing,
     divider,
     kernels,
@@ -84,6 +85,8 @@ _FAMILIES = (
     _Family(laws, laws.LAWS, KERNELS, healing=laws.HEALING),
     _Family(lending, lending.LAWS, lending.LENT, calls=("taken",)),
     _Family(settling, settling.LAWS, settling.SETTLED, calls=("given_back",), reads=(definition.reserve,)),
+    _Family(bounds, bounds.RATES, bounds.OF_A_RATE),
+    _Family(bounds, bounds.WINDOWS, bounds.OF_WINDOWS),
 )
 
 
