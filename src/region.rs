@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 0 to 511 | the [header](header): what is fixed when the region is made, and its clock |
 //! | 512 to 2,559 | the [directory](directory): kind, form and place of each section |
-//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], of each layer a table, its counters and, where its words need them, `given`: the totals of what was given back; and of a machine with a store its [board](crate::board) |
+//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], where the table has several policies its [numbers], of each layer a table, its counters and, where its words need them, `given`: the totals of what was given back; and of a machine with a store its [board](crate::board) |
 //!
 //! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. The kind of its words,
 //! their windows and the width of their counts are fixed. The policy in force may change, and with it the tick of a rate:
@@ -28,12 +28,14 @@ mod boot;
 mod directory;
 pub(crate) mod file;
 mod header;
+pub(crate) mod numbers;
 mod packings;
 mod policy;
 
 pub(crate) use boot::Medium;
 pub(crate) use file::ChangeLock;
 pub(crate) use header::Header;
+pub(crate) use numbers::Lists;
 pub(crate) use policy::{Record, Records};
 
 use directory::{Directory, Sections};
@@ -55,10 +57,16 @@ pub(crate) struct Terms {
     pub(crate) board: Option<BoardTerms>,
     /// Whether a new one counts what is given back, where its words need that.
     pub(crate) reservations: bool,
+    /// The first list of the numbers, if the table is to have several policies. Then there is one, with one packing, which
+    /// counts what is given back.
+    pub(crate) numbers: Option<String>,
 }
 
 impl Terms {
     fn sections(&self) -> Sections {
+        if self.numbers.is_some() {
+            return Sections::of_several_policies();
+        }
         Sections::of(&self.packings, self.reservations, self.board.is_some())
     }
 }
@@ -99,7 +107,7 @@ pub(crate) fn buckets_in(terms: &Terms, len: usize) -> usize {
 
 /// Makes `memory`, whatever it holds, a region with no key in it.
 pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
-    let first = first(&terms);
+    let first = First::of(&terms);
     let header = header(memory, terms)?;
     memory.clear();
     write(memory, header, &first)
@@ -107,18 +115,29 @@ pub(crate) fn init(memory: &Memory, terms: Terms) -> Result<Header, BuildError> 
 
 /// [`init`] of memory that is all zeros, of which only what stands before the tables is written.
 pub(crate) fn init_zeroed(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
-    let first = first(&terms);
+    let first = First::of(&terms);
     write(memory, header(memory, terms)?, &first)
 }
 
-/// The record of a new region's policy.
-fn first(terms: &Terms) -> Record {
-    Record { number: 0, text: terms.policy.clone(), reach: terms.reach.clone() }
+/// What the first generation of a new region is.
+struct First {
+    record: Record,
+    numbers: Option<String>,
 }
 
-fn write(memory: &Memory, header: Header, first: &Record) -> Result<Header, BuildError> {
+impl First {
+    fn of(terms: &Terms) -> Self {
+        let record = Record { number: 0, text: terms.policy.clone(), reach: terms.reach.clone() };
+        Self { record, numbers: terms.numbers.clone() }
+    }
+}
+
+fn write(memory: &Memory, header: Header, first: &First) -> Result<Header, BuildError> {
     let too_small = || RegionError::TooSmall { needed: header.directory.bytes, len: memory.len() };
-    header.write(memory, first).ok_or_else(too_small)?;
+    if let Some((lists, text)) = header.numbers.as_ref().zip(first.numbers.as_ref()) {
+        lists.write(0, text)?;
+    }
+    header.write(memory, &first.record).ok_or_else(too_small)?;
     Ok(header)
 }
 
@@ -145,6 +164,7 @@ fn header(memory: &Memory, terms: Terms) -> Result<Header, BuildError> {
     let clock = Clock::new();
     Ok(Header {
         records: Records::in_memory(memory, directory.policy_at)?,
+        numbers: directory.numbers_at.map(|at| Lists::in_memory(memory, at)).transpose()?,
         directory,
         zone_rules: zone_rules(&terms.policy, &clock),
         when_full: terms.when_full.unwrap_or_default(),
@@ -164,6 +184,16 @@ fn zone_rules(policy: &str, clock: &Clock) -> u64 {
 }
 
 impl Header {
+    /// An error where the region has the limits of rules, and one policy is asked for, or the other way round.
+    pub(crate) fn is_of(&self, rules: bool) -> Result<(), RegionError> {
+        if self.numbers.is_some() == rules {
+            return Ok(());
+        }
+        let (limits, policy) = ("the limits of rules".to_owned(), format!("`{}`", self.policy));
+        let (held, asked) = if rules { (policy, limits) } else { (limits, "one policy".to_owned()) };
+        Err(RegionError::Differs { field: RegionField::Policy, held, asked })
+    }
+
     /// Whether the region's maker had other rules of the zones in its policy: then those who share it disagree about some
     /// boundary of its calendars.
     pub(crate) fn has_other_zone_rules(&self) -> bool {

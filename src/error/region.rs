@@ -9,6 +9,8 @@ use std::io;
 pub enum RegionField {
     /// The layout of header and sections, which a version of the library may change, and the order of bytes.
     Layout,
+    /// The policy in force: of a rule of that name, another limit; or one policy in place of the limits of rules.
+    Policy,
     /// The number of layers of the policy.
     Layers,
     /// The meaning of a layer's words: its algorithm, its window, the width of its counts.
@@ -29,6 +31,7 @@ impl fmt::Display for RegionField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Layout => "layout",
+            Self::Policy => "policy",
             Self::Layers => "number of layers",
             Self::Words => "words",
             Self::MaxKeys => "max_keys",

@@ -106,6 +106,9 @@ pub enum ratecell_status {
     /// The limiter's units are, or are to be, those of many machines, and its store, the store's name or its policy is another;
     /// or the store cannot be used. The config's why says which.
     RATECELL_ESTORE = -52,
+    /// The region is of another policy: the config's why names both, and of rules the first that differs. The config can say
+    /// RATECELL_FOLLOW or RATECELL_CHANGE.
+    RATECELL_EREGION_POLICY = -53,
 
     /// The file of rules has a fault; why says where and which.
     RATECELL_ERULES = -60,
@@ -119,7 +122,7 @@ pub enum ratecell_status {
 use ratecell_status::*;
 
 /// Every status, in the order of the enum.
-const TEXTS: [(ratecell_status, &CStr); 44] = [
+const TEXTS: [(ratecell_status, &CStr); 45] = [
     (RATECELL_ALLOWED, c"RATECELL_ALLOWED: allowed, or success"),
     (RATECELL_DENIED, c"RATECELL_DENIED: not now"),
     (RATECELL_NEVER, c"RATECELL_NEVER: the cost exceeds the capacity"),
@@ -200,6 +203,7 @@ const TEXTS: [(ratecell_status, &CStr); 44] = [
     (RATECELL_EREGION_NO_WORD, c"RATECELL_EREGION_NO_WORD: a sliding_log cannot be shared"),
     (RATECELL_EFILE, c"RATECELL_EFILE: the system refuses to open, lock, read, enlarge or map the file"),
     (RATECELL_ESTORE, c"RATECELL_ESTORE: the store of many machines differs, or cannot be used"),
+    (RATECELL_EREGION_POLICY, c"RATECELL_EREGION_POLICY: the region is of another policy"),
     (RATECELL_ERULES, c"RATECELL_ERULES: the file of rules has a fault"),
     (
         RATECELL_ECHANGE,
@@ -278,6 +282,7 @@ impl From<RegionError> for ratecell_status {
             RegionError::Corrupt | RegionError::Section { .. } => RATECELL_EREGION_DAMAGED,
             RegionError::Differs { field, .. } => match field {
                 RegionField::Layout => RATECELL_EREGION_LAYOUT,
+                RegionField::Policy => RATECELL_EREGION_POLICY,
                 RegionField::Layers => RATECELL_EREGION_LAYERS,
                 RegionField::Words => RATECELL_EREGION_WORDS,
                 RegionField::MaxKeys => RATECELL_EREGION_MAX_KEYS,

@@ -76,6 +76,7 @@ impl Region {
         let path = path.as_ref();
         let region = || {
             let (memory, header) = region::file::read(path)?;
+            header.is_of(false)?;
             let lineage = OfRegion::to_read(&header).lineage()?;
             let policy = Limiter::following().fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
             let layers = tables(&policy, &memory, &header, &lineage)?;

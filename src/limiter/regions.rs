@@ -191,6 +191,7 @@ impl LimiterBuilder {
             max_keys: self.max_keys,
             when_full: self.when_full,
             reservations: self.reservations,
+            numbers: None,
             board: self
                 .member
                 .as_ref()
@@ -236,6 +237,7 @@ impl LimiterBuilder {
 impl LimiterBuilder {
     /// The limiter in a region.
     fn limiter(&self, memory: &Memory, header: Header, generations: OfRegion) -> Result<Limiter, BuildError> {
+        header.is_of(false)?;
         let lineage = generations.lineage()?;
         let policy = self.fitted(&header, &lineage)?.at_epoch(header.clock.epoch_s())?;
         let layers = tables(&policy, memory, &header, &lineage)?.into_iter();
@@ -291,7 +293,7 @@ pub(super) fn tables(
 }
 
 /// An error of the region in the file at `path`.
-pub(super) fn of_file(path: &Path, error: BuildError) -> BuildError {
+pub(crate) fn of_file(path: &Path, error: BuildError) -> BuildError {
     match error {
         BuildError::Region(error) => BuildError::File { path: path.to_owned(), error },
         other => other,

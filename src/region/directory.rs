@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-use super::{packings, policy};
+use super::{numbers, packings, policy};
 use crate::board::Board;
 use crate::error::{RegionError, RegionField};
 use crate::table::parts::{PART_ALIGNMENT, TOTAL_BYTES};
@@ -45,11 +45,12 @@ enum Kind {
     Counters = 4,
     Board = 5,
     Given = 6,
+    Numbers = 7,
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given];
+    const ALL: [Self; 7] =
+        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given, Self::Numbers];
 
     fn of(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == number)
@@ -63,14 +64,16 @@ impl Kind {
             Self::Counters => "counters",
             Self::Board => "board",
             Self::Given => "given",
+            Self::Numbers => "numbers",
         }
     }
 
-    /// The form that is written and read.
-    fn form(self) -> u64 {
+    /// The form that is written and read, in a region whose table has one policy or several.
+    fn form(self, has_numbers: bool) -> u64 {
         match self {
+            Self::Table if has_numbers => 4,
             Self::Table => 3,
-            Self::Packings | Self::Policy | Self::Counters | Self::Board | Self::Given => 1,
+            Self::Packings | Self::Policy | Self::Counters | Self::Board | Self::Given | Self::Numbers => 1,
         }
     }
 
@@ -83,6 +86,7 @@ impl Kind {
             Self::Counters => COUNTER_LINE,
             Self::Board => Board::BYTES,
             Self::Given => TOTAL_BYTES,
+            Self::Numbers => numbers::BYTES,
         }
     }
 
@@ -155,6 +159,8 @@ pub(crate) struct Directory {
     pub(crate) tables: Vec<Parts>,
     /// Where misses are posted, in the region of a machine with a store.
     pub(crate) board_at: Option<usize>,
+    /// Where it is said what the numbers mean of a table of several policies.
+    pub(super) numbers_at: Option<usize>,
 }
 
 /// Which sections a new region is to have.
@@ -163,13 +169,20 @@ pub(super) struct Sections {
     /// For each layer, whether it counts what is given back.
     pub(super) counts_given: Vec<bool>,
     pub(super) board: bool,
+    /// Whether the table has several policies.
+    pub(super) numbers: bool,
 }
 
 impl Sections {
     /// Of the layers with these words. With `reservations`, what is given back is counted beside the words that need it.
     pub(super) fn of(packings: &[WordLayout], reservations: bool, board: bool) -> Self {
         let counts_given = |words: &WordLayout| reservations && words.counts_what_is_given_back();
-        Self { counts_given: packings.iter().map(counts_given).collect(), board }
+        Self { counts_given: packings.iter().map(counts_given).collect(), board, numbers: false }
+    }
+
+    /// Of one table of several policies, which counts what is given back.
+    pub(super) fn of_several_policies() -> Self {
+        Self { counts_given: vec![true], board: false, numbers: true }
     }
 }
 
@@ -181,6 +194,12 @@ impl Directory {
         let packings_end = layers.checked_mul(packings::BYTES)?.checked_add(packings_at)?;
         let policy_at = packings_end.checked_next_multiple_of(ALIGNMENT)?;
         let mut end = policy_at.checked_add(policy::BYTES)?;
+        let mut numbers_at = None;
+        if sections.numbers {
+            let at = end.checked_next_multiple_of(ALIGNMENT)?;
+            end = at.checked_add(numbers::BYTES)?;
+            numbers_at = Some(at);
+        }
         let mut tables = Vec::new();
         for counts_given in &sections.counts_given {
             let (parts, after) = <Table>::parts(end, buckets, *counts_given)?;
@@ -193,7 +212,7 @@ impl Directory {
             end = at.checked_add(Board::BYTES)?;
             board_at = Some(at);
         }
-        Some(Self { bytes: end, packings_at, policy_at, tables, board_at })
+        Some(Self { bytes: end, packings_at, policy_at, tables, board_at, numbers_at })
     }
 
     pub(crate) fn layers(&self) -> usize {
@@ -206,8 +225,9 @@ impl Directory {
     }
 
     pub(super) fn words(&self) -> Words {
+        let has_numbers = self.numbers_at.is_some();
         let entry = |kind: Kind, layer: usize, offset: usize, length: usize| {
-            [kind as u64 | (layer as u64) << 32, kind.form(), offset as u64, length as u64]
+            [kind as u64 | (layer as u64) << 32, kind.form(has_numbers), offset as u64, length as u64]
         };
         let packings = self.layers() * packings::BYTES;
         let tables = self.tables.iter().enumerate().flat_map(|(layer, parts)| {
@@ -225,7 +245,8 @@ impl Directory {
             entry(Kind::Policy, 0, self.policy_at, policy::BYTES),
         ];
         let board = self.board_at.map(|at| entry(Kind::Board, 0, at, Board::BYTES));
-        let entries = for_all.into_iter().chain(tables).chain(board);
+        let numbers = self.numbers_at.map(|at| entry(Kind::Numbers, 0, at, numbers::BYTES));
+        let entries = for_all.into_iter().chain(numbers).chain(tables).chain(board);
         let mut words: Words = [0; WORDS];
         for (place, entry) in words.as_chunks_mut().0.iter_mut().zip(entries) {
             *place = entry;
@@ -255,10 +276,15 @@ impl Directory {
         }
         let packings = Self::only(&entries, Kind::Packings, 0)?;
         let policy = Self::only(&entries, Kind::Policy, 0)?;
+        let numbers = Self::optional(&entries, Kind::Numbers, 0)?;
+        let most = if numbers.is_some() { 1 } else { MAX_LAYERS };
         let layers = packings.length / packings::BYTES;
-        if !(1..=MAX_LAYERS).contains(&layers) {
-            let reason = format!("{layers} layers; expected 1 to {MAX_LAYERS}");
+        if !(1..=most).contains(&layers) {
+            let reason = format!("{layers} layers; expected 1 to {most}");
             return Err(packings.entry.damaged(&reason));
+        }
+        if let Some(numbers) = &numbers {
+            numbers.is_long(numbers::BYTES)?;
         }
         policy.is_long(policy::BYTES)?;
         let board = Self::optional(&entries, Kind::Board, 0)?;
@@ -297,7 +323,9 @@ impl Directory {
             });
         }
         let board_at = board.map(|board| board.offset);
-        Ok(Self { bytes, packings_at: packings.offset, policy_at: policy.offset, tables, board_at })
+        let numbers_at = numbers.map(|numbers| numbers.offset);
+        let (packings_at, policy_at) = (packings.offset, policy.offset);
+        Ok(Self { bytes, packings_at, policy_at, tables, board_at, numbers_at })
     }
 
     /// The section of that kind and layer, of which there is one. Its range has been checked.
@@ -322,9 +350,10 @@ impl Directory {
             let reason = format!("there already, as section {}; expected one", entry.number);
             return Err(second.damaged(&reason));
         }
-        if entry.form != kind.form() {
+        let form = kind.form(entries.iter().any(|entry| entry.kind == Kind::Numbers as u64));
+        if entry.form != form {
             let held = format!("section {} ({}) of form {}", entry.number, kind.name(), entry.form);
-            let asked = format!("form {}", kind.form());
+            let asked = format!("form {form}");
             return Err(RegionError::Differs { field: RegionField::Layout, held, asked });
         }
         // As the range has been found to be.

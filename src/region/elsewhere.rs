@@ -24,6 +24,7 @@ pub(crate) struct Terms {
     pub(crate) when_full: Option<WhenFull>,
     pub(crate) board: Option<BoardTerms>,
     pub(crate) reservations: bool,
+    pub(crate) numbers: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +45,7 @@ pub(crate) struct Header {
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) records: Records,
+    pub(crate) numbers: Option<Lists>,
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
     pub(crate) clock: Clock,
@@ -121,6 +123,21 @@ impl Records {
     }
 }
 
+/// There are none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lists {}
+
+#[cfg_attr(not(feature = "rules"), expect(dead_code, reason = "rules alone have lists"))]
+impl Lists {
+    pub(crate) fn write(&self, _: u64, _: &str) -> Result<(), RegionError> {
+        match *self {}
+    }
+
+    pub(crate) fn read(&self, _: u64, _: &Records) -> Result<Option<String>, RegionError> {
+        match *self {}
+    }
+}
+
 impl Directory {
     pub(crate) fn buckets(&self) -> usize {
         match self.never {}
@@ -129,6 +146,10 @@ impl Directory {
 
 impl Header {
     pub(crate) fn agrees(&self, _: &Terms) -> Result<(), BuildError> {
+        match self.never {}
+    }
+
+    pub(crate) fn is_of(&self, _: bool) -> Result<(), RegionError> {
         match self.never {}
     }
 

@@ -18,7 +18,7 @@
 use super::boot::{Boot, Medium, Relation, Sight};
 use super::directory::{self, Directory, SECTIONS_AT};
 use super::policy::{Record, Records};
-use super::{checksum, load, packings, policy, store, unusable_name};
+use super::{Lists, checksum, load, packings, policy, store, unusable_name};
 use crate::board::Name;
 use crate::clock::{Clock, Reading};
 use crate::error::{RegionError, RegionField};
@@ -58,6 +58,8 @@ pub(crate) struct Header {
     pub(crate) policy: String,
     /// The generations of the policy.
     pub(crate) records: Records,
+    /// What the numbers of its table mean; `None` where the table has one policy.
+    pub(crate) numbers: Option<Lists>,
     /// Of its maker's calendars, by the maker's rules of their zones; 0 without a calendar.
     pub(crate) zone_rules: u64,
     /// Where the board is, and the name of its store; `None` without a store.
@@ -170,6 +172,7 @@ impl Header {
             packings: packings::read(memory, directory.packings_at, directory.layers())?,
             policy: records.latest()?.text,
             records,
+            numbers: directory.numbers_at.map(|at| Lists::in_memory(memory, at)).transpose()?,
             zone_rules: policy::zone_rules(memory, directory.policy_at)?,
             board: directory.board_at.map(|at| board(memory, at)).transpose()?,
             secret: Secret::of_words(head.secret),

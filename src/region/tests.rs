@@ -28,6 +28,7 @@ fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
         max_keys: Some(100),
         when_full: None,
         reservations: false,
+        numbers: None,
         board,
     }
 }

@@ -9,6 +9,8 @@ fn the_documents_have_the_numbers_of_the_code() {
     let chapter =
         design.split("## Regions\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a chapter");
     let grouped = |number: usize| format!("{},{:03}", number / 1_000, number % 1_000);
+    let whole =
+        |number: usize| format!("{},{:03},{:03}", number / 1_000_000, number / 1_000 % 1_000, number % 1_000);
     let entry = ENTRY_WORDS * size_of::<u64>();
     for row in [
         format!("| header | {} |", crate::region::header::BYTES),
@@ -18,13 +20,15 @@ fn the_documents_have_the_numbers_of_the_code() {
         format!("| table, one a layer | {} a bucket |", <Table>::BUCKET_BYTES),
         format!("| counters, one a layer | {COUNTER_LINE} a line |"),
         format!("| board | {} |", grouped(Board::BYTES)),
+        format!("| numbers | {} |", whole(numbers::BYTES)),
+        format!("of form {}", Kind::Table.form(true)),
         format!("at a multiple of {ALIGNMENT} bytes"),
         format!("a text of at most {}", grouped(policy::MAX_TEXT)),
     ] {
         assert!(chapter.contains(&row), "docs/DESIGN.md: expected {row}");
     }
     let listed: Vec<_> = chapter.lines().skip_while(|line| !line.starts_with("| kind |")).skip(2).collect();
-    let rows = Kind::ALL.map(|kind| format!("| {} | {} | {} |", kind as u64, kind.name(), kind.form()));
+    let rows = Kind::ALL.map(|kind| format!("| {} | {} | {} |", kind as u64, kind.name(), kind.form(false)));
     assert_eq!(listed[..rows.len()], rows);
     assert_eq!(listed[rows.len()], "");
     let module = include_str!("../../region.rs");
@@ -51,13 +55,13 @@ fn every_policy_has_room_for_its_text() {
 
 /// Of so many layers that count nothing that is given back.
 fn sections(layers: usize, board: bool) -> Sections {
-    Sections { counts_given: vec![false; layers], board }
+    Sections { counts_given: vec![false; layers], board, numbers: false }
 }
 
 /// Layer 1 of two counts what is given back: section 6, of 100 buckets.
 #[test]
 fn whatever_is_wrong_with_totals_is_said() {
-    let sections = Sections { counts_given: vec![false, true], board: false };
+    let sections = Sections { counts_given: vec![false, true], board: false, numbers: false };
     let made = Directory::new(&sections, 100).expect("a directory");
     let at = made.tables[1].given_at.expect("totals") as u64;
     assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [6 | 1 << 32, 1, at, 800]);
@@ -109,6 +113,36 @@ fn whatever_is_wrong_with_a_board_is_said() {
     words[6 * ENTRY_WORDS + 3] = 2 * Board::BYTES as u64;
     let error = Directory::of_words(&words, made.bytes + Board::BYTES).expect_err("two boards").to_string();
     assert!(error.contains("section 6 (board): 33920 bytes; expected 16960"), "{error}");
+}
+
+/// The numbers before the table of 100 buckets, as section 2.
+#[test]
+fn whatever_is_wrong_with_numbers_is_said() {
+    let made = Directory::new(&Sections::of_several_policies(), 100).expect("a directory");
+    let at = made.numbers_at.expect("numbers") as u64;
+    let length = numbers::BYTES as u64;
+    assert_eq!(made.words()[2 * ENTRY_WORDS..][..ENTRY_WORDS], [7, 1, at, length]);
+    assert!(made.tables[0].given_at.is_some());
+    assert_eq!(Directory::of_words(&made.words(), made.bytes), Ok(made.clone()));
+    for (change, value, sentence) in [
+        (8, 7 | 1 << 32, "section 2 (numbers): of layer 1; expected one below 1".to_owned()),
+        (9, 2, layout(1, "section 2 (numbers) of form 2")),
+        (10, at - 128, "section 2 (numbers): in section 1; expected bytes of its own".into()),
+        (
+            11,
+            length - 1,
+            format!("section 2 (numbers): {} bytes; expected a multiple of {length}", length - 1),
+        ),
+        // A table of several policies, and one of one, are not taken for each other.
+        (13, 3, layout(4, "section 3 (table) of form 3")),
+        (8, 70, layout(3, "section 3 (table) of form 4")),
+        (3, 128, "section 0 (packings): 2 layers; expected 1 to 1".into()),
+    ] {
+        let mut words = made.words();
+        words[change] = value;
+        let error = Directory::of_words(&words, made.bytes).expect_err("numbers").to_string();
+        assert!(error.contains(&sentence), "{error}; expected {sentence}");
+    }
 }
 
 /// Two layers of 100 buckets: sections 0 packings, 1 policy, 2 and 4 tables, 3 and 5 their counters.
@@ -331,7 +365,7 @@ fn a_policy_section_has_one_length() {
 fn sections_of_other_kinds_are_passed_over() {
     let made = directory();
     let end = made.bytes.next_multiple_of(ALIGNMENT);
-    for kind in [7, 99, u64::from(u32::MAX), 8 | 9 << 32] {
+    for kind in [97, 99, u64::from(u32::MAX), 98 | 9 << 32] {
         let mut words = made.words();
         let (known, rest) = words.split_at_mut(6 * ENTRY_WORDS);
         known.as_chunks_mut::<ENTRY_WORDS>().0.reverse();
@@ -364,6 +398,7 @@ fn whatever_the_words_are_the_sections_are_apart() {
                 ranges.push((parts.counters_at, parts.counter_lines * COUNTER_LINE));
             }
             ranges.extend(found.board_at.map(|at| (at, Board::BYTES)));
+            ranges.extend(found.numbers_at.map(|at| (at, numbers::BYTES)));
             ranges.sort_unstable();
             let mut end = SECTIONS_AT;
             for (offset, length) in ranges {
