@@ -55,7 +55,9 @@ impl Answer {
         Self::never(None)
     }
 
-    fn never(rule: Option<usize>) -> Self {
+    /// The answer to a request that is never allowed, by that rule or by none.
+    #[must_use]
+    pub fn never(rule: Option<usize>) -> Self {
         Self {
             outcome: Outcome::Never,
             rule,

@@ -23,7 +23,7 @@ type State = FixedState;
 /// Rules by number, in order.
 type Numbers = Vec<u32>;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     trie: Trie,
     roots: Vec<(Id, Root)>,
@@ -31,27 +31,27 @@ pub(crate) struct Index {
     loose: Numbers,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Root {
     Texts(u32),
     Paths(u32),
     Networks(Networks),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Networks {
     /// The lengths that there are, of IPv4 and of IPv6.
     lengths: Vec<(bool, u8)>,
     rules: HashMap<Network, Numbers, State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Trie {
     nodes: Vec<Node>,
     edges: HashTable<Edge>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Node {
     /// The bytes before and behind the stars of the edges from here.
     shapes: Vec<(usize, usize)>,
@@ -62,7 +62,7 @@ struct Node {
     rest: Numbers,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Edge {
     from: u32,
     wild: Wild,

@@ -32,7 +32,7 @@ impl Mode {
 }
 
 /// A rule of a file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     pub(crate) name: Box<str>,
     pub(crate) mode: Mode,
@@ -53,7 +53,7 @@ pub(crate) struct Group {
 }
 
 /// A part of the key: the first of these that is present.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// Each with the text that stands before its value: `;user=`.
     pub(crate) references: Box<[(Reference, Box<[u8]>)]>,
@@ -85,7 +85,7 @@ pub(crate) enum Leaf {
 }
 
 /// The value that chooses, and what is chosen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Choice<T> {
     pub(crate) by: Reference,
     /// In the order of the values.
@@ -107,7 +107,7 @@ impl<T> Choice<T> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Limit {
     One(Leaf),
     Chosen {
@@ -117,7 +117,7 @@ pub(crate) enum Limit {
     },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Cost {
     Fixed(u32),
     Chosen(Choice<u32>),

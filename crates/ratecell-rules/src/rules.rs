@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use ratecell_core::Policy;
+
 use crate::attribute::{Attribute, Names};
 use crate::cover;
 use crate::error::{RuleLabel, RulesError, RulesErrorKind};
@@ -13,7 +15,7 @@ use crate::rule::{Rule, RulePolicy, WidthList};
 ///
 /// They are made once, by [`parse`](Self::parse), and any number of threads can evaluate them, each with a
 /// [`Scratch`](crate::Scratch) of its own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     pub(crate) names: Names,
     pub(crate) widths: WidthList,
@@ -90,6 +92,18 @@ impl Rules {
     #[must_use]
     pub fn policies(&self) -> &[RulePolicy] {
         &self.policies
+    }
+
+    /// The same rules by other policies: those of `policy`, given the number of each among [`policies`](Self::policies), where it
+    /// returns one.
+    #[must_use]
+    pub fn limited_by(mut self, policy: impl Fn(usize) -> Option<Policy>) -> Self {
+        for (number, one) in self.policies.iter_mut().enumerate() {
+            if let Some(policy) = policy(number) {
+                (one.text, one.policy) = (policy.to_string().into(), policy);
+            }
+        }
+        self
     }
 
     /// The attributes that an evaluation asks for: those that any rule uses, each once.
