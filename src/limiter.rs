@@ -32,6 +32,8 @@ pub(crate) mod mixed;
 #[cfg(not(ratecell_model))]
 mod reader;
 mod regime;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub(crate) mod register;
 #[cfg(not(ratecell_model))]
 mod regions;
 mod remote;
@@ -60,6 +62,8 @@ pub use line::{Line, Turn, WaitEnd};
 #[cfg(not(ratecell_model))]
 pub use reader::Region;
 use regime::{Regime, Regimes};
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub(crate) use regions::of_file;
 use remote::{FORGET, Remote};
 pub use remote::{OnFailure, OnMiss, Shared};
 pub use reservation::{Reservation, ReservationError, ReserveError};

@@ -37,6 +37,7 @@
 //! ```
 
 use core::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "async")]
 use std::time::Duration;
@@ -51,13 +52,17 @@ use crate::clock::MockClock;
 use crate::error::BuildError;
 #[cfg(feature = "async")]
 use crate::limiter::Sleep;
-use crate::limiter::{Family, seconds_since_1970};
+use crate::limiter::mixed::Asked;
+use crate::limiter::register::Differing;
+use crate::limiter::{Family, of_file, seconds_since_1970};
 use crate::table::{DEFAULT_MAX_KEYS, Stats, WhenFull};
 
 mod cells;
 mod decision;
 mod file;
 mod hold;
+mod reader;
+mod region;
 mod reservation;
 mod scratch;
 mod tables;
@@ -71,6 +76,7 @@ pub use ratecell_rules::{
     Shown,
 };
 
+pub use reader::RulesRegion;
 pub use reservation::RulesReservation;
 
 use cells::Before;
@@ -80,6 +86,7 @@ pub(crate) use decision::Made;
 use file::{Decided, File, MadeList};
 #[cfg(feature = "capi")]
 pub(crate) use file::{Decided, File, MadeList};
+use region::Shared;
 #[cfg(not(feature = "capi"))]
 use reservation::HeldList;
 #[cfg(feature = "capi")]
@@ -108,6 +115,8 @@ pub struct RulesLimiter {
     family: Arc<Family>,
     /// Held between the number of the policies in force and the file that is of it.
     switching: Mutex<()>,
+    /// What other processes have in common with it, if it is in a file.
+    shared: Option<Shared>,
 }
 
 /// A limiter by rules under construction.
@@ -115,7 +124,11 @@ pub struct RulesLimiter {
 #[must_use = "a builder is not a limiter: call `build`"]
 pub struct RulesLimiterBuilder {
     rules: Rules,
-    tables: Tables,
+    max_keys: Option<usize>,
+    when_full: Option<WhenFull>,
+    forked: bool,
+    reserving: bool,
+    differing: Differing,
     /// In seconds since 1970.
     epoch: Option<i64>,
     #[cfg(feature = "mock-clock")]
@@ -127,14 +140,14 @@ impl RulesLimiterBuilder {
     /// once for each rule that limits it and each layer of its policy: see
     /// [`LimiterBuilder::max_keys`](crate::LimiterBuilder::max_keys). A `sliding_log` has room for as many by itself.
     pub fn max_keys(mut self, max_keys: usize) -> Self {
-        self.tables.max_keys = max_keys;
+        self.max_keys = Some(max_keys);
         self
     }
 
     /// How to decide a new key when there is no room for it; default [`WhenFull::Evict`]. [`WhenFull::Share`] is refused: a
     /// cell that newcomers share is of one policy, and the table has those of all rules.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
-        self.tables.when_full = when_full;
+        self.when_full = Some(when_full);
         self
     }
 
@@ -152,7 +165,7 @@ impl RulesLimiterBuilder {
     /// [`beside`](RulesLimiter::beside), made before the next fork, is for those that follow. Such a table takes memory of
     /// small pages, each once it is used.
     pub fn forked(mut self) -> Self {
-        self.tables.forked = true;
+        self.forked = true;
         self
     }
 
@@ -160,7 +173,7 @@ impl RulesLimiterBuilder {
     /// count requests `in_flight`, and costs that are known only afterwards can be settled. Without it a file with
     /// `in_flight` is refused: [`RulesLimiter::decide`] gives no permit that could be released.
     pub fn reserving(mut self) -> Self {
-        self.tables.reserving = true;
+        self.reserving = true;
         self
     }
 
@@ -189,28 +202,107 @@ impl RulesLimiterBuilder {
     /// the memory cannot be allocated; the system has no random bytes for the secrets; a policy with a calendar does not fit a word from the epoch on; or the processor cannot exchange 16 bytes at once
     /// ([`BuildError::Processor`]).
     pub fn build(self) -> Result<RulesLimiter, BuildError> {
-        if self.tables.when_full == WhenFull::Share {
-            return Err(BuildError::SharedCell);
-        }
+        let tables = self.tables(false)?;
         let clock = self.own_clock();
         let family = Arc::new(Family::new()?);
-        let (file, _) = File::new(self.rules, self.tables, &family, &clock, None)?;
-        Ok(RulesLimiter::of(file, self.tables, family, clock))
+        let (file, _) = File::new(self.rules, tables, &family, &clock, None)?;
+        Ok(RulesLimiter::of(file, tables, family, clock, None))
+    }
+
+    /// Opens the limits that the file at `path` holds, which all processes have in common that open it: together they admit
+    /// exactly what the rules allow. If the file is absent, empty or all zeros, it is made, for `max_keys`, or by default
+    /// 100,000; of a file that is there, `max_keys` and `when_full` must be the same if they are given. It is as the file of
+    /// [`LimiterBuilder::open`](crate::LimiterBuilder::open): it outlives its processes, a process that is killed leaves nothing
+    /// to repair, and nobody may shorten it.
+    ///
+    /// The file knows the limits by the names of their rules and tiers, each with its policy. Which requests they apply to, their
+    /// keys and costs are those of each process's own rules. Rules of other names are added to what the file holds. Where a
+    /// rule of the same name has another policy there, it is an error, unless the limiter is to
+    /// [`follow`](Self::follow) what is there or to [`change`](Self::change) it. No name is ever taken away: all rules that the file has
+    /// seen have 4,094 layers together at most, and less where names and policies are very long.
+    ///
+    /// A [`RulesLimiter::change`] is for all processes: each has the new policies of its rules from the next request on.
+    ///
+    /// ```
+    /// use ratecell::rules::{Rules, RulesLimiter};
+    ///
+    /// let rules = |limit: &str| Rules::parse(format!(
+    ///     "ratecell_rules = 1\n[[rule]]\nname = 'login'\nkey = ['client']\nlimit = '{limit}'\n"
+    /// ));
+    /// # let path = std::env::temp_dir().join(format!("ratecell-rules-{}", std::process::id()));
+    /// let here = RulesLimiter::builder(rules("3/h")?).max_keys(10_000).open(&path)?;
+    /// let there = RulesLimiter::builder(rules("3/h")?).open(&path)?;             // in another process
+    /// let request = [("client", "203.0.113.7")];
+    /// assert!(here.decide(&request).is_allowed());
+    /// assert_eq!(there.decide(&request).shown.map(|shown| shown.remaining), Some(1));
+    ///
+    /// let refused = RulesLimiter::builder(rules("9/h")?).open(&path).unwrap_err();
+    /// assert!(refused.to_string().contains("`3/h` of rule login; expected `9/h`"));
+    /// let newer = RulesLimiter::builder(rules("9/h")?).change().open(&path)?;
+    /// assert_eq!(newer.decide(&request).shown.map(|shown| shown.remaining), Some(6));
+    /// assert_eq!(there.decide(&request).shown.map(|shown| shown.remaining), Some(5));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::File`]: the file holds something else, or a rule of the same name has another policy
+    /// ([`RegionField::Policy`](crate::RegionField::Policy), with the first such rule and both), or another property differs, or the
+    /// system refuses to open it or to make it. [`BuildError::Epoch`]: a file has an epoch of its own. [`BuildError::Rule`]: a rule
+    /// has a `sliding_log`, or counts requests in flight and the limiter is not [`reserving`](Self::reserving), as all limiters of the
+    /// file or none must be. All others are as those of [`build`](Self::build).
+    pub fn open(self, path: impl AsRef<Path>) -> Result<RulesLimiter, BuildError> {
+        let path = path.as_ref();
+        if self.epoch.is_some() {
+            return Err(BuildError::Epoch);
+        }
+        #[cfg(feature = "mock-clock")]
+        if self.mock.is_some() {
+            return Err(BuildError::Clock);
+        }
+        let tables = self.tables(true)?;
+        let Self { rules, max_keys, when_full, reserving, differing, .. } = self;
+        let asked = Asked { max_keys, when_full, reserving };
+        let opened = Shared::open(path, rules, asked, tables, differing);
+        let (shared, file) = opened.map_err(|error| of_file(path, error))?;
+        let clock = shared.clock();
+        Ok(RulesLimiter::of(file, tables, Arc::new(Family::new()?), clock, Some(shared)))
+    }
+
+    /// For [`open`](Self::open): where a rule of the file has another policy, that one holds.
+    pub fn follow(mut self) -> Self {
+        self.differing = Differing::Followed;
+        self
+    }
+
+    /// For [`open`](Self::open): where a rule of the file has another policy, that is changed for all processes, as by
+    /// [`RulesLimiter::change`].
+    pub fn change(mut self) -> Self {
+        self.differing = Differing::Changed;
+        self
+    }
+
+    fn tables(&self, in_file: bool) -> Result<Tables, BuildError> {
+        let when_full = self.when_full.unwrap_or_default();
+        if when_full == WhenFull::Share {
+            return Err(BuildError::SharedCell);
+        }
+        let max_keys = self.max_keys.unwrap_or(DEFAULT_MAX_KEYS);
+        let (forked, reserving) = (self.forked, self.reserving);
+        Ok(Tables { max_keys, when_full, forked, in_file, reserving })
     }
 }
 
 impl RulesLimiter {
     /// Begins a limiter by the rules of a file.
     pub fn builder(rules: Rules) -> RulesLimiterBuilder {
-        let tables = Tables {
-            max_keys: DEFAULT_MAX_KEYS,
-            when_full: WhenFull::default(),
-            forked: false,
-            reserving: false,
-        };
         RulesLimiterBuilder {
             rules,
-            tables,
+            max_keys: None,
+            when_full: None,
+            forked: false,
+            reserving: false,
+            differing: Differing::default(),
             epoch: None,
             #[cfg(feature = "mock-clock")]
             mock: None,
@@ -272,9 +364,26 @@ impl RulesLimiter {
             if let Some(decided) = decided {
                 return (file, decided);
             }
-            // The number is that of a file which is just being put in force.
-            drop(locked(&self.switching));
+            if self.catch_up().is_err() {
+                // Nobody knows which limits hold.
+                made.clear();
+                return (file, Decided { answer: Answer::never(None), is_unclear_path: false });
+            }
         }
+    }
+
+    /// Makes sure that the file is of the number in force.
+    ///
+    /// # Errors
+    /// The limits of the region cannot be read.
+    fn catch_up(&self) -> Result<(), BuildError> {
+        // Without a region the number is that of a file which is just being put in force.
+        let _switching = locked(&self.switching);
+        let held = self.file.load();
+        if let Some(shared) = self.shared.as_ref().filter(|shared| shared.number() != held.cells().number) {
+            self.file.store(Arc::new(shared.follow(held.rules())?));
+        }
+        Ok(())
     }
 
     /// Limits by other rules from now on. Each request is decided by the old rules or by the new ones, never by parts of
@@ -328,6 +437,12 @@ impl RulesLimiter {
 
     pub(crate) fn change_by(&self, rules: Rules, now_ns: Option<u64>) -> Result<(), BuildError> {
         let _one_at_a_time = self.family.exclusively();
+        if let Some(shared) = &self.shared {
+            let file = shared.file(rules, self.tables, Differing::Changed, now_ns)?;
+            let _switching = locked(&self.switching);
+            self.file.store(Arc::new(file));
+            return Ok(());
+        }
         let held = self.file.load_full();
         // Nobody else gets the family meanwhile.
         let is_live = !self.tables.forked && Arc::strong_count(&self.family) == 1;
@@ -373,20 +488,24 @@ impl RulesLimiter {
     pub fn beside(&self, rules: Rules) -> Result<Self, BuildError> {
         // No change of this one is under way, which would not know of the other.
         let _one_at_a_time = self.family.exclusively();
+        if let Some(shared) = self.shared.clone() {
+            let file = shared.file(rules, self.tables, Differing::Refused, None)?;
+            return Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock.clone(), Some(shared)));
+        }
         let held = self.file.load_full();
         let before = Before { cells: held.cells(), is_live: false, now_ns: None };
         let (file, _) = File::new(rules, self.tables, &self.family, &self.clock, Some(before))?;
-        Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock.clone()))
+        Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock.clone(), None))
     }
 
-    fn of(file: File, tables: Tables, family: Arc<Family>, clock: Clock) -> Self {
-        Self { file: ArcSwap::from_pointee(file), clock, tables, family, switching: Mutex::new(()) }
+    fn of(file: File, tables: Tables, family: Arc<Family>, clock: Clock, shared: Option<Shared>) -> Self {
+        Self { file: ArcSwap::from_pointee(file), clock, tables, family, switching: Mutex::new(()), shared }
     }
 
     /// The rules in force.
     #[must_use]
     pub fn rules(&self) -> Arc<Rules> {
-        Arc::clone(self.file.load().rules())
+        Arc::clone(self.file().rules())
     }
 
     /// The number of live keys, the memory, and the counts of events. Where there are several tables, as with a
@@ -399,11 +518,18 @@ impl RulesLimiter {
     /// [`stats`](Self::stats) at `now_ns`.
     #[must_use]
     pub fn stats_at(&self, now_ns: u64) -> Stats {
-        self.file.load().stats_at(now_ns)
+        self.file().stats_at(now_ns)
     }
 
     /// The file in force, with what decides by it.
-    pub(crate) fn file(&self) -> arc_swap::Guard<Arc<File>> {
+    pub(crate) fn file(&self) -> Guard<Arc<File>> {
+        let file = self.file.load();
+        if self.shared.as_ref().is_none_or(|shared| shared.number() == file.cells().number) {
+            return file;
+        }
+        drop(file);
+        // What cannot be read stays as it was.
+        let _ = self.catch_up();
         self.file.load()
     }
 

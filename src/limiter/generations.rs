@@ -4,22 +4,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
 use crate::error::BuildError;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+use crate::error::RegionError;
 use crate::memory::{Memory, MemoryError};
 use crate::table::era::{InForce, Lineage};
 use ratecell_core::{Generation, Layer, Policy};
 
 #[cfg(feature = "rules")]
 mod family;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+mod numbers;
 #[cfg(not(ratecell_model))]
 mod region;
 
 #[cfg(feature = "rules")]
 pub(crate) use family::Family;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub(super) use numbers::OfNumbers;
 #[cfg(not(ratecell_model))]
-pub(super) use region::OfRegion;
+pub(super) use region::{ATTEMPTS, OfRegion};
 
 /// How many generations there are that a word can be of.
-const KEPT: usize = 4;
+pub(super) const KEPT: usize = 4;
 
 /// By how much an instant that is read after a number was put in force may be earlier than one that another caller read
 /// before it loaded the number before. The processor may read its counter after a load that stands behind it in the program,
@@ -46,6 +52,9 @@ pub(super) enum Generations {
     Own(Own),
     #[cfg(not(ratecell_model))]
     OfRegion(OfRegion),
+    /// In a region whose table has several policies.
+    #[cfg(all(feature = "rules", not(ratecell_model)))]
+    OfNumbers(OfNumbers),
 }
 
 /// Those of tables that this process alone uses.
@@ -111,6 +120,8 @@ impl Generations {
             Self::Own(own) => &own.in_force,
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.in_force(),
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(numbers) => numbers.in_force(),
         }
     }
 
@@ -123,6 +134,8 @@ impl Generations {
             Self::Own(own) => Ok(Arc::clone(&own.record().lineage)),
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.lineage(),
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(numbers) => numbers.lineage(),
         }
     }
 
@@ -148,6 +161,9 @@ impl Generations {
                 let _of_all = region.lock()?;
                 change()
             }
+            // All limits of a region change together.
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(_) => Err(RegionError::Corrupt.into()),
         }
     }
 
@@ -166,6 +182,8 @@ impl Generations {
             Self::Own(own) => own.put_in_force(next, now_ns, clock),
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.put_in_force(&next, now_ns)?,
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(_) => return Err(RegionError::Corrupt.into()),
         }
         Ok(())
     }
@@ -176,6 +194,9 @@ impl Generations {
             Self::Own(own) => own.record().swept,
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.swept(),
+            // The region is swept as a whole.
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(numbers) => numbers.in_force().number(),
         }
     }
 
@@ -184,6 +205,8 @@ impl Generations {
             Self::Own(own) => own.record().swept = number,
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.set_swept(number),
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(_) => {}
         }
     }
 
@@ -200,6 +223,9 @@ impl Generations {
             }
             #[cfg(not(ratecell_model))]
             Self::OfRegion(region) => region.raise(capacities()),
+            // The register has the greatest capacity of all its limits.
+            #[cfg(all(feature = "rules", not(ratecell_model)))]
+            Self::OfNumbers(_) => {}
         }
     }
 

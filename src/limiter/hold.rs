@@ -379,6 +379,14 @@ impl Regime {
     }
 }
 
+/// [`digest`], and of the numbers that the layers have in a table whose limiters have one secret.
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub(super) fn digest_of_numbers(layers: &[LayerTable], numbers: &[usize], secret: &Secret) -> u64 {
+    let numbers = numbers.iter().map(|number| *number as u64);
+    let words = core::iter::once(digest(layers, secret)).chain(numbers);
+    secret.hash(&words.flat_map(u64::to_ne_bytes).collect::<Vec<_>>())
+}
+
 /// A digest of what kinds of words the layers have, which stay so whatever the policy, and of whose they are.
 pub(super) fn digest(layers: &[LayerTable], secret: &Secret) -> u64 {
     let kinds = layers.iter().flat_map(|layer| match layer {

@@ -17,6 +17,12 @@ use crate::table::numbers::{NAMED, Named, Numbered, Numbers};
 use crate::table::{Table, WhenFull, buckets_for};
 use ratecell_core::Generation;
 
+#[cfg(not(ratecell_model))]
+mod region;
+
+#[cfg(not(ratecell_model))]
+pub(crate) use region::{Asked, Latest, MixedRegion};
+
 /// What a table of several limiters is made as.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {

@@ -177,6 +177,21 @@ impl Cells {
         Ok(Following { cells, limiters, changes })
     }
 
+    /// Cells of rules that stand in tables of which the words are those of these limiters, one for each policy of the file.
+    pub(super) fn by(
+        rules: &Rules,
+        limiters: &[Arc<Limiter>],
+        tables: Vec<Arc<MixedTable>>,
+        number: u64,
+    ) -> Self {
+        let sets = wanted(rules).into_iter().map(|Wanted { name, policies, numbers }| Set {
+            name,
+            policies,
+            limiters: limiters.get(numbers).unwrap_or_default().into(),
+        });
+        Self { sets: sets.collect(), tables, number }
+    }
+
     /// A limiter of each set.
     pub(super) fn limiters(&self) -> impl Iterator<Item = &Limiter> {
         self.sets.iter().filter_map(|set| set.limiters.first()).map(Arc::as_ref)

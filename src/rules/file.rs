@@ -57,16 +57,17 @@ impl File {
         clock: &Clock,
         before: Option<Before<'_>>,
     ) -> Result<(Self, Changes), BuildError> {
-        for one in rules.policies() {
-            if let Some(reason) = tables.refuse(one.policy()) {
-                return Err(BuildError::Rule { rule: rules.rule(one.rule()).name().to_owned(), reason });
-            }
-        }
+        tables.refuse_any(&rules)?;
         let Following { cells, limiters, changes } = Cells::of(&rules, tables, family, clock, before)?;
+        Ok((Self::by(rules, cells, limiters), changes))
+    }
+
+    /// The rules with the limiters of their policies.
+    pub(super) fn by(rules: Rules, cells: Cells, limiters: Box<[Arc<Limiter>]>) -> Self {
         // Relaxed: an addition gives each file another number, and nothing is read by it.
         let generation = NEXT_GENERATION.fetch_add(1, Ordering::Relaxed);
         let directory = Directory::new(&rules);
-        Ok((Self { rules: Arc::new(rules), limiters, cells, directory, generation }, changes))
+        Self { rules: Arc::new(rules), limiters, cells, directory, generation }
     }
 
     pub(crate) fn rules(&self) -> &Arc<Rules> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ratecell_core::algorithm::{Algorithm, Kernel, LayoutChoice, Plan, WordLayout};
 use ratecell_core::{Policy, with_kernel};
+use ratecell_rules::{RulePolicy, Rules};
 
 use crate::clock::Clock;
 use crate::error::BuildError;
@@ -19,6 +20,8 @@ pub(super) struct Tables {
     pub(super) when_full: WhenFull,
     /// Whether processes that are forked off later share them.
     pub(super) forked: bool,
+    /// Whether they are in a file that other processes have open.
+    pub(super) in_file: bool,
     /// Whether every request is reserved.
     pub(super) reserving: bool,
 }
@@ -28,17 +31,28 @@ const PERMITS: &str = "a decision gives no permit of in_flight that could be rel
      reserve each request, or a policy without in_flight";
 
 /// Why a rule cannot have a log where processes share the tables.
-const LOGS: &str = "a sliding_log keeps its entries in one process, and the tables are shared by those that are forked off: \
+const LOGS: &str = "a sliding_log keeps its entries in one process, and the tables are shared by several: \
      expected a policy without sliding_log, such as sliding_window";
 
 impl Tables {
     /// Why a policy cannot be a rule's, if it cannot.
-    pub(super) fn refuse(self, policy: &Policy) -> Option<&'static str> {
+    fn refuse(self, policy: &Policy) -> Option<&'static str> {
         policy.layers().iter().find_map(|layer| match layer.plan() {
             Plan::Word(Kernel::InFlight(_)) if !self.reserving => Some(PERMITS),
-            Plan::Log(_) if self.forked => Some(LOGS),
+            Plan::Log(_) if self.forked || self.in_file => Some(LOGS),
             _ => None,
         })
+    }
+
+    /// An error where a policy of these rules cannot be one.
+    pub(super) fn refuse_any(self, rules: &Rules) -> Result<(), BuildError> {
+        let reason = |one: &RulePolicy| Some((one.rule(), self.refuse(one.policy())?));
+        match rules.policies().iter().find_map(reason) {
+            Some((rule, reason)) => {
+                Err(BuildError::Rule { rule: rules.rule(rule).name().to_owned(), reason })
+            }
+            None => Ok(()),
+        }
     }
 
     /// What a table of several rules is made as.

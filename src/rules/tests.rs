@@ -7,6 +7,8 @@ mod changes;
 mod holds;
 mod mixed;
 mod race;
+#[cfg(target_os = "linux")]
+mod region;
 
 use super::{Attribute, Attributes, Rules, RulesDecision, RulesLimiter};
 

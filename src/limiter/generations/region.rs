@@ -10,7 +10,7 @@ use ratecell_core::Generation;
 use ratecell_core::algorithm::{LayoutChoice, WordLayout};
 
 /// How often records are read that are overwritten at the same time.
-const ATTEMPTS: usize = 100;
+pub(in crate::limiter) const ATTEMPTS: usize = 100;
 
 /// Those of a region.
 #[derive(Clone, Debug)]
@@ -47,11 +47,11 @@ impl OfRegion {
         Self { records: self.records.of_file(&path), ..self }
     }
 
-    pub(super) fn in_force(&self) -> &InForce {
+    pub(in crate::limiter) fn in_force(&self) -> &InForce {
         self.records.in_force()
     }
 
-    pub(super) fn lock(&self) -> Result<Option<ChangeLock>, BuildError> {
+    pub(in crate::limiter) fn lock(&self) -> Result<Option<ChangeLock>, BuildError> {
         if self.is_leased {
             // Its agent alone changes it, and holds the file's lock as long as it lives.
             return Ok(None);
@@ -90,8 +90,8 @@ impl OfRegion {
     }
 
     /// From when on the generation of that number is in force. If the changer died before it wrote that, the first caller
-    /// that needs it writes it.
-    fn instant(&self, number: u64) -> Option<u64> {
+    /// that needs it writes it. `None` if its record has been overwritten.
+    pub(in crate::limiter) fn instant(&self, number: u64) -> Option<u64> {
         if let Some(at) = self.records.instant(number) {
             return Some(at);
         }
@@ -108,10 +108,22 @@ impl OfRegion {
     /// file have no lock for that.
     pub(super) fn put_in_force(&self, next: &Generation, now_ns: Option<u64>) -> Result<(), BuildError> {
         let (number, reach) = (next.number(), next.reach().to_vec());
-        self.records.write(&Record { number, text: next.policy().to_string(), reach })?;
-        if let Some(now_ns) = now_ns {
+        let record = Record { number, text: next.policy().to_string(), reach };
+        self.put_record_in_force(&record, now_ns.map(|now_ns| now_ns.max(next.at_ns())))
+    }
+
+    /// Puts the generation of that record in force, from that instant on. An error if another process has changed the policy
+    /// since.
+    pub(in crate::limiter) fn put_record_in_force(
+        &self,
+        record: &Record,
+        at_ns: Option<u64>,
+    ) -> Result<(), BuildError> {
+        let number = record.number;
+        self.records.write(record)?;
+        if let Some(at_ns) = at_ns {
             // By a clock of the callers', which this process cannot read.
-            self.records.set_instant(number, now_ns.max(next.at_ns()));
+            self.records.set_instant(number, at_ns);
         }
         if !self.in_force().advance(number.wrapping_sub(1)) {
             return Err(RegionError::Corrupt.into());
@@ -124,11 +136,15 @@ impl OfRegion {
         self.records.raise(capacities);
     }
 
-    pub(super) fn swept(&self) -> u64 {
+    pub(in crate::limiter) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    pub(in crate::limiter) fn swept(&self) -> u64 {
         self.records.swept()
     }
 
-    pub(super) fn set_swept(&self, number: u64) {
+    pub(in crate::limiter) fn set_swept(&self, number: u64) {
         self.records.set_swept(number);
     }
 }
