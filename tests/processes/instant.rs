@@ -21,9 +21,9 @@ use super::worker::{key, launch};
 /// The name of a process's task.
 pub(crate) const TASK: &str = "instant";
 /// The greatest of any policy; the first one of each kind has it.
-const CAPACITY: u64 = 40;
+pub(crate) const CAPACITY: u64 = 40;
 /// Policies that follow each other, of every kind of word.
-const KINDS: [[&str; 4]; 8] = [
+pub(crate) const KINDS: [[&str; 4]; 8] = [
     ["40/s", "3/s burst=20", "7/m burst=40", "leaky_meter 1/h capacity=30"],
     ["leaky_queue 1/s queue=39", "leaky_queue 7/s queue=10", "10/s burst=40", "leaky_queue 3/s queue=39"],
     [

@@ -13,6 +13,8 @@ mod moving;
 #[path = "../../src/tests/stress/random.rs"]
 mod random;
 mod round;
+#[cfg(feature = "rules")]
+mod ruled;
 mod traffic;
 mod worker;
 
@@ -136,6 +138,29 @@ fn killed_and_stopped_while_they_hold_and_change() {
     );
     assert!(violations.is_empty() && *hangs == 0, "{violations:#?}, {hangs} hangs");
     assert!(*kills > 0 && *stops > 0 && *evicted > 0 && *changes > 1_000 && *kept > 0, "{seen:?}");
+}
+
+/// Kills and stops at random while processes decide by the rules of one file, of every kind of word in one table, whose limits
+/// stay or are changed again and again: no key has more than its limit, and where they stay no key has less.
+#[cfg(feature = "rules")]
+#[test]
+fn killed_and_stopped_while_they_decide_by_rules() {
+    let started = Instant::now();
+    let enough = Duration::from_secs(setting("RATECELL_SECONDS", 0) as u64);
+    let mut seen = ruled::Seen::default();
+    while seen.rounds < 6 * ruled::CASES || started.elapsed() < enough {
+        ruled::round(&mut seen);
+    }
+    let ruled::Seen { rounds, disturbed, changes, evicted, admitted, lost, violations } = &seen;
+    let disturb::Disturbed { kills, stops, hangs } = disturbed;
+    println!(
+        "{} s of decisions by rules: {rounds} rounds, {changes} changes, {admitted} units admitted, {lost} uncounted, {evicted} \
+         evictions, {kills} kills, {stops} stops, violations {}, hangs {hangs}",
+        started.elapsed().as_secs(),
+        violations.len()
+    );
+    assert!(violations.is_empty() && *hangs == 0, "{violations:#?}, {hangs} hangs");
+    assert!(*kills > 0 && *stops > 0 && *evicted > 0 && *changes > 100 && *admitted > 0, "{seen:?}");
 }
 
 /// A saturated key gets its burst and its rate to the unit, by the clock that all processes share.

@@ -139,6 +139,10 @@ pub(crate) fn run() {
     if name == instant::TASK {
         return instant::run(&path, first, seed);
     }
+    #[cfg(feature = "rules")]
+    if name == super::ruled::TASK {
+        return super::ruled::run(&path, first, seed);
+    }
     let work = Work::ALL.into_iter().find(|work| work.name == name).expect("a work");
     let (limiter, counters) = (work.builder().open(&path).expect("the region"), work.counters(&path));
     println!("go");
