@@ -468,3 +468,6 @@ pub(crate) fn lineages(registers: &[Dated], epoch_s: i64) -> Result<Vec<Lineage>
     };
     last.register.sets.iter().map(lineage).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -180,7 +180,7 @@ mod tests {
             for other in [held ^ 1, held ^ 1 << 31, u64::MAX, 1 << 19] {
                 store(&lists.memory, change * WORD, &[other]).expect("room");
                 // Behind the head nothing but the text is read, and of the last word no more than that.
-                let is_read = change < 3 || change >= HEAD / WORD;
+                let is_read = !(3..HEAD / WORD).contains(&change);
                 let read = lists.read(0, &records);
                 assert_eq!(read.is_err(), is_read && other != held, "word {change}: {read:?}");
             }

@@ -1,0 +1,115 @@
+//! Texts of registers, and what follows what.
+
+use super::*;
+
+fn policy(text: &str) -> Policy {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn limits(name: &str, text: &str) -> Limits {
+    Limits::new(vec![Limit::new(name, false, None, policy(text))])
+}
+
+fn first(asked: &[Limits]) -> Register {
+    Register::first(asked, 0).expect("room")
+}
+
+/// A register in each of the generations from the first on.
+fn dated(registers: &[&Register]) -> Vec<Dated> {
+    let dated = registers.iter().enumerate().map(|(number, register)| {
+        let (number, register) = (number as u64, Arc::new((*register).clone()));
+        Dated { number, at_ns: 10 * number, register }
+    });
+    dated.collect()
+}
+
+/// The register that follows the last of these, in which each limit is changed.
+fn next(registers: &[&Register], asked: &[Limits]) -> Option<Register> {
+    let lineages = lineages(&dated(registers), 0).expect("policies");
+    let last = registers.last().expect("a register");
+    last.followed_by(&lineages, asked, Differing::Changed, 0, 0).expect("they follow")
+}
+
+#[test]
+fn a_register_is_read_as_it_was_written() {
+    let shared = |value, text| Limit::new("quota", true, value, policy(text));
+    let register = first(&[
+        limits("site", "200/s burst=400"),
+        Limits::new(vec![Limit::new("api", false, Some("a b;%é"), policy("60/m & fixed_window 1000/1d"))]),
+        Limits::new(vec![shared(Some("pro"), "fixed_window 9/1d"), shared(None, "fixed_window 5/1d")]),
+    ]);
+    let text = "1 400 site 200/s burst=400\n2,3 60,1000 api;limit=a%20b%3B%25%C3%A9 60/m & fixed_window 1000/d\n\
+        4 9 quota;shared fixed_window 5/d\n4 9 quota;shared;limit=pro fixed_window 9/d\n";
+    assert_eq!(register.text(), text);
+    assert_eq!(Register::of_text(text), Ok(register));
+    assert_eq!(Register::of_text(""), Ok(Register::default()));
+}
+
+#[test]
+fn a_line_that_nobody_wrote_is_refused() {
+    let held = "7 9 held fixed_window 9/d\n8 9 quota;shared fixed_window 9/d\n";
+    for (line, expected) in [
+        ("1 3 name", "numbers, capacities, a name and a policy"),
+        ("1 3 name 3/x", "a policy"),
+        ("1 3 name sliding_log 3/h", "layers that are kept in words"),
+        ("1 2 name 3/h", "no smaller capacities"),
+        ("1 4294967296 name 3/h", "capacities"),
+        ("1,2 3,3 name 3/h", "a number and a capacity for each layer"),
+        ("1 3,3 name 3/h & 4/d", "a number and a capacity for each layer"),
+        ("1 3  3/h", "a number and a capacity for each layer, and a name"),
+        ("1 3 na\u{1}me 3/h", "and a name"),
+        ("-1 3 name 3/h", "numbers"),
+        ("0 3 name 3/h", "numbers of its own"),
+        ("4095 3 name 3/h", "numbers of its own"),
+        ("99999999999999999999 3 name 3/h", "numbers"),
+        ("7 9 name 9/h", "numbers of its own"),
+        ("1,1 3,4 name 3/h & 4/d", "numbers of its own"),
+        ("1 9 held 9/h", "a name of its own"),
+        ("8 9 quota;shared;limit=pro 9/h", "a limit of the set before"),
+        ("8 9 other;shared;limit=pro fixed_window 9/d", "a limit of the set before"),
+        ("8 9 quota;shared;limit=pro fixed_window 9/h", "a limit of the set before"),
+        ("8 8 quota;shared;limit=pro fixed_window 8/d", "a limit of the set before"),
+        ("8 9 quota;shared fixed_window 9/d", "a limit of the set before"),
+    ] {
+        let error = Register::of_text(&format!("{held}{line}\n")).expect_err(line).to_string();
+        assert!(error.starts_with("the region's section numbers: `"), "{error}");
+        assert!(error.contains(expected), "{line}: {error}; expected {expected}");
+    }
+    assert!(Register::of_text(held).is_ok());
+}
+
+#[test]
+fn numbers_stay_with_the_name_and_the_kind() {
+    let held = first(&[limits("a", "10/s"), limits("b", "fixed_window 5/1d"), limits("c", "3/h & 4/d")]);
+    assert_eq!(next(&[&held], &[limits("b", "fixed_window 5/1d"), limits("a", "gcra 10/s burst=10")]), None);
+    // Other numbers of a limit; another kind; another name; and one that is not asked for.
+    let asked = [limits("a", "7/s burst=9"), limits("b", "fixed_window 5/1h"), limits("d", "1/s")];
+    let after = next(&[&held], &asked).expect("others");
+    let text = "1 10 a 7/s burst=9\n3,4 3,4 c 3/h & 4/d\n5 5 b fixed_window 5/h\n6 1 d 1/s\n";
+    assert_eq!(after.text(), text);
+    // The number that has come free is given by the next change.
+    let last = next(&[&held, &after], &[limits("e", "1/s")]).expect("another");
+    assert_eq!(last.text(), format!("{text}2 1 e 1/s\n"));
+}
+
+#[test]
+fn a_lineage_begins_where_the_numbers_were_given() {
+    let one = first(&[limits("a", "10/s"), limits("b", "fixed_window 5/1d")]);
+    let two = next(&[&one], &[limits("a", "5/s burst=20")]).expect("another");
+    let three = next(&[&one, &two], &[limits("b", "sliding_window 5/1d")]).expect("another");
+    let four =
+        next(&[&one, &two, &three], &[limits("a", "6/s burst=7"), limits("c", "1/s")]).expect("another");
+    let made = lineages(&dated(&[&one, &two, &three, &four]), 0).expect("policies");
+    let numbers = |lineage: &Lineage| {
+        lineage.iter().map(|one| (one.number(), one.reach().to_vec(), one.at_ns())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        numbers(&made[0]),
+        [(0, vec![10], 0), (1, vec![20], 10), (2, vec![20], 10), (3, vec![20], 30)]
+    );
+    assert_eq!(numbers(&made[1]), [(2, vec![5], 20), (3, vec![5], 20)]);
+    assert_eq!(numbers(&made[2]), [(3, vec![1], 30)]);
+    // A word of a generation in which the limit stayed is as it was; another is carried in units.
+    assert_eq!(made[0][1].changed(&made[0][2], 0, 77), 77);
+    assert_ne!(made[0][2].changed(&made[0][3], 0, 1 << 60), 1 << 60);
+}
