@@ -249,8 +249,8 @@ impl RulesLimiterBuilder {
     /// [`BuildError::File`]: the file holds something else, or a rule of the same name has another policy
     /// ([`RegionField::Policy`](crate::RegionField::Policy), with the first such rule and both), or another property differs, or the
     /// system refuses to open it or to make it. [`BuildError::Epoch`]: a file has an epoch of its own. [`BuildError::Rule`]: a rule
-    /// has a `sliding_log`, or counts requests in flight and the limiter is not [`reserving`](Self::reserving), as all limiters of the
-    /// file or none must be. All others are as those of [`build`](Self::build).
+    /// has a `sliding_log`, or counts requests in flight, here or in the file, and the limiter is not
+    /// [`reserving`](Self::reserving). All others are as those of [`build`](Self::build).
     pub fn open(self, path: impl AsRef<Path>) -> Result<RulesLimiter, BuildError> {
         let path = path.as_ref();
         if self.epoch.is_some() {
@@ -261,8 +261,8 @@ impl RulesLimiterBuilder {
             return Err(BuildError::Clock);
         }
         let tables = self.tables(true)?;
-        let Self { rules, max_keys, when_full, reserving, differing, .. } = self;
-        let asked = Asked { max_keys, when_full, reserving };
+        let Self { rules, max_keys, when_full, differing, .. } = self;
+        let asked = Asked { max_keys, when_full };
         let opened = Shared::open(path, rules, asked, tables, differing);
         let (shared, file) = opened.map_err(|error| of_file(path, error))?;
         let clock = shared.clock();
@@ -381,7 +381,7 @@ impl RulesLimiter {
         let _switching = locked(&self.switching);
         let held = self.file.load();
         if let Some(shared) = self.shared.as_ref().filter(|shared| shared.number() != held.cells().number) {
-            self.file.store(Arc::new(shared.follow(held.rules())?));
+            self.file.store(Arc::new(shared.follow(held.rules(), self.tables)?));
         }
         Ok(())
     }

@@ -73,24 +73,24 @@ impl Shared {
             Ok::<_, BuildError>((latest, next))
         };
         if let (latest, None) = next()? {
-            return self.followed(rules, &latest);
+            return self.followed(rules, tables, &latest);
         }
         self.region.exclusively(|| match next()? {
             (_, None) => Ok(()),
             (latest, Some(next)) => self.region.put_in_force(&next, &latest, now_ns),
         })?;
-        self.followed(rules, &*self.region.latest()?)
+        self.followed(rules, tables, &*self.region.latest()?)
     }
 
     /// These rules by the limits in force, of the same names.
     ///
     /// # Errors
-    /// The region's lists cannot be read, or have no such limit.
-    pub(super) fn follow(&self, rules: &Rules) -> Result<File, BuildError> {
-        self.followed(rules.clone(), &*self.region.latest()?)
+    /// The region's lists cannot be read, or have no such limit, or one that this limiter cannot have.
+    pub(super) fn follow(&self, rules: &Rules, tables: Tables) -> Result<File, BuildError> {
+        self.followed(rules.clone(), tables, &*self.region.latest()?)
     }
 
-    fn followed(&self, rules: Rules, latest: &Latest) -> Result<File, BuildError> {
+    fn followed(&self, rules: Rules, tables: Tables, latest: &Latest) -> Result<File, BuildError> {
         let by_name: HashMap<_, _> =
             latest.register.limits().map(|(place, name, policy)| (name, (place, policy))).collect();
         let held = |one: &RulePolicy| {
@@ -118,6 +118,7 @@ impl Shared {
         }
         let policies: Vec<_> = held.iter().map(|(_, policy)| (*policy).clone()).collect();
         let rules = rules.limited_by(|number| policies.get(number).cloned());
+        tables.refuse_any(&rules)?;
         let tables = vec![Arc::clone(self.region.table())];
         let cells = Cells::by(&rules, &limiters, tables, latest.number);
         Ok(File::by(rules, cells, limiters.into()))

@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 
 use super::{MixedTable, MixedWords, State};
 use crate::clock::Clock;
-use crate::error::{BuildError, RegionError, RegionField};
+use crate::error::{BuildError, RegionError};
 use crate::limiter::generations::{ATTEMPTS, Generations, KEPT, OfNumbers, OfRegion, one_at_a_time};
 use crate::limiter::regime::{Regime, Regimes};
 use crate::limiter::regions::{kernels, of_file};
@@ -32,26 +32,22 @@ use ratecell_core::{Generation, Policy, with_kernel};
 /// What the words of such a table are: the numbers in their tags say it.
 const PACKING: WordLayout = WordLayout { word: *b"numbered", unit: 0, grain: 0, count_bits: 0 };
 
+/// What stands in place of the text of a policy.
+const TEXT: &str = "rules";
+
 /// What a region is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// `None`: as many as are there, or the default.
     pub(crate) max_keys: Option<usize>,
     pub(crate) when_full: Option<WhenFull>,
-    /// Whether every request is reserved.
-    pub(crate) reserving: bool,
 }
 
 impl Asked {
-    /// What stands in place of the text of a policy.
-    fn text(self) -> &'static str {
-        if self.reserving { "rules, reserved" } else { "rules" }
-    }
-
     fn terms(self, first: &Register) -> Terms {
         Terms {
             packings: vec![PACKING],
-            policy: self.text().to_owned(),
+            policy: TEXT.to_owned(),
             reach: vec![0],
             max_keys: self.max_keys,
             when_full: self.when_full,
@@ -62,19 +58,13 @@ impl Asked {
     }
 
     /// Whether a region can give what is asked of it.
-    fn agree(self, header: &Header, terms: &Terms) -> Result<(), BuildError> {
+    fn agree(header: &Header, terms: &Terms) -> Result<(), BuildError> {
         header.is_of(true)?;
         header.agrees(terms)?;
         if header.packings != [PACKING] {
             return Err(RegionError::Corrupt.into());
         }
-        if header.policy == self.text() {
-            return Ok(());
-        }
-        let are = |reserving| if reserving { "are reserved" } else { "are decided" };
-        let [held, asked] =
-            [!self.reserving, self.reserving].map(|one| format!("limits of requests that {}", are(one)));
-        Err(RegionError::Differs { field: RegionField::Policy, held, asked }.into())
+        Ok(())
     }
 }
 
@@ -84,8 +74,6 @@ pub(crate) struct MixedRegion {
     generations: OfRegion,
     lists: Lists,
     memory: Memory,
-    /// What stands in place of the text of a policy.
-    text: &'static str,
     max_keys: usize,
     when_full: WhenFull,
     secret: Secret,
@@ -141,9 +129,9 @@ impl MixedRegion {
             return Err(damaged(&reason).into());
         }
         let opened = region::file::open(path, Some(terms.clone())).and_then(|(memory, header)| {
-            asked.agree(&header, &terms)?;
+            Asked::agree(&header, &terms)?;
             let generations = OfRegion::new(&header).in_file(path);
-            let region = Self::new(&memory, header, generations, asked.text())?;
+            let region = Self::new(&memory, header, generations)?;
             region::note(&memory)?;
             Ok(region)
         });
@@ -156,17 +144,12 @@ impl MixedRegion {
             let (memory, header) = region::file::read(path)?;
             header.is_of(true)?;
             let generations = OfRegion::to_read(&header);
-            Self::new(&memory, header, generations, "")
+            Self::new(&memory, header, generations)
         };
         read().map_err(|error| of_file(path, error))
     }
 
-    fn new(
-        memory: &Memory,
-        header: Header,
-        generations: OfRegion,
-        text: &'static str,
-    ) -> Result<Self, BuildError> {
+    fn new(memory: &Memory, header: Header, generations: OfRegion) -> Result<Self, BuildError> {
         let bytes = header.directory.bytes;
         let parts = *header.directory.tables.first().ok_or(RegionError::Corrupt)?;
         let max_keys = keys_in(header.directory.buckets());
@@ -181,7 +164,7 @@ impl MixedRegion {
         let table = Arc::new(MixedTable { base, in_force, is_sealed: true, state: Mutex::new(state) });
         let latest = ArcSwap::from_pointee(latest);
         let memory = memory.clone();
-        Ok(Self { table, generations, lists, memory, text, max_keys, when_full, secret, clock, latest })
+        Ok(Self { table, generations, lists, memory, max_keys, when_full, secret, clock, latest })
     }
 
     pub(crate) fn in_force(&self) -> &InForce {
@@ -260,7 +243,7 @@ impl MixedRegion {
         }
         let number = held.number.saturating_add(1);
         self.lists.write(number, &next.text())?;
-        let record = Record { number, text: self.text.to_owned(), reach: vec![0] };
+        let record = Record { number, text: TEXT.to_owned(), reach: vec![0] };
         self.generations.put_record_in_force(&record, now_ns.map(|now_ns| now_ns.max(held.at_ns)))
     }
 

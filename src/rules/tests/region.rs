@@ -297,19 +297,22 @@ fn what_a_file_cannot_have_is_refused() {
     let long = file.refusal(file.builder(&long.collect::<String>()));
     assert!(long.contains("bytes of limits by name; expected at most 524224"), "{long}");
     assert!(!file.0.exists());
-    let _made = file.open(&text);
+    let made = file.open(&text);
     for (builder, sentence) in [
         (file.builder(&text).max_keys(2_000), "max_keys: 1000; expected 2000"),
         (file.builder(&text).when_full(WhenFull::Deny), "when_full: evict; expected deny"),
-        (
-            file.builder(&text).reserving(),
-            "limits of requests that are decided; expected limits of requests that are reserved",
-        ),
     ] {
         let error = file.refusal(builder);
         assert!(error.contains(sentence), "{error}; expected {sentence}");
     }
     assert!(RulesLimiter::builder(rules(&text)).open(&file.0).is_ok());
+    // Who reserves nothing has no limit that counts requests in flight, and allows nothing once its rule has become one.
+    let reserving = file.builder(&text).reserving().open(&file.0).expect("a file");
+    reserving.change(rules(&rule("a", "in_flight 3 hold=1s"))).expect("another kind");
+    let refused = file.refusal(file.builder(&text).follow());
+    assert!(refused.starts_with("rule a: a decision gives no permit"), "{refused}");
+    assert!(made.decide(&ANN).retry_after().is_none() && !made.decide(&ANN).is_allowed());
+    assert!(reserving.reserve(&ANN).0.is_allowed());
 }
 
 #[test]
