@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from definition import core
 
+from . import kernels as _kernels
 from .kernels import Kernel, State
 from .numbers import Number, plain
 from .path import NotOnThisPath, Path
@@ -35,6 +36,18 @@ def _checked(kernel: Any, path: Path, state: State, now: Term, cost: Term | int)
 def _told(path: Path, wait: Any) -> Term:
     """A wait as a decision tells it."""
     return plain(wait) if path.decide(path.at_most(plain(wait), LONGEST)) else Term.of(LONGEST)
+
+
+def _told_in_steps(kernel: Kernel, one: Term, two: Term) -> None:
+    """Tells that two instants that differ by whole steps and a rest are in the order of the steps."""
+    name = kernel.step().name() if isinstance(kernel, _kernels.Stepped) else None
+    if name is not None:
+        whole, _ = (one - two).divided(name)
+        step = Term({(name,): 1})
+        # The comparison tells what its steps are in units that come back.
+        kernel.path.at_most(whole, 0)
+        for low, high in ((whole, 0), (0, whole), (1, whole), (whole, -1)):
+            kernel.path.told(low, high, step)
 
 
 def equal(kernel: Kernel) -> Claim:
@@ -96,6 +109,7 @@ def retry(kernel: Kernel) -> Claim:
         if again.code == core.CLOCK_RANGE:
             raise NotOnThisPath
         due = now + plain(decision.retry)
+        _told_in_steps(kernel, due, later)
         must(path, "a refusal tells a wait of at least 1 ns", path.at_most(1, plain(decision.retry)))
         if again.code == core.OK:
             must(path, "not admitted before the retry", path.at_most(due, later))
@@ -129,9 +143,11 @@ def reset(kernel: Kernel) -> Claim:
             # Decided as a fresh key, while its word is there still.
             raise NotOnThisPath
         due = now + plain(decision.reset)
+        _told_in_steps(kernel, due, later)
         if path.decide(path.below(later, due)):
             told, _ = _checked(defined, path, after, later, 0)
             if told.code != core.CLOCK_RANGE:
+                _told_in_steps(kernel, later + plain(told.reset), due)
                 must(path, "the same reset until then", path.equal(later + plain(told.reset), due))
             return
         kept, kept_state = _checked(defined, path, after, later, cost_later)
@@ -221,6 +237,9 @@ def fresh_at(kernel: Kernel) -> Claim:
         (instant,) = kernel.ask("fresh_at", word.term)
         decision, _ = _checked(kernel.defined(), path, word.state, now, 0)
         due = now + plain(decision.reset)
+        if isinstance(kernel, _kernels.Bucket):
+            time, used = (plain(part) for part in word.state)
+            _told_in_steps(kernel, (time + path.ceil(used, kernel.refill)) * kernel.interval_ns, due)
         if path.decide(path.at_most(due, now)):
             must(path, "fresh", path.at_most(instant, now))
         elif path.decide(path.at_most(due, LONGEST)):

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import re
+import symtable
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -144,7 +145,21 @@ def _reached(statements: list[ast.stmt], name: str) -> list[ast.stmt]:
         if not more:
             return [one for one in statements if one in kept]
         kept += more
-        wanted |= {node.id for one in more for node in ast.walk(one) if isinstance(node, ast.Name)}
+        wanted |= {name for one in more for name in _used(one)}
+
+
+def _used(statement: ast.stmt) -> set[str]:
+    """The names of the module that a statement uses: those of its own variables are none."""
+    module = symtable.symtable(ast.unparse(statement), "", "exec")
+
+    def within(scope: symtable.SymbolTable) -> Iterator[str]:
+        for symbol in scope.get_symbols():
+            if symbol.is_referenced() and (scope is module or symbol.is_global()):
+                yield symbol.get_name()
+        for inner in scope.get_children():
+            yield from within(inner)
+
+    return set(within(module))
 
 
 def _defined(statement: ast.stmt) -> set[str]:

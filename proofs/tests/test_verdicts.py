@@ -29,6 +29,8 @@ class VerdictsTest(unittest.TestCase):
         assert "FunctionDef(name='split'" in split
         assert "FunctionDef(name='_checked'" in split
         assert "FunctionDef(name='equal'" not in split
+        # Two of its variables are called as laws are.
+        assert "FunctionDef(name='retry'" not in meaning(laws, "equal")
 
     def test_widths_have_one_name(self) -> None:
         assert at_one_width("equal fixed heal 32 bits") == "equal fixed heal 7 bits"
