@@ -35,6 +35,7 @@ from . import (
     products,
     search,
     settling,
+    starting,
     term,
     wasm,
 )
@@ -83,7 +84,9 @@ class _Family:
 
 
 _FAMILIES = (
-    _Family(laws, laws.LAWS, KERNELS, healing=laws.HEALING),
+    _Family(laws, starting.OTHERS, KERNELS, healing=laws.HEALING),
+    _Family(laws, {"carried": laws.carried}, KERNELS.keys() - starting.STARTED),
+    _Family(starting, {"carried": starting.carried}, starting.STARTED),
     _Family(lending, lending.LAWS, lending.LENT, calls=("taken",)),
     _Family(settling, settling.LAWS, settling.SETTLED, calls=("given_back",), reads=(definition.reserve,)),
     _Family(bounds, bounds.RATES, bounds.OF_A_RATE),
