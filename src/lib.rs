@@ -30,6 +30,7 @@ mod cell;
 mod table;
 #[cfg_attr(not(any(feature = "store", test)), expect(dead_code, reason = "an agent's part of it"))]
 mod board;
+mod names;
 #[cfg(not(ratecell_model))]
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
 mod region;
@@ -48,10 +49,11 @@ mod docs;
 pub use clock::MockClock;
 pub use error::{BuildError, RegionError, RegionField};
 #[cfg(not(ratecell_model))]
-pub use limiter::{Admitted, KeyOrder, KeyUse, Look, Region, Watch};
+pub use limiter::{Admitted, DeniedKey, KeyOrder, KeyUse, Look, Region, Watch};
 pub use limiter::{Claim, DirectLimiter, Limiter, LimiterBuilder, OnFailure, OnMiss, Shared};
 pub use limiter::{Hold, HoldError, Reservation, ReservationError, ReserveError, Unsettled};
 pub use memory::{Memory, MemoryError};
+pub use names::KeyName;
 /// Limits clients by their address: the key of a request's client, the same text in every language and program.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! The models of the table's protocol, of the cells and of the board, on the real code, in tables of 1 to 3 slots a bucket.
+//! The models of the table's protocol, of the cells, of the board and of names, on the real code, in tables of 1 to 3 slots a bucket.
 //!
 //! Each says what must hold and which mutation in `ci/mutations/` turns it red. Its bound is at least the preemptions
 //! that its mutations need, and more where that takes seconds. All of them end with the same checks, in [`world`].
@@ -17,6 +17,7 @@ mod law;
 mod layers;
 mod lend;
 mod live;
+mod names;
 mod numbers;
 mod permits;
 mod share;
