@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 0 to 511 | the [header](header): what is fixed when the region is made, and its clock |
 //! | 512 to 2,559 | the [directory](directory): kind, form and place of each section |
-//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], where the table has several policies its [numbers], of each layer a table, its counters and, where its words need them, `given`: the totals of what was given back; and of a machine with a store its [board](crate::board) |
+//! | 2,560 on | the sections, each at a multiple of 128: [packings], [policy], where the table has several policies its [numbers], of each layer a table, its counters and, where its words need them, `given`: the totals of what was given back; of a machine with a store its [board](crate::board); and where denied keys are named their [names](crate::names) |
 //!
 //! Nothing in it is a pointer and nothing names a process, so it may stand at any address in each. The kind of its words,
 //! their windows and the width of their counts are fixed. The policy in force may change, and with it the tick of a rate:
@@ -18,6 +18,7 @@ use crate::board::Name;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError, RegionField, of_policy};
 use crate::memory::Memory;
+use crate::names::Names;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{DEFAULT_MAX_KEYS, Secret, WhenFull, buckets_for, keys_in};
 use ratecell_core::Policy;
@@ -60,14 +61,16 @@ pub(crate) struct Terms {
     /// The first list of the numbers, if the table is to have several policies. Then there is one, with one packing, which
     /// counts what is given back.
     pub(crate) numbers: Option<String>,
+    /// Whether a new one names denied keys. Then one that is there must.
+    pub(crate) names: bool,
 }
 
 impl Terms {
     fn sections(&self) -> Sections {
         if self.numbers.is_some() {
-            return Sections::of_several_policies();
+            return Sections::of_several_policies(self.names);
         }
-        Sections::of(&self.packings, self.reservations, self.board.is_some())
+        Sections::of(&self.packings, self.reservations, self.board.is_some(), self.names)
     }
 }
 
@@ -252,6 +255,14 @@ pub(crate) fn note(memory: &Memory) -> Result<(), RegionError> {
 }
 
 impl Header {
+    /// Where denied keys are named, if they are.
+    pub(crate) fn names(&self, memory: &Memory) -> Result<Option<Names>, RegionError> {
+        let Some(at) = self.directory.names_at else { return Ok(None) };
+        let names = Names::in_memory(memory, at, self.secret.clone());
+        let too_small = RegionError::TooSmall { needed: self.directory.bytes, len: memory.len() };
+        names.map(Some).ok_or(too_small)
+    }
+
     /// Makes the tables and the board of a machine with a store as good as new: its leases pass unused.
     fn drop_leases(&self, memory: &Memory) {
         let Some((board_at, _)) = &self.board else { return };
@@ -285,6 +296,10 @@ impl Header {
         }
         if let Some(asked) = &terms.board {
             self.agrees_on_the_store(asked)?;
+        }
+        if terms.names && self.directory.names_at.is_none() {
+            let (held, asked) = ("none are kept".to_owned(), "a region that was made with names".to_owned());
+            return Err(differs(RegionField::Names, held, asked).into());
         }
         match terms.when_full {
             Some(asked) if asked != self.when_full => {

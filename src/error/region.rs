@@ -21,6 +21,8 @@ pub enum RegionField {
     WhenFull,
     /// The store that the region is a machine's part of: its name, and the secret by which keys are hashed.
     Store,
+    /// Whether denied keys are named.
+    Names,
     /// The boot of the machine. Shared memory of another boot cannot be used; the clock of a file is carried over.
     Boot,
     /// The time namespace: another one may have another monotonic clock.
@@ -37,6 +39,7 @@ impl fmt::Display for RegionField {
             Self::MaxKeys => "max_keys",
             Self::WhenFull => "when_full",
             Self::Store => "store",
+            Self::Names => "names",
             Self::Boot => "boot",
             Self::TimeNamespace => "time namespace",
         })

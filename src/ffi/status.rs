@@ -237,7 +237,11 @@ impl From<BuildError> for ratecell_status {
         match error {
             BuildError::ZeroKeys => RATECELL_ECONFIG,
             BuildError::NoPolicy => RATECELL_EINVAL,
-            BuildError::NotShared { .. } | BuildError::Epoch | BuildError::Clock | BuildError::SharedCell => {
+            BuildError::NotShared { .. }
+            | BuildError::Epoch
+            | BuildError::Clock
+            | BuildError::Names
+            | BuildError::SharedCell => {
                 RATECELL_ECONFIG
             }
             BuildError::Shared { .. } => RATECELL_ESTORE,
@@ -288,6 +292,7 @@ impl From<RegionError> for ratecell_status {
                 RegionField::MaxKeys => RATECELL_EREGION_MAX_KEYS,
                 RegionField::WhenFull => RATECELL_EREGION_WHEN_FULL,
                 RegionField::Store => RATECELL_ESTORE,
+                RegionField::Names => RATECELL_ECONFIG,
                 RegionField::Boot => RATECELL_EREGION_BOOT,
                 RegionField::TimeNamespace => RATECELL_EREGION_TIME_NAMESPACE,
             },

@@ -15,6 +15,7 @@ use core::ops::Range;
 use super::{numbers, packings, policy};
 use crate::board::Board;
 use crate::error::{RegionError, RegionField};
+use crate::names::Names;
 use crate::table::parts::{PART_ALIGNMENT, TOTAL_BYTES};
 use crate::table::{COUNTER_LINE, Parts, Table};
 use ratecell_core::algorithm::WordLayout;
@@ -46,11 +47,12 @@ enum Kind {
     Board = 5,
     Given = 6,
     Numbers = 7,
+    Names = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 7] =
-        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given, Self::Numbers];
+    const ALL: [Self; 8] =
+        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given, Self::Numbers, Self::Names];
 
     fn of(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == number)
@@ -65,6 +67,7 @@ impl Kind {
             Self::Board => "board",
             Self::Given => "given",
             Self::Numbers => "numbers",
+            Self::Names => "names",
         }
     }
 
@@ -73,7 +76,13 @@ impl Kind {
         match self {
             Self::Table if has_numbers => 4,
             Self::Table => 3,
-            Self::Packings | Self::Policy | Self::Counters | Self::Board | Self::Given | Self::Numbers => 1,
+            Self::Packings
+            | Self::Policy
+            | Self::Counters
+            | Self::Board
+            | Self::Given
+            | Self::Numbers
+            | Self::Names => 1,
         }
     }
 
@@ -87,6 +96,7 @@ impl Kind {
             Self::Board => Board::BYTES,
             Self::Given => TOTAL_BYTES,
             Self::Numbers => numbers::BYTES,
+            Self::Names => Names::LINE,
         }
     }
 
@@ -161,6 +171,8 @@ pub(crate) struct Directory {
     pub(crate) board_at: Option<usize>,
     /// Where it is said what the numbers mean of a table of several policies.
     pub(super) numbers_at: Option<usize>,
+    /// Where denied keys are named, if they are.
+    pub(crate) names_at: Option<usize>,
 }
 
 /// Which sections a new region is to have.
@@ -171,18 +183,19 @@ pub(super) struct Sections {
     pub(super) board: bool,
     /// Whether the table has several policies.
     pub(super) numbers: bool,
+    pub(super) names: bool,
 }
 
 impl Sections {
     /// Of the layers with these words. With `reservations`, what is given back is counted beside the words that need it.
-    pub(super) fn of(packings: &[WordLayout], reservations: bool, board: bool) -> Self {
+    pub(super) fn of(packings: &[WordLayout], reservations: bool, board: bool, names: bool) -> Self {
         let counts_given = |words: &WordLayout| reservations && words.counts_what_is_given_back();
-        Self { counts_given: packings.iter().map(counts_given).collect(), board, numbers: false }
+        Self { counts_given: packings.iter().map(counts_given).collect(), board, numbers: false, names }
     }
 
     /// Of one table of several policies, which counts what is given back.
-    pub(super) fn of_several_policies() -> Self {
-        Self { counts_given: vec![true], board: false, numbers: true }
+    pub(super) fn of_several_policies(names: bool) -> Self {
+        Self { counts_given: vec![true], board: false, numbers: true, names }
     }
 }
 
@@ -206,13 +219,17 @@ impl Directory {
             tables.push(parts);
             end = after;
         }
-        let mut board_at = None;
-        if sections.board {
+        let mut optional = |is_asked_for: bool, bytes: usize| -> Option<Option<usize>> {
+            if !is_asked_for {
+                return Some(None);
+            }
             let at = end.checked_next_multiple_of(ALIGNMENT)?;
-            end = at.checked_add(Board::BYTES)?;
-            board_at = Some(at);
-        }
-        Some(Self { bytes: end, packings_at, policy_at, tables, board_at, numbers_at })
+            end = at.checked_add(bytes)?;
+            Some(Some(at))
+        };
+        let board_at = optional(sections.board, Board::BYTES)?;
+        let names_at = optional(sections.names, Names::BYTES)?;
+        Some(Self { bytes: end, packings_at, policy_at, tables, board_at, numbers_at, names_at })
     }
 
     pub(crate) fn layers(&self) -> usize {
@@ -246,7 +263,8 @@ impl Directory {
         ];
         let board = self.board_at.map(|at| entry(Kind::Board, 0, at, Board::BYTES));
         let numbers = self.numbers_at.map(|at| entry(Kind::Numbers, 0, at, numbers::BYTES));
-        let entries = for_all.into_iter().chain(numbers).chain(tables).chain(board);
+        let names = self.names_at.map(|at| entry(Kind::Names, 0, at, Names::BYTES));
+        let entries = for_all.into_iter().chain(numbers).chain(tables).chain(board).chain(names);
         let mut words: Words = [0; WORDS];
         for (place, entry) in words.as_chunks_mut().0.iter_mut().zip(entries) {
             *place = entry;
@@ -291,6 +309,10 @@ impl Directory {
         if let Some(board) = &board {
             board.is_long(Board::BYTES)?;
         }
+        let names = Self::optional(&entries, Kind::Names, 0)?;
+        if let Some(names) = &names {
+            names.is_long(Names::BYTES)?;
+        }
         for entry in &entries {
             let Some(kind) = Kind::of(entry.kind) else { continue };
             let layers = if kind.is_a_layer_s() { layers } else { 1 };
@@ -322,10 +344,10 @@ impl Directory {
                 given_at: given.map(|given| given.offset),
             });
         }
-        let board_at = board.map(|board| board.offset);
-        let numbers_at = numbers.map(|numbers| numbers.offset);
+        let [board_at, numbers_at, names_at] =
+            [board, numbers, names].map(|section| section.map(|section| section.offset));
         let (packings_at, policy_at) = (packings.offset, policy.offset);
-        Ok(Self { bytes, packings_at, policy_at, tables, board_at, numbers_at })
+        Ok(Self { bytes, packings_at, policy_at, tables, board_at, numbers_at, names_at })
     }
 
     /// The section of that kind and layer, of which there is one. Its range has been checked.

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
+use crate::names::Names;
 use crate::table::era::InForce;
 use crate::table::{Parts, Secret, WhenFull};
 use ratecell_core::algorithm::WordLayout;
@@ -25,6 +26,7 @@ pub(crate) struct Terms {
     pub(crate) board: Option<BoardTerms>,
     pub(crate) reservations: bool,
     pub(crate) numbers: Option<String>,
+    pub(crate) names: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -154,6 +156,10 @@ impl Header {
     }
 
     pub(crate) fn has_other_zone_rules(&self) -> bool {
+        match self.never {}
+    }
+
+    pub(crate) fn names(&self, _: &Memory) -> Result<Option<Names>, RegionError> {
         match self.never {}
     }
 }

@@ -29,6 +29,7 @@ fn terms_of(policy: &str, store: Option<(&str, [u64; 2])>) -> Terms {
         when_full: None,
         reservations: false,
         numbers: None,
+        names: false,
         board,
     }
 }

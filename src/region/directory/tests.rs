@@ -22,6 +22,7 @@ fn the_documents_have_the_numbers_of_the_code() {
         format!("| board | {} |", grouped(Board::BYTES)),
         format!("| numbers | {} |", whole(numbers::BYTES)),
         format!("of form {}", Kind::Table.form(true)),
+        format!("| names | {} a line |", Names::LINE),
         format!("at a multiple of {ALIGNMENT} bytes"),
         format!("a text of at most {}", grouped(policy::MAX_TEXT)),
     ] {
@@ -55,13 +56,37 @@ fn every_policy_has_room_for_its_text() {
 
 /// Of so many layers that count nothing that is given back.
 fn sections(layers: usize, board: bool) -> Sections {
-    Sections { counts_given: vec![false; layers], board, numbers: false }
+    Sections { counts_given: vec![false; layers], board, numbers: false, names: false }
+}
+
+/// Names at the end, as section 6 of two layers.
+#[test]
+fn whatever_is_wrong_with_names_is_said() {
+    let made = Directory::new(&Sections { names: true, ..sections(2, false) }, 100).expect("a directory");
+    let at = made.names_at.expect("names") as u64;
+    assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [8, 1, at, 262_144]);
+    assert_eq!((made.bytes as u64, Names::BYTES), (at + 262_144, 262_144));
+    assert_eq!(Directory::of_words(&made.words(), made.bytes), Ok(made.clone()));
+    let without = Directory::new(&sections(2, false), 100).expect("a directory");
+    assert_eq!((without.names_at, without.bytes.next_multiple_of(ALIGNMENT) as u64), (None, at));
+    for (change, value, sentence) in [
+        (0, 8 | 1 << 32, "section 6 (names): of layer 1; expected one below 1".to_owned()),
+        (1, 2, layout(1, "section 6 (names) of form 2")),
+        (2, at - 128, "section 6 (names): in section 5; expected bytes of its own".into()),
+        (3, 262_080, "section 6 (names): 262080 bytes; expected 262144".into()),
+        (3, 262_100, "section 6 (names): 262100 bytes; expected a multiple of 64".into()),
+    ] {
+        let mut words = made.words();
+        words[6 * ENTRY_WORDS + change] = value;
+        let error = Directory::of_words(&words, made.bytes).expect_err("names").to_string();
+        assert!(error.contains(&sentence), "{error}; expected {sentence}");
+    }
 }
 
 /// Layer 1 of two counts what is given back: section 6, of 100 buckets.
 #[test]
 fn whatever_is_wrong_with_totals_is_said() {
-    let sections = Sections { counts_given: vec![false, true], board: false, numbers: false };
+    let sections = Sections { counts_given: vec![false, true], ..sections(0, false) };
     let made = Directory::new(&sections, 100).expect("a directory");
     let at = made.tables[1].given_at.expect("totals") as u64;
     assert_eq!(made.words()[6 * ENTRY_WORDS..][..ENTRY_WORDS], [6 | 1 << 32, 1, at, 800]);
@@ -118,7 +143,7 @@ fn whatever_is_wrong_with_a_board_is_said() {
 /// The numbers before the table of 100 buckets, as section 2.
 #[test]
 fn whatever_is_wrong_with_numbers_is_said() {
-    let made = Directory::new(&Sections::of_several_policies(), 100).expect("a directory");
+    let made = Directory::new(&Sections::of_several_policies(false), 100).expect("a directory");
     let at = made.numbers_at.expect("numbers") as u64;
     let length = numbers::BYTES as u64;
     assert_eq!(made.words()[2 * ENTRY_WORDS..][..ENTRY_WORDS], [7, 1, at, length]);
@@ -382,9 +407,10 @@ fn sections_of_other_kinds_are_passed_over() {
 /// No words lead outside the region, or one section into another.
 #[test]
 fn whatever_the_words_are_the_sections_are_apart() {
-    let made = Directory::new(&sections(2, true), 100).expect("a directory");
+    let all = Sections { names: true, ..sections(2, true) };
+    let made = Directory::new(&all, 100).expect("a directory");
     let values = [0, 1, 2, 5, 63, 64, 127, 128, 256, 2_560, 8_320, 1 << 32, 1 << 63, u64::MAX - 1, u64::MAX];
-    for at in 0..8 * ENTRY_WORDS {
+    for at in 0..9 * ENTRY_WORDS {
         let own = made.words()[at];
         let near = [own.wrapping_sub(128), own.wrapping_sub(1), own.wrapping_add(1), own.wrapping_add(128)];
         for value in values.into_iter().chain(near) {
@@ -399,6 +425,7 @@ fn whatever_the_words_are_the_sections_are_apart() {
             }
             ranges.extend(found.board_at.map(|at| (at, Board::BYTES)));
             ranges.extend(found.numbers_at.map(|at| (at, numbers::BYTES)));
+            ranges.extend(found.names_at.map(|at| (at, Names::BYTES)));
             ranges.sort_unstable();
             let mut end = SECTIONS_AT;
             for (offset, length) in ranges {
