@@ -108,12 +108,15 @@ pub(crate) struct Table<const SLOTS: usize = SLOTS_PER_BUCKET, J = Era> {
     era: J,
     /// Whether asking for lines ahead can pay: a smaller table stays in any second-level cache.
     outgrows_cache: bool,
+    /// Whether a [`try_hit`](Self::try_hit) that denies leaves the decision to another call.
+    hands_denials_on: bool,
 }
 
 /// Why [`Table::try_hit`] decided nothing, and so how to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// The key has not been looked for, or was found and then another was in the way, or its word was carried.
+    /// The key has not been looked for, or was found and then another was in the way, or its word was carried; or it was denied,
+    /// which another call is to decide.
     NotYet,
     /// It has no slot. The version of its home was loaded before the search.
     InVain(Version),
@@ -165,12 +168,18 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
             given,
             era,
             outgrows_cache,
+            hands_denials_on: false,
         }))
     }
 
     /// The same table, for a handle that decides by another generation of the policy.
     pub(crate) fn in_era(&self, era: J) -> Self {
         Self { era, ..self.clone() }
+    }
+
+    /// The same table, whose denials are decided anew by another call: one that has more to do about them.
+    pub(crate) fn handing_denials_on(self) -> Self {
+        Self { hands_denials_on: true, ..self }
     }
 
     /// A table in a memory of its own, of so many zeroed bytes.
@@ -264,6 +273,9 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
         };
         let Step { charged, decision } = algorithm.step(word, now, cost);
         let Some(after) = charged else {
+            if self.hands_denials_on {
+                return Err(Lookup::NotYet);
+            }
             return if self.is_done(seat) { Ok(decision) } else { Err(Lookup::NotYet) };
         };
         let written = seat.replace(word, after);

@@ -32,6 +32,15 @@ impl Inlined {
         }
     }
 
+    /// The same, which leaves denials to another call.
+    pub(super) fn handing_denials_on(self) -> Self {
+        match self {
+            Self::Gcra(gcra, table) => Self::Gcra(gcra, table.handing_denials_on()),
+            Self::Lease(lease, table) => Self::Lease(lease, table.handing_denials_on()),
+            Self::None => Self::None,
+        }
+    }
+
     /// The decision on a known key, or why there is none. A lease is not used at an instant that is given: it ends by the
     /// limiter's own clock.
     #[inline(always)]

@@ -10,7 +10,7 @@ use super::tag::Tag;
 use crate::sync::{Ordering, fence};
 
 /// How often a slot that changes hands is looked at before the walk goes on without it.
-const LOOKS: usize = 4;
+pub(super) const LOOKS: usize = 4;
 
 /// A slot that is some key's, as it was seen.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,21 @@
 //! Looks at a table again and again, from outside: which words have changed since the look before.
 //!
-//! A look reads what a [survey](super::survey) reads, in the same way, and remembers it.
+//! A look reads what a [survey](super::survey) reads, in the same way, and remembers it. All of it only reads, by relaxed
+//! loads, so the table may stand in memory that is mapped for reading alone: a word of another generation is carried in
+//! hand, and stays as it is.
 
 use core::ops::Range;
 
 use super::Table;
 use super::buckets::Index;
-use super::entries::seen;
+use super::entries::{LOOKS, seen};
 use super::judge::Judge;
+use super::layout::{Ground, Header};
 use super::survey::{Extent, runs};
 use super::tag::Tag;
+use crate::sync::{Ordering, fence};
+use ratecell_core::algorithm::Algorithm;
+use ratecell_core::{Decision, Request};
 
 /// The slots of a survey as a look has seen them, each at its place. Those of a table that was never looked at are none.
 #[derive(Clone, Debug, Default)]
@@ -123,6 +129,46 @@ impl<const SLOTS: usize, J: Judge> Table<SLOTS, J> {
             })?;
             Some(self.word_in_era(tag, word))
         })
+    }
+
+    /// As [`peek`](Self::peek).
+    pub(crate) fn glance_peek<A: Algorithm>(
+        &self,
+        algorithm: &A,
+        h: u64,
+        now: u64,
+        request: &Request<'_>,
+    ) -> Decision {
+        let word = self.glance(h).unwrap_or_else(|| {
+            let ground = self.glance_ground(&self.address(h).home.bucket().header);
+            let (word, floor) = if self.shares() { (ground, 0) } else { (0, ground) };
+            algorithm.above_in(word, floor, now, request.named_zone())
+        });
+        algorithm.decide(word, now, request).decision
+    }
+
+    /// The second word of a header: the floor, or the word that newcomers share as one of the table's era.
+    fn glance_ground(&self, header: &Header) -> u64 {
+        for _ in 0..LOOKS {
+            // Acquire: after a search that has found a key gone, it is at least what the seizer of its slot had raised it to.
+            fence(Ordering::Acquire);
+            let version = header.glance_version();
+            // Acquire: the word is read after the version, and the version again after the word.
+            fence(Ordering::Acquire);
+            let word = header.glance_word();
+            if !self.shares() {
+                return word;
+            }
+            // Acquire: likewise.
+            fence(Ordering::Acquire);
+            let generation = version.generation();
+            if header.glance_version().generation() == generation {
+                let is_of_era = generation == self.era.in_tag();
+                return if is_of_era { word } else { self.carried_shared(Ground { version, word }) };
+            }
+        }
+        // The policy is changed again and again at this moment.
+        0
     }
 }
 

@@ -151,6 +151,19 @@ impl Header {
         self.0.second(Ordering::Acquire)
     }
 
+    /// The version by itself, for one who orders the loads by fences: memory that is mapped for reading alone may be read by no
+    /// other load.
+    pub(super) fn glance_version(&self) -> Version {
+        // Relaxed: fences order it.
+        Version::of_bits(self.0.first(Ordering::Relaxed))
+    }
+
+    /// The word, likewise.
+    pub(super) fn glance_word(&self) -> u64 {
+        // Relaxed: fences order it.
+        self.0.second(Ordering::Relaxed)
+    }
+
     /// Both, the version first.
     #[inline(always)]
     pub(super) fn ground(&self) -> Ground {

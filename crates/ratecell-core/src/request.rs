@@ -214,6 +214,13 @@ impl<'k> Request<'k> {
         Self { zone: None, flags: self.flags & !ZONED, ..self }
     }
 
+    /// The same request, with another hash if the key is given by one.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn without_hash(&self) -> Self {
+        Self { hash: 0, ..*self }
+    }
+
     /// So many units of the empty key, now, in the zone of this request.
     #[doc(hidden)]
     #[inline(always)]
