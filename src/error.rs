@@ -39,6 +39,8 @@ pub enum BuildError {
     Epoch,
     /// A mock clock was set for a limiter in a region, or of many machines, whose clock is the region's or the store's.
     Clock,
+    /// Names of denied keys were asked for by a limiter of one process, where nobody could read them.
+    Names,
     /// A table of several policies was to have cells that newcomers share ([`WhenFull::Share`](crate::WhenFull::Share)):
     /// such a cell is of one policy.
     SharedCell,
@@ -131,6 +133,9 @@ impl fmt::Display for BuildError {
             ),
             Self::Epoch => f.write_str("epoch: expected none where a region or a store has its own"),
             Self::Clock => f.write_str("clock: expected none where a region or a store has its own"),
+            Self::Names => f.write_str(
+                "names: a limiter in memory of its own has no reader of them; expected a file, or memory that processes share",
+            ),
             Self::SharedCell => f.write_str(
                 "when_full: a cell that newcomers share is of one policy, and the table has several; expected evict, deny or \
                  allow",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::Clock;
+use crate::names::Names;
 use crate::table::{Lookup, Secret, spread};
 use ratecell_core::{Decision, Key, Outcome, Policy, PolicyError, Request, Zone};
 
@@ -29,6 +30,7 @@ mod leased;
 mod line;
 #[cfg(feature = "rules")]
 pub(crate) mod mixed;
+mod naming;
 #[cfg(not(ratecell_model))]
 mod reader;
 mod regime;
@@ -59,8 +61,9 @@ pub use guard::{Hold, HoldError, Unsettled};
 use inlined::Inlined;
 pub use joint::Claim;
 pub use line::{Line, Turn, WaitEnd};
+use naming::Late;
 #[cfg(not(ratecell_model))]
-pub use reader::Region;
+pub use reader::{DeniedKey, Region};
 use regime::{Regime, Regimes};
 #[cfg(all(feature = "rules", not(ratecell_model)))]
 pub(crate) use regions::of_file;
@@ -80,7 +83,8 @@ pub use watch::{Admitted, KeyOrder, KeyUse, Look, Watch};
 /// [without waiting](Request::without_waiting), it never does. Any number of threads may share a limiter, by reference or
 /// in an `Arc`.
 ///
-/// Keys are bytes and are not stored. A key is identified by its bucket, of which there are `max_keys` / 5, and by 40
+/// Keys are bytes and are not stored, except those that are denied in a region with
+/// [names](LimiterBuilder::names). A key is identified by its bucket, of which there are `max_keys` / 5, and by 40
 /// bits of its keyed hash. Keys that agree in both are limited together. Among n keys, any two agree with a probability
 /// of about n^2 / (2 * buckets * 2^40). For n = `max_keys` this is 2.5 n / 2^40: 2 in a million, for a million keys.
 ///
@@ -117,6 +121,9 @@ pub struct Limiter {
     reserving: Result<(), ReserveError>,
     /// What the store of many machines is asked by, if the units are those of many machines: then the tables hold leases.
     remote: Option<Box<Remote>>,
+    /// Where the keys are named that it denies, if they are.
+    names: Option<Box<Names>>,
+    late: Late,
     /// The futures that wait for it.
     #[cfg(feature = "async")]
     waits: acquire::Waits,
@@ -141,14 +148,11 @@ impl Limiter {
             secret,
             regimes,
             remote: None,
+            names: None,
+            late: Late::Here,
             #[cfg(feature = "async")]
             waits: Default::default(),
         }
-    }
-
-    /// The same limiter, of units that many machines share, of which it reserves none.
-    fn of_many_machines(self, remote: Remote) -> Self {
-        Self { reserving: Err(ReserveError::Shared), remote: Some(Box::new(remote)), ..self }
     }
 
     /// Begins a limiter of `policy`.
@@ -260,12 +264,13 @@ impl Limiter {
         let known = self.inlined.try_hit(h, now, cost, request.now_ns().is_some());
         match known {
             Ok(decision) => decision,
-            Err(lookup) if self.remote.is_none() => {
+            Err(lookup) if self.late == Late::Here => {
                 self.decide_late(h, now, cost, lookup, request.now_ns()).by_field()
             }
-            Err(_) => {
-                let (is_try, is_given) = (request.is_without_waiting(), request.now_ns().is_some());
-                self.decide_leased(h, now, cost, is_try, is_given).by_field()
+            Err(lookup) => {
+                // The hash is not needed any more: so nobody keeps it until here.
+                let apart = request.without_hash();
+                self.decide_aside(h, now, lookup, &apart).by_field()
             }
         }
     }
@@ -287,14 +292,16 @@ impl Limiter {
     #[cold]
     #[inline(never)]
     fn decide_apart(&self, h: u64, now: u64, request: &Request<'_>) -> Decision {
-        match &self.remote {
+        let decision = match &self.remote {
             None => self.decide_changed(h, now, request),
             Some(remote) if request.is_charge() => self.charge_leased(remote, h, request),
             Some(remote) => match self.decide_held_apart(h, request) {
                 asked if asked.outcome() == Outcome::Asked => self.ask(remote, h, request),
                 decision => decision,
             },
-        }
+        };
+        self.note(h, request, &decision);
+        decision
     }
 
     /// Decides by whatever policy is in force.

@@ -490,7 +490,13 @@ impl RulesLimiter {
         let _one_at_a_time = self.family.exclusively();
         if let Some(shared) = self.shared.clone() {
             let file = shared.file(rules, self.tables, Differing::Refused, None)?;
-            return Ok(Self::of(file, self.tables, Arc::clone(&self.family), self.clock.clone(), Some(shared)));
+            return Ok(Self::of(
+                file,
+                self.tables,
+                Arc::clone(&self.family),
+                self.clock.clone(),
+                Some(shared),
+            ));
         }
         let held = self.file.load_full();
         let before = Before { cells: held.cells(), is_live: false, now_ns: None };

@@ -241,9 +241,7 @@ impl From<BuildError> for ratecell_status {
             | BuildError::Epoch
             | BuildError::Clock
             | BuildError::Names
-            | BuildError::SharedCell => {
-                RATECELL_ECONFIG
-            }
+            | BuildError::SharedCell => RATECELL_ECONFIG,
             BuildError::Shared { .. } => RATECELL_ESTORE,
             BuildError::Rule { .. } => RATECELL_ERULES,
             BuildError::InRule { error, .. } => (*error).into(),

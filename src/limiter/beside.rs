@@ -52,9 +52,10 @@ impl Limiter {
         let lineage = Arc::clone(&regime.lineage);
         let first = Regime { number: regime.number, policy: Arc::new(policy), layers, lineage };
         let regimes = Regimes::new(first, self.regimes.generations.clone());
-        Ok(Self {
+        let limiter = Self {
             has_other_zone_rules: self.has_other_zone_rules,
             ..Self::of_regimes(regimes, self.clock.clone(), self.secret.clone())
-        })
+        };
+        Ok(limiter.naming(self.names.as_deref().cloned()))
     }
 }

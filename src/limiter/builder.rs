@@ -39,6 +39,8 @@ pub struct LimiterBuilder {
     pub(super) member: Option<Member>,
     /// Whether a region in memory that the caller gives counts what is given back.
     pub(super) reservations: bool,
+    /// Whether a region names denied keys.
+    pub(super) names: bool,
     #[cfg(feature = "store")]
     pub(super) store: Option<ratecell_sync::Named>,
     pub(super) policy_version: Option<u64>,
@@ -67,6 +69,21 @@ impl LimiterBuilder {
     /// was given back.
     pub fn reservations(mut self) -> Self {
         self.reservations = true;
+        self
+    }
+
+    /// For a region: whether it keeps the names of denied keys, and how often they were denied, for
+    /// [`Region::denied_keys`](crate::Region::denied_keys) and `ratecell top`; default no. It takes 256 KiB. A denied request then
+    /// writes one cache line more, that of its key among those of its thread; an allowed one writes none.
+    ///
+    /// Whoever may read the region can then read those keys, which may be personal data, such as addresses; and they stay in
+    /// the file until others take their places. A key of more than 40 bytes is cut to its first 32, and one that is given by
+    /// its hash has no name.
+    ///
+    /// The maker of a region decides: all its limiters name the keys that they deny, or none does. A limiter that asks for
+    /// names attaches to no region without. [`build`](Self::build) refuses them, for nobody could read them.
+    pub fn names(mut self, names: bool) -> Self {
+        self.names = names;
         self
     }
 
@@ -143,6 +160,7 @@ impl LimiterBuilder {
             on_failure: None,
             member: None,
             reservations: false,
+            names: false,
             #[cfg(feature = "store")]
             store: None,
             policy_version: None,
@@ -191,8 +209,12 @@ impl LimiterBuilder {
     ///
     /// # Errors
     /// `max_keys` is 0; the memory cannot be allocated; the system has no random bytes for the secret; there is no policy;
-    /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]).
+    /// or the processor cannot exchange 16 bytes at once ([`BuildError::Processor`]). [`names`](Self::names) are asked for
+    /// ([`BuildError::Names`]).
     pub fn build(self) -> Result<Limiter, BuildError> {
+        if self.names {
+            return Err(BuildError::Names);
+        }
         #[cfg(feature = "store")]
         if let Some(store) = self.store.clone() {
             return agent::build(self, &store);

@@ -56,6 +56,7 @@ impl Limiter {
             && request.is_plain()
             && self.regimes.is_first_in_force()
             && let Some((decision, holding)) = table.try_reserve(gcra, h, now, request.units())
+            && (decision.is_allowed() || self.names.is_none())
         {
             let made = || self.reservation(h, request.units(), &self.regimes.first, [holding]);
             return Ok((decision, decision.is_allowed().then(made)));
@@ -75,6 +76,7 @@ impl Limiter {
             reservation = decision.is_allowed().then(|| self.reservation(h, request.units(), regime, layers));
             decision
         });
+        self.note(h, request, &decision);
         (decision, reservation)
     }
 

@@ -94,7 +94,7 @@ pub(crate) fn decide_all<'c>(
         // The callers have counted the layers, of which each claim has one or more.
         let standing = claims.clone().take(MAX_LAYERS).map(Standing::new);
         let standing = standing.collect::<Result<AllStanding<'_>, _>>();
-        if let Some(outcome) = attempt(standing.map(Some), decisions, decide_standing) {
+        if let Some(outcome) = attempt(standing.map(Some), decisions, Kind::Request, decide_standing) {
             return outcome;
         }
     }
@@ -108,7 +108,7 @@ pub(crate) fn decide_all_by<'c>(
     claims: impl Iterator<Item = Claim<'c>>,
     decisions: &mut [Decision],
 ) -> Option<Outcome> {
-    attempt(numbered(number, claims), decisions, decide_standing)
+    attempt(numbered(number, claims), decisions, Kind::Request, decide_standing)
 }
 
 /// [`decide_all_by`], where each claim has at most [`MAX_RESERVED`] layers and no limiter
@@ -120,7 +120,7 @@ pub(crate) fn reserve_all_by<'c>(
     decisions: &mut [Decision],
     reservations: &mut Vec<Reservation>,
 ) -> Option<Outcome> {
-    attempt(numbered(number, claims), decisions, |standing, decisions| {
+    attempt(numbered(number, claims), decisions, Kind::Request, |standing, decisions| {
         let inquiries = inquiries(standing);
         let nothing = |one: &Inquiry<'_, _>| one.layers.iter().take(MAX_RESERVED).map(|_| None).collect();
         let mut held: Vec<LayerHoldings> = inquiries.iter().map(nothing).collect();
@@ -162,10 +162,20 @@ fn numbered<'c>(
     standing.collect::<Option<Result<_, _>>>().transpose()
 }
 
-/// Decides claims; `None` if the policy of one is changed meanwhile, or was before.
+/// Whether claims are made, or only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Request,
+    #[cfg(feature = "rules")]
+    Peek,
+}
+
+/// Decides claims, and names the keys of those that are denied; `None` if the policy of one is changed meanwhile, or was
+/// before.
 fn attempt<'c>(
     standing: Result<Option<AllStanding<'c>>, BuildError>,
     decisions: &mut [Decision],
+    kind: Kind,
     decide: impl FnOnce(&[Standing<'c>], &mut [Decision]) -> Outcome,
 ) -> Option<Outcome> {
     let Ok(standing) = standing else {
@@ -173,8 +183,17 @@ fn attempt<'c>(
         decisions.fill(Decision::allowed(0).never());
         return Some(Outcome::Never);
     };
-    let outcome = decide(&standing?, decisions);
-    (!decisions.iter().any(Decision::is_superseded)).then_some(outcome)
+    let standing = standing?;
+    let outcome = decide(&standing, decisions);
+    if decisions.iter().any(Decision::is_superseded) {
+        return None;
+    }
+    if outcome != Outcome::Allowed && kind == Kind::Request {
+        for (Claim { limiter, request }, decision) in standing.iter().map(|one| one.claim).zip(decisions) {
+            limiter.note_refused(&request, decision);
+        }
+    }
+    Some(outcome)
 }
 
 fn inquiries<'s>(standing: &'s [Standing<'_>]) -> ArrayVec<Inquiry<'s, LayerTable>, MAX_LAYERS> {
@@ -189,7 +208,7 @@ pub(crate) fn decide_uncharged_by<'c>(
     claims: impl Iterator<Item = Claim<'c>>,
     decisions: &mut [Decision],
 ) -> Option<Outcome> {
-    attempt(numbered(number, claims), decisions, peek_standing)
+    attempt(numbered(number, claims), decisions, Kind::Peek, peek_standing)
 }
 
 #[cfg(feature = "rules")]

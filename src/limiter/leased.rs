@@ -1,11 +1,22 @@
 //! Deciding by leases: what the machine holds, and what it asks for.
 
-use super::Limiter;
+use super::naming::Late;
 use super::regime::Regime;
 use super::remote::{FILL, Remote, Shared, Wait};
+use super::{Limiter, ReserveError};
 use ratecell_core::{Decision, Outcome, Request};
 
 impl Limiter {
+    /// The same limiter, of units that many machines share, of which it reserves none.
+    pub(super) fn of_many_machines(self, remote: Remote) -> Self {
+        Self {
+            reserving: Err(ReserveError::Shared),
+            remote: Some(Box::new(remote)),
+            late: Late::Aside,
+            ..self
+        }
+    }
+
     /// Decides a plain request by leases. A lease ends by the limiter's own clock: an instant that the caller gave, which may
     /// be earlier, is not believed.
     #[inline(never)]
@@ -100,10 +111,13 @@ impl Limiter {
             return self.decide(request);
         }
         let (h, now) = (self.hash(&request), self.clock.now());
-        if request.is_plain() {
-            return self.decide_held(h, now, request.units());
-        }
-        self.decide_held_apart(h, &request)
+        let decision = if request.is_plain() {
+            self.decide_held(h, now, request.units())
+        } else {
+            self.decide_held_apart(h, &request)
+        };
+        self.note(h, &request, &decision);
+        decision
     }
 
     /// For a limiter that shares its units with other machines: its agent's state and counts; `None` for any other.

@@ -1,6 +1,8 @@
 //! A region inspected from outside: read, and never written.
 
+use core::cmp::Reverse;
 use core::fmt;
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -8,15 +10,17 @@ use super::Limiter;
 use super::generations::OfRegion;
 use super::regions::{of_file, tables};
 use super::remote::{OnFailure, OnMiss, Remote, Shared};
+use super::watch::shown;
 use crate::board::Board;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::memory::Memory;
+use crate::names::{KeyName, Names};
 use crate::region::{self, Header, Records};
 use crate::table::{Extent, Secret, Stats, Table, WhenFull, keys_in};
 use ratecell_core::algorithm::Kernel;
 use ratecell_core::with_kernel;
-use ratecell_core::{Generation, Policy};
+use ratecell_core::{Decision, Generation, Outcome, Policy, Request};
 
 /// The region in a file, for inspection: its policy, its size and how full it is.
 ///
@@ -55,6 +59,20 @@ pub struct Region {
     memory: Memory,
     /// Of a file of leases.
     remote: Option<Remote>,
+    /// Of one that names denied keys.
+    pub(super) names: Option<Names>,
+}
+
+/// A key that was denied: see [`Region::denied_keys`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeniedKey {
+    /// As [`KeyUse::hash`](crate::KeyUse::hash).
+    pub hash: u64,
+    /// The key; `None` of one that was given by its hash.
+    pub name: Option<KeyName>,
+    /// How often it was denied, at least: what was counted since it was named last.
+    pub denied: u64,
 }
 
 impl fmt::Debug for Region {
@@ -82,9 +100,22 @@ impl Region {
             let layers = tables(&policy, &memory, &header, &lineage)?;
             let max_keys = keys_in(header.directory.buckets());
             let remote = remote(&memory, &header)?;
+            let names = header.names(&memory)?;
             let Header { when_full, clock, secret, records, .. } = header;
             let number = lineage.last().map_or(0, Generation::number);
-            Ok(Self { policy, max_keys, when_full, clock, secret, records, number, layers, memory, remote })
+            Ok(Self {
+                policy,
+                max_keys,
+                when_full,
+                clock,
+                secret,
+                records,
+                number,
+                layers,
+                memory,
+                remote,
+                names,
+            })
         };
         region().map_err(|error| of_file(path, error))
     }
@@ -130,6 +161,56 @@ impl Region {
     #[must_use]
     pub fn shared(&self) -> Option<Shared> {
         self.remote.as_ref().map(|remote| remote.shared(self.now_ns()))
+    }
+
+    /// What a check of `key` would see now: as [`Limiter::peek`](crate::Limiter::peek), but nothing is written, not even the
+    /// word of a key that another policy was in force for.
+    ///
+    /// By a policy with `tz=caller` the outcome is [`Never`](crate::Outcome::Never): a peek names no zone. Of a file of leases
+    /// it says what this machine holds, and the outcome is [`Asked`](crate::Outcome::Asked) where that is nothing.
+    #[must_use]
+    pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
+        self.peek_at(key, self.now_ns())
+    }
+
+    /// [`peek`](Self::peek) at `now_ns`.
+    #[must_use]
+    pub fn peek_at(&self, key: impl AsRef<[u8]>, now_ns: u64) -> Decision {
+        let (h, request) = (self.secret.hash(key.as_ref()), Request::default().cost(0));
+        let peeked = self.layers.iter().map(|(kernel, table)| {
+            with_kernel!(kernel, algorithm => table.glance_peek(algorithm, h, now_ns, &request))
+        });
+        let peeked = Decision::combined(peeked).unwrap_or_default();
+        match peeked.outcome() {
+            Outcome::ClockRange => Decision::clock_range(peeked.limit()).of_layer(peeked.layer() as u32),
+            _ => peeked,
+        }
+    }
+
+    /// How many requests were denied since the region was made: as [`Limiter::denied`](crate::Limiter::denied).
+    #[must_use]
+    pub fn denied(&self) -> Option<u64> {
+        self.names.as_ref().map(Names::total)
+    }
+
+    /// The keys that were denied, the one that was denied most first; none of a region without
+    /// [names](crate::LimiterBuilder::names).
+    ///
+    /// There is room for 256 keys of each of 16 threads. If there are more, those that are denied most are most likely
+    /// here. Each name is that of its key, whoever writes the region meanwhile: a name that was written in part, because its
+    /// writer was killed, is left out.
+    #[must_use]
+    pub fn denied_keys(&self) -> Vec<DeniedKey> {
+        let mut by_hash: HashMap<u64, DeniedKey> = HashMap::new();
+        for (_, entry) in self.names.iter().flat_map(Names::entries) {
+            let denied = entry.count();
+            let new = DeniedKey { hash: shown(entry.hash), name: entry.name, denied: 0 };
+            let key = by_hash.entry(entry.hash).or_insert(new);
+            key.denied = key.denied.saturating_add(denied);
+        }
+        let mut keys: Vec<_> = by_hash.into_values().collect();
+        keys.sort_by_key(|key| (Reverse(key.denied), key.hash));
+        keys
     }
 
     /// Returns the number of live keys, the memory, and the counts of events: as

@@ -192,6 +192,7 @@ impl LimiterBuilder {
             when_full: self.when_full,
             reservations: self.reservations,
             numbers: None,
+            names: self.names,
             board: self
                 .member
                 .as_ref()
@@ -252,6 +253,7 @@ impl LimiterBuilder {
             Some((at, _)) => Some(Board::in_memory(memory, at)?.ok_or(RegionError::Corrupt)?),
         };
         let (on_miss, on_failure) = (self.on_miss.unwrap_or_default(), self.on_failure.unwrap_or_default());
+        let names = header.names(memory)?;
         let limiter = Limiter {
             has_other_zone_rules: header.has_other_zone_rules(),
             ..Limiter::of_regimes(
@@ -260,6 +262,7 @@ impl LimiterBuilder {
                 header.secret,
             )
         };
+        let limiter = limiter.naming(names);
         Ok(match board {
             None => limiter,
             Some(board) => limiter.of_many_machines(Remote::new(board, on_miss, on_failure)),

@@ -8,17 +8,20 @@ use std::time::Duration;
 use super::Region;
 use crate::table::glance::{Known, Sighting, Slots};
 use crate::table::{Count, Stats, count};
+use denials::Denials;
 use growth::{Drain, Span};
 use ratecell_core::algorithm::{Algorithm, Kernel};
 use ratecell_core::with_kernel;
 
+mod denials;
 mod growth;
 
 /// A [`Region`] that is looked at again and again: what was admitted since the look before, and which keys use most.
 ///
 /// A look reads the same places each time: all of a table for up to 163,840 keys, and otherwise 4 MiB of each layer, spread
 /// evenly. It only reads, as a `Region` does, so no limiter decides otherwise or waits. The words of keys say
-/// what is held, and not what was denied: denials leave no trace. One thread looks at a time.
+/// what is held, and not what was denied: that is known where the region [names](crate::LimiterBuilder::names) denied keys.
+/// One thread looks at a time.
 ///
 /// ```
 /// use ratecell::{KeyOrder, Limiter, Policy, Region, Watch};
@@ -41,6 +44,7 @@ mod growth;
 pub struct Watch {
     region: Region,
     layers: Vec<Watched>,
+    denials: Denials,
     /// The instant before the last look.
     began: Option<u64>,
     /// The instant after it.
@@ -65,6 +69,8 @@ pub struct Look {
     /// What was admitted since the look before. `None` at the first look, or where no layer's words say it: those of
     /// `in_flight`, of a calendar in the zone of the caller, and leases of a store.
     pub admitted: Option<Admitted>,
+    /// As [`Region::denied`].
+    pub denied: Option<u64>,
     /// The buckets of a table that were looked at, and how many it has.
     pub sampled: (usize, usize),
 }
@@ -99,6 +105,8 @@ pub struct KeyUse {
     pub limit: u64,
     /// Units that were admitted between the last two looks, at least.
     pub admitted: u64,
+    /// Requests that were denied between them, at least; 0 where denied keys are not named.
+    pub denied: u64,
     /// How long the key must wait for one unit, in all layers; zero if it need not, and `None` where no wait helps.
     pub retry_after: Option<Duration>,
 }
@@ -112,6 +120,8 @@ pub enum KeyOrder {
     Used,
     /// Those that were admitted most units between the last two looks.
     Admitted,
+    /// Those that were denied most between the last two looks; no others.
+    Denied,
     /// The lowest hash.
     Hash,
 }
@@ -135,7 +145,7 @@ impl Watch {
             capacity: layer.capacity(),
         });
         let layers = layers.collect();
-        Self { region, layers, began: None, ended: 0 }
+        Self { region, layers, denials: Denials::default(), began: None, ended: 0 }
     }
 
     /// What is watched.
@@ -154,6 +164,18 @@ impl Watch {
 
     /// Looks at the region.
     pub fn look(&mut self) -> Look {
+        let look = self.look_at_words();
+        let denied = self.region.names.as_ref().map(|names| self.denials.look(names));
+        Look { denied, ..look }
+    }
+
+    /// Looks at words alone, a [quiet](Self::quiet) time before a look. What was admitted is then said from here on, and what
+    /// was denied still from the look before on.
+    pub fn look_ahead(&mut self) {
+        self.look_at_words();
+    }
+
+    fn look_at_words(&mut self) -> Look {
         let from = self.began;
         let began = self.region.now_ns();
         let mut stats = Stats::default();
@@ -190,7 +212,7 @@ impl Watch {
         self.began = Some(began);
         let over = Duration::from_nanos(began.saturating_sub(from.unwrap_or(began)));
         let admitted = admitted.map(|Bounds { least, most }| Admitted { least, most, over });
-        Look { now_ns: self.ended, stats, admitted, sampled }
+        Look { now_ns: self.ended, stats, admitted, denied: None, sampled }
     }
 
     /// The keys that the last look has seen and that hold used units, at most so many, in that order. None of a region of
@@ -203,6 +225,21 @@ impl Watch {
     /// Those of the [`keys`](Self::keys) whose [hash](KeyUse::hash) is wanted.
     #[must_use]
     pub fn keys_where(&self, order: KeyOrder, most: usize, is_wanted: impl Fn(u64) -> bool) -> Vec<KeyUse> {
+        let mut keys = match order {
+            KeyOrder::Denied => {
+                let wanted = self.denials.recent().filter(|key| is_wanted(shown(key.hash)));
+                wanted.map(|key| self.denied_key(key)).collect()
+            }
+            _ => self.live_keys(order, most, is_wanted),
+        };
+        self.note(&mut keys);
+        keys.sort_by_key(|key| Reverse(key.rank(order)));
+        keys.truncate(most);
+        keys
+    }
+
+    /// Keys that hold used units, at most so many of each layer, those that come first in that order.
+    fn live_keys(&self, order: KeyOrder, most: usize, is_wanted: impl Fn(u64) -> bool) -> Vec<KeyUse> {
         let mut keys: Vec<KeyUse> = Vec::new();
         let mut hashes = HashSet::new();
         for ((kernel, table), watched) in self.region.layers.iter().zip(&self.layers) {
@@ -219,7 +256,7 @@ impl Watch {
                 let rank = match order {
                     KeyOrder::Used => (weight, u64::from(note)),
                     KeyOrder::Admitted => (note.into(), weight),
-                    KeyOrder::Hash => (!known.low_bits(), 0),
+                    KeyOrder::Hash | KeyOrder::Denied => (!known.low_bits(), 0),
                 };
                 let is_among = first.len() < most;
                 if is_among || first.peek().is_some_and(|Reverse((least, _))| rank > *least) {
@@ -232,14 +269,14 @@ impl Watch {
             let new = first.into_iter().map(|Reverse((_, hash))| hash).filter(|hash| hashes.insert(*hash));
             keys.extend(new.filter_map(|hash| self.key_of_hash(hash)));
         }
-        self.note(&mut keys);
-        keys.sort_by_key(|key| Reverse(key.rank(order)));
-        keys.truncate(most);
         keys
     }
 
-    /// Adds what was admitted to each, by the layer that says the most.
+    /// Adds what was denied to each, and what was admitted by the layer that says the most.
     fn note(&self, keys: &mut [KeyUse]) {
+        for key in &mut *keys {
+            key.denied = self.denials.of(key.hash).map_or(0, |denial| denial.denied);
+        }
         let mut by_hash: HashMap<u64, &mut KeyUse> = keys.iter_mut().map(|key| (key.hash, key)).collect();
         for ((_, table), watched) in self.region.layers.iter().zip(&self.layers) {
             for known in table.known(&watched.slots).filter(|known| known.note > 0) {
@@ -277,6 +314,7 @@ impl Watch {
                 used,
                 limit: watched.capacity,
                 admitted: 0,
+                denied: 0,
                 retry_after: decision.retry_after(),
             };
             found = Some(found.map_or(here, |other| here.fuller(other)));
@@ -296,6 +334,7 @@ impl KeyUse {
         match order {
             KeyOrder::Used => (self.part(), self.admitted.into(), by_hash),
             KeyOrder::Admitted => (self.admitted.into(), self.part(), by_hash),
+            KeyOrder::Denied => (self.denied.into(), self.part(), by_hash),
             KeyOrder::Hash => (0, 0, by_hash),
         }
     }
@@ -341,7 +380,7 @@ fn narrow(units: u64) -> usize {
 }
 
 /// What of a hash is shown: the bits that a key's tag has.
-fn shown(hash: u64) -> u64 {
+pub(super) fn shown(hash: u64) -> u64 {
     hash & ((1 << 40) - 1)
 }
 

@@ -51,8 +51,16 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 8] =
-        [Self::Packings, Self::Policy, Self::Table, Self::Counters, Self::Board, Self::Given, Self::Numbers, Self::Names];
+    const ALL: [Self; 8] = [
+        Self::Packings,
+        Self::Policy,
+        Self::Table,
+        Self::Counters,
+        Self::Board,
+        Self::Given,
+        Self::Numbers,
+        Self::Names,
+    ];
 
     fn of(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u64 == number)

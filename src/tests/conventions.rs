@@ -32,11 +32,16 @@ fn every_ordering_has_its_reason() {
 #[test]
 fn unsafe_code_stands_where_memory_is_and_at_the_border_to_c() {
     for (source, text) in sources() {
-        // And what is assembly.
-        let assembly =
-            ["clock/counter.rs", "sync/pair/aarch64.rs", "sync/pair/x86_64.rs", "table/group/sse2.rs"];
+        // And what is assembly, and the names of exports.
+        let others = [
+            "clock/counter.rs",
+            "sync/pair/aarch64.rs",
+            "sync/pair/x86_64.rs",
+            "table/group/sse2.rs",
+            "ratecell-playground/src/page.rs",
+        ];
         let allowed =
-            ["table/buckets.rs", "table/plain.rs"].iter().chain(&assembly).any(|file| source.ends_with(file))
+            ["table/buckets.rs", "table/plain.rs"].iter().chain(&others).any(|file| source.ends_with(file))
                 || ["memory", "ffi", "tests"].contains(&room(&source).as_str());
         let code = code(&text);
         let mut words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));

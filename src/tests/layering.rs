@@ -12,7 +12,7 @@ struct House {
 }
 
 /// `sync` is the shim of the standard library's atomics.
-const HOUSES: [House; 3] = [
+const HOUSES: [House; 4] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
@@ -37,10 +37,15 @@ const HOUSES: [House; 3] = [
     House {
         sources: "src",
         order: &[
-            "sync", "clock", "memory", "error", "cell", "table", "board", "region", "limiter", "metrics",
-            "rules", "ffi",
+            "sync", "clock", "memory", "error", "cell", "table", "board", "names", "region", "limiter",
+            "metrics", "rules", "ffi",
         ],
         imports: 20,
+    },
+    House {
+        sources: "crates/ratecell-playground/src",
+        order: &["state", "permits", "lane", "deck", "log", "page"],
+        imports: 6,
     },
 ];
 

@@ -1,6 +1,7 @@
 //! Regions in files: who may come when, what is left as it is, and how one goes on after a restart.
 #![cfg(target_os = "linux")]
 
+mod names;
 mod readers;
 mod restarts;
 mod users;

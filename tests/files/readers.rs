@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use ratecell::{BuildError, Limiter, Region, RegionError, WhenFull};
+use ratecell::{BuildError, Decision, Limiter, Policy, Region, RegionError, WhenFull};
 
 use super::{Scratch, builder};
 
@@ -65,6 +65,58 @@ fn a_reader_writes_nothing() {
     // By the wall clock, as it goes on for the next who opens it.
     let opened = builder().open(&scratch.0).expect("carried over");
     assert!(opened.now_ns().abs_diff(now) < Duration::from_secs(60).as_nanos() as u64);
+}
+
+/// Of every kind of word, of keys that were seen and of new ones, before a change of the policy and after it, in a table with
+/// room, in a full one, and where newcomers share a cell.
+#[test]
+fn a_reader_peeks_as_a_limiter_does() {
+    const POLICIES: [[&str; 2]; 7] = [
+        ["30/h", "60/h burst=40"],
+        ["token_bucket 5/10s capacity=10 mode=interval", "token_bucket 4/10s capacity=9 mode=interval"],
+        ["leaky_queue 10/s queue=20", "leaky_queue 5/s queue=20"],
+        ["sliding_window 20/1m", "sliding_window 30/1m"],
+        ["fixed_window 20/1h", "fixed_window 10/1h"],
+        ["in_flight 10 hold=60s & 30/h", "in_flight 5 hold=60s & 60/h"],
+        ["calendar_window 20/day tz=Europe/Berlin", "calendar_window 30/day tz=Europe/Berlin"],
+    ];
+    for [text, changed] in POLICIES {
+        for when_full in [WhenFull::Evict, WhenFull::Share, WhenFull::Deny] {
+            for keys in [20_u32, 400] {
+                let scratch = Scratch::new("reader-peeks");
+                let policy = |text: &str| text.parse::<Policy>().expect(text);
+                let limiter = Limiter::builder(policy(text)).max_keys(100).when_full(when_full);
+                let limiter = limiter.open(&scratch.0).expect("made");
+                let now = limiter.now_ns();
+                for key in 0..keys {
+                    let _ = limiter.check_at(key.to_le_bytes(), 1 + key % 9, now + u64::from(key));
+                }
+                let instants = [now, now + 1_000_000_000, now + 200_000_000_000];
+                let peeks = |peek: &dyn Fn([u8; 4], u64) -> Decision| {
+                    let all = (0..keys + 40).flat_map(|key| instants.map(|at| peek(key.to_le_bytes(), at)));
+                    all.collect::<Vec<_>>()
+                };
+                let region = Region::read(&scratch.0).expect("a region");
+                let seen = peeks(&|key, at| region.peek_at(key, at));
+                assert!(
+                    seen == peeks(&|key, at| limiter.check_at(key, 0, at)),
+                    "{text} {when_full:?} {keys}"
+                );
+
+                // The words are still those of the policy before, and nothing is carried.
+                let _ = limiter.change(policy(changed)).expect("of one kind");
+                assert!(region.is_outdated());
+                let before = fs::read(&scratch.0).expect("read");
+                let region = Region::read(&scratch.0).expect("a region");
+                let seen = peeks(&|key, at| region.peek_at(key, at));
+                assert!(before == fs::read(&scratch.0).expect("read"), "{changed}: it writes nothing");
+                assert!(
+                    seen == peeks(&|key, at| limiter.check_at(key, 0, at)),
+                    "{changed} {when_full:?} {keys}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod counters;
 mod disturb;
 mod instant;
 mod moving;
+mod naming;
 #[path = "../../src/tests/stress/random.rs"]
 mod random;
 mod round;
@@ -92,6 +93,15 @@ fn stop_in(name: &str, work: Work) {
         assert_eq!(round.settle(), 0, "{name}: nobody died");
     }
     println!("{name}: {rounds} rounds");
+}
+
+/// Denials that were killed: all are counted but those, and no key has another's name.
+#[test]
+fn killed_while_they_name() {
+    let rounds = setting("RATECELL_ROUNDS", 20);
+    let (denied, names) = naming::kill(rounds as u64);
+    println!("killed_while_they_name: {rounds} rounds, {denied} denials, {names} names");
+    assert!(denied > 1_000 && names > 100);
 }
 
 /// Kills and stops at random while time passes, for every kind of word and every answer of a full table, and for so

@@ -10,7 +10,7 @@ use ratecell::{Limiter, LimiterBuilder, Policy};
 
 use super::counters::Counters;
 use super::random::random;
-use super::{instant, traffic};
+use super::{instant, naming, traffic};
 
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
@@ -135,6 +135,9 @@ pub(crate) fn run() {
     }
     if name == traffic::TASK {
         return traffic::run(&path, first as usize, seed);
+    }
+    if name == naming::TASK {
+        return naming::run(&path, first as usize, seed);
     }
     if name == instant::TASK {
         return instant::run(&path, first, seed);

@@ -24,10 +24,9 @@ fn limiter(policy: &str, on_miss: OnMiss, on_failure: OnFailure) -> Limiter {
     let generations = Generations::Own(Own::new(Generation::first(policy.clone())).expect("memory"));
     let first = Regime { number: 0, policy: Arc::new(policy), layers, lineage: Arc::new([]) };
     let secret = Secret::random().expect("random bytes");
-    let limiter = Limiter {
-        remote: Some(Box::new(Remote::new(Board::private().expect("a board"), on_miss, on_failure))),
-        ..Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret)
-    };
+    let limiter = Limiter::of_regimes(Regimes::new(first, generations), Clock::new(), secret);
+    let remote = Remote::new(Board::private().expect("a board"), on_miss, on_failure);
+    let limiter = limiter.of_many_machines(remote);
     lives(&limiter);
     limiter
 }
