@@ -147,6 +147,13 @@
 #define RATECELL_CANCEL 2048
 
 /**
+ * In a ratecell_config, for ratecell_region_init, ratecell_region_size and ratecell_limiter_open: keep the names of denied keys, and count
+ * denials, for `ratecell top` and those who read a file as it does. It takes 262,144 bytes. Whoever can read the region can read those keys,
+ * which may be personal data.
+ */
+#define RATECELL_NAMES 4096
+
+/**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
  */
 #define RATECELL_NO_PLACE 1
@@ -727,7 +734,7 @@ typedef struct ratecell_config {
    */
   uint64_t when_full;
   /**
-   * RATECELL_ZEROED, RATECELL_RESERVATIONS and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
+   * RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
    * RATECELL_ECONFIG.
    */
   uint64_t flags;
@@ -1837,7 +1844,7 @@ size_t ratecell_region_size(const char *policy,
  * never checked.
  *
  * RATECELL_RESERVATIONS makes room for what is given back to the keys, as RATECELL_RESERVE needs under a rate or an interval
- * bucket.
+ * bucket. RATECELL_NAMES makes room for the names of denied keys: then all limiters of the region name them.
  *
  * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
  * Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
@@ -1880,7 +1887,8 @@ int32_t ratecell_region_attach(void *memory,
  * Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
  * max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
  *
- * A new file has room for what is given back, as with RATECELL_RESERVATIONS. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
+ * A new file has room for what is given back, as with RATECELL_RESERVATIONS, and names denied keys if the config has
+ * RATECELL_NAMES; an existing one that was made without is then RATECELL_ECONFIG. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
  * the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
  * another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
  * then gives RATECELL_EFILE.

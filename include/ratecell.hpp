@@ -341,6 +341,9 @@ struct Config {
     /// For Limiter::init and region_size: room for what is given back, so that Limiter::reserve works with every policy. For
     /// Rules: every request is reserved, so that rules may count requests in_flight.
     bool reservations = false;
+    /// For Limiter::init, Limiter::open and region_size: keep the names of denied keys, and count denials, for those who look into
+    /// the region. It takes 262,144 bytes; whoever can read the region can read those keys, which may be personal data.
+    bool names = false;
     /// For Rules alone: this process and all that it forks off later share the tables. Without it each of them goes on with a
     /// copy of its own.
     bool forked = false;
@@ -354,6 +357,7 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     raw.when_full = static_cast<std::uint64_t>(config.when_full);
     raw.flags = static_cast<std::uint64_t>((config.zeroed ? RATECELL_ZEROED : 0) |
                                            (config.reservations ? RATECELL_RESERVATIONS : 0) |
+                                           (config.names ? RATECELL_NAMES : 0) |
                                            (config.forked ? RATECELL_FORKED : 0));
     return raw;
 }

@@ -3,6 +3,7 @@ package ratecell
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -114,6 +115,40 @@ func TestWithPolicySharesKeys(t *testing.T) {
 	limiter.Close()
 	if !larger.AllowN("k", 6) || larger.Allow("k") {
 		t.Error("the other limiter does not outlive the first")
+	}
+}
+
+// A file keeps the key that was denied, and no other, if it is asked to.
+func TestNamesAreKeptInAFile(t *testing.T) {
+	open := func(options ...Option) (string, error) {
+		path := filepath.Join(t.TempDir(), "limits")
+		limiter, err := Open(path, yearly(1), append(options, MaxKeys(1000))...)
+		if err != nil {
+			return "", err
+		}
+		defer limiter.Close()
+		for _, key := range []string{"allowed", "refused", "refused"} {
+			limiter.Check(key)
+		}
+		again, err := Open(path, "", Names())
+		if err == nil {
+			again.Close()
+		}
+		if (err == nil) != (len(options) > 0) {
+			t.Errorf("opened with names, having been made with %d options: %v", len(options), err)
+		}
+		content, err := os.ReadFile(path)
+		return string(content), err
+	}
+	named, err := open(Names())
+	if err != nil || !strings.Contains(named, "refused") || strings.Contains(named, "allowed") {
+		t.Errorf("with names: %v, %d bytes", err, len(named))
+	}
+	if nameless, err := open(); err != nil || strings.Contains(nameless, "refused") {
+		t.Errorf("without: %v", err)
+	}
+	if _, err := New("1/s", Names()); err == nil {
+		t.Error("New took Names: expected a refusal")
 	}
 }
 

@@ -133,6 +133,17 @@ func Reserving() Option {
 	}
 }
 
+// Names keeps the names of denied keys in the file, and counts denials, so that `ratecell top` shows who is denied. It takes
+// 256 KiB. Whoever can read the file can read those keys, which may be personal data. A file that is there keeps what it was
+// made with: one without names is refused, and one with names keeps them also without this option. Only [Open] takes it:
+// nobody can look into a limiter of [New].
+func Names() Option {
+	return func(c *config) error {
+		c.flags |= C.RATECELL_NAMES
+		return nil
+	}
+}
+
 func configured(options []Option) (config, error) {
 	var c config
 	for i, option := range options {

@@ -51,7 +51,7 @@ func NewRules(text string, options ...Option) (*Rules, error) {
 	}
 	n := &nativeRules{rules: rules}
 	runtime.SetFinalizer(n, func(n *nativeRules) { C.ratecell_rules_free(n.rules) })
-	r := &Rules{tables: new(table), reserving: config.flags != 0}
+	r := &Rules{tables: new(table), reserving: config.flags&C.RATECELL_RESERVATIONS != 0}
 	r.tables.limiters.Add(1)
 	r.native.Store(n)
 	return r, nil

@@ -329,6 +329,12 @@ static void a_flag_without_a_use_is_refused(void) {
         } else {
             refused(&call, makers[i], RATECELL_ECONFIG);
         }
+        if (makers[i] != REGION_INIT && makers[i] != LIMITER_OPEN) {
+            check_case("%s(RATECELL_NAMES)", call_functions[makers[i]].name);
+            call_begin(&call);
+            call.own_config.flags = call.own_view.flags = RATECELL_NAMES;
+            refused(&call, makers[i], RATECELL_ECONFIG);
+        }
     }
 }
 

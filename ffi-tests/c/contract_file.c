@@ -52,6 +52,37 @@ static void keeps(const char *policy) {
     ratecell_limiter_free(other);
 }
 
+/* A file with names is longer, and keeps the key that is denied; one without is refused to whoever asks for them. */
+static void names_are_kept_if_they_are_asked_for(void) {
+    ratecell_config with_names = few;
+    with_names.flags = RATECELL_NAMES;
+    ratecell_limiter *limiter = OPENED(path, POLICY, &few);
+    uint64_t without = size();
+    ratecell_limiter_free(limiter);
+    check_case("a file without names");
+    limiter = NULL;
+    CHECK_STATUS(ratecell_limiter_open(path, POLICY, &with_names, &limiter), RATECELL_ECONFIG);
+    CHECK(limiter == NULL);
+    CHECK(unlink(path) == 0);
+    check_case("a file with names");
+    limiter = OPENED(path, POLICY, &with_names);
+    CHECK_U64(size(), (without + 127) / 128 * 128 + 262144);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "denied", 6, 10, 0, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check_at(limiter, "denied", 6, 1, 0, NULL), RATECELL_DENIED);
+    ratecell_limiter_free(limiter);
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    static char bytes[1 << 20];
+    size_t len = fread(bytes, 1, sizeof(bytes), file);
+    CHECK(fclose(file) == 0 && len == size());
+    size_t found = 0;
+    for (size_t i = 0; i + 6 <= len; i++) {
+        found += memcmp(bytes + i, "denied", 6) == 0;
+    }
+    CHECK_U64(found, 1);
+    CHECK(unlink(path) == 0);
+}
+
 static void a_new_file_is_its_owner_s(void) {
     static const mode_t masks[] = { 0, 022, 077 };
     for (size_t i = 0; i < CHECK_COUNT(masks); i++) {
@@ -333,6 +364,7 @@ int main(void) {
     file_empty(folder, sizeof folder);
     CHECK(unlink(folder) == 0 && mkdir(folder, 0700) == 0);
     snprintf(path, sizeof path, "%s/region", folder);
+    names_are_kept_if_they_are_asked_for();
     a_new_file_is_its_owner_s();
     an_empty_file_keeps_its_mode();
     zeros_become_a_region();

@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
+use super::flags::{RATECELL_NAMES, RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::pointer;
 use super::ratecell_status::RATECELL_ECONFIG;
 #[cfg(feature = "store")]
@@ -32,7 +32,7 @@ pub struct ratecell_config {
     /// What happens to a new key for which there is no room: one of ratecell_when_full. For an
     /// existing region, 0 is what it has.
     pub when_full: u64,
-    /// RATECELL_ZEROED, RATECELL_RESERVATIONS and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
+    /// RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
     /// RATECELL_ECONFIG.
     pub flags: u64,
     /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
@@ -169,6 +169,9 @@ impl ratecell_config {
         }
         if self.flags & u64::from(RATECELL_RESERVATIONS) != 0 {
             builder = builder.reservations();
+        }
+        if self.flags & u64::from(RATECELL_NAMES) != 0 {
+            builder = builder.names(true);
         }
         self.share(builder)
     }

@@ -32,6 +32,10 @@ pub const RATECELL_RESERVATIONS: u32 = 512;
 pub const RATECELL_FORKED: u32 = 1024;
 /// In a ratecell_rules_request of ratecell_rules_settle: the request has used nothing.
 pub const RATECELL_CANCEL: u32 = 2048;
+/// In a ratecell_config, for ratecell_region_init, ratecell_region_size and ratecell_limiter_open: keep the names of denied keys, and count
+/// denials, for `ratecell top` and those who read a file as it does. It takes 262,144 bytes. Whoever can read the region can read those keys,
+/// which may be personal data.
+pub const RATECELL_NAMES: u32 = 4096;
 
 /// The instant of a call whose only flag is [`RATECELL_AT`]; `None` by the limiter's clock.
 pub(super) fn instant(flags: u32, now_ns: u64) -> Result<Option<u64>, ratecell_status> {

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
-use super::flags::{RATECELL_RESERVATIONS, RATECELL_ZEROED};
+use super::flags::{RATECELL_NAMES, RATECELL_RESERVATIONS, RATECELL_ZEROED};
 use super::limiter::make;
 use super::policy;
 use super::why::{Refusal, explained, guarded};
@@ -12,7 +12,7 @@ use crate::limiter::{Limiter, LimiterBuilder};
 use crate::memory::Memory;
 
 /// The flags of a config of which a region is made.
-const FLAGS: u32 = RATECELL_ZEROED | RATECELL_RESERVATIONS;
+const FLAGS: u32 = RATECELL_ZEROED | RATECELL_RESERVATIONS | RATECELL_NAMES;
 
 /// # Safety
 /// As the header's preamble has it.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn ratecell_region_size(
 /// never checked.
 ///
 /// RATECELL_RESERVATIONS makes room for what is given back to the keys, as RATECELL_RESERVE needs under a rate or an interval
-/// bucket.
+/// bucket. RATECELL_NAMES makes room for the names of denied keys: then all limiters of the region name them.
 ///
 /// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
 /// Errors: RATECELL_EINVAL (memory, policy, limiter), RATECELL_EALIGN (memory, config, limiter), RATECELL_ESIZE
@@ -148,7 +148,8 @@ pub unsafe extern "C" fn ratecell_region_attach(
 /// Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
 /// max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
 ///
-/// A new file has room for what is given back, as with RATECELL_RESERVATIONS. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
+/// A new file has room for what is given back, as with RATECELL_RESERVATIONS, and names denied keys if the config has
+/// RATECELL_NAMES; an existing one that was made without is then RATECELL_ECONFIG. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
 /// the processes and a restart of the machine. Nobody may shorten it while it is used. Where the file is blank or of
 /// another run of the machine it is locked while it is made; this waits up to 10 s for another process that makes it,
 /// then gives RATECELL_EFILE.
@@ -167,7 +168,9 @@ pub unsafe extern "C" fn ratecell_limiter_open(
     limiter: *mut *mut ratecell_limiter,
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
-    unsafe { make(config, 0, limiter, |config| Ok(builder(policy, config)?.open(self::path(path)?)?)) }
+    unsafe {
+        make(config, RATECELL_NAMES, limiter, |config| Ok(builder(policy, config)?.open(self::path(path)?)?))
+    }
 }
 
 /// Make another limiter on the keys and in the memory of an existing one, with another policy: a tier, a

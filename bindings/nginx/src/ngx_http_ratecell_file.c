@@ -126,6 +126,7 @@ ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone, char *path,
     ratecell_config  config = RATECELL_CONFIG_INIT;
 
     config.max_keys = ngx_http_ratecell_keys_in(zone);
+    config.flags = zone->names ? RATECELL_NAMES : 0;
     config.why = why;
     config.why_len = len;
 
@@ -154,7 +155,8 @@ ngx_http_ratecell_keys_in(ngx_http_ratecell_zone_t *zone)
 
     /* a file has room for what is given back */
 
-    config.flags = RATECELL_RESERVATIONS;
+    config.flags = RATECELL_RESERVATIONS
+                   | (zone->names ? RATECELL_NAMES : 0);
 
     fit = 1;
     over = zone->size;

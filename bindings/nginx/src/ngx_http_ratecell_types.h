@@ -111,6 +111,7 @@ typedef struct {
     ngx_uint_t                    layers;     /* of the policy */
     ngx_uint_t                    in_flight;  /* whether a layer is */
     size_t                        size;
+    ngx_uint_t                    names;      /* whether it names the denied */
 
     ngx_str_t                     store;      /* none: not of leases */
     ngx_msec_t                    wait;       /* for the store's answer */

@@ -10,6 +10,10 @@
 static ngx_int_t ngx_http_ratecell_key_index(ngx_conf_t *cf, ngx_str_t *key);
 static char *ngx_http_ratecell_zone_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
+static char *ngx_http_ratecell_names_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_str_t *value, ngx_str_t *text);
+static ngx_int_t ngx_http_ratecell_check_names(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone);
 static char *ngx_http_ratecell_zone_size(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);
 static ngx_int_t ngx_http_ratecell_copy(ngx_pool_t *pool, ngx_str_t *to,
@@ -83,7 +87,9 @@ ngx_http_ratecell_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_ratecell_check_store(cf, zone) != NGX_OK) {
+    if (ngx_http_ratecell_check_names(cf, zone) != NGX_OK
+        || ngx_http_ratecell_check_store(cf, zone) != NGX_OK)
+    {
         return NGX_CONF_ERROR;
     }
 
@@ -198,6 +204,10 @@ ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
                ? NGX_CONF_OK : NGX_CONF_ERROR;
     }
 
+    if (ngx_http_ratecell_parameter(value, "names=", &text)) {
+        return ngx_http_ratecell_names_parameter(cf, zone, value, &text);
+    }
+
     rc = ngx_http_ratecell_store_parameter(cf, zone, value);
 
     if (rc != NGX_DECLINED) {
@@ -206,10 +216,46 @@ ngx_http_ratecell_zone_parameter(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "invalid parameter \"%V\": expected zone=name:size, "
-                       "rate=, default_rate=, policy=, file=, store=, wait= "
-                       "or on_failure=", value);
+                       "rate=, default_rate=, policy=, file=, names=, "
+                       "store=, wait= or on_failure=", value);
 
     return NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_ratecell_names_parameter(ngx_conf_t *cf,
+    ngx_http_ratecell_zone_t *zone, ngx_str_t *value, ngx_str_t *text)
+{
+    zone->names = ngx_strcmp(text->data, "on") == 0;
+
+    if (zone->names || ngx_strcmp(text->data, "off") == 0) {
+        return NGX_CONF_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid parameter \"%V\": expected names=on or "
+                       "names=off", value);
+
+    return NGX_CONF_ERROR;
+}
+
+
+/* Names are read from a file; the one of leases is made by its agent. */
+
+static ngx_int_t
+ngx_http_ratecell_check_names(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone)
+{
+    if (!zone->names || (zone->file.len && zone->store.len == 0)) {
+        return NGX_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "zone \"%V\" has \"names\" %s: expected \"file\" "
+                       "alone, which \"ratecell top\" reads", &zone->name,
+                       zone->file.len ? "and \"store\"" : "without \"file\"");
+
+    return NGX_ERROR;
 }
 
 

@@ -33,6 +33,10 @@ WRONG = {
     "ratecell_zone $arg_k 'zone=a\nb:1m' rate=1r/s;": 'in "zone=a\nb:1m": expected 1 to 256 characters of printable',
     "ratecell_zone $arg_k zone=z:16k rate=1r/s;": 'zone "zone=z:16k" is too small: expected at least',
     "ratecell_zone $arg_k zone=z:1m file=;": 'invalid parameter "file=": expected',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/s file=t names=some;":
+        'invalid parameter "names=some": expected names=on or names=off',
+    "ratecell_zone $arg_k zone=z:1m rate=1r/s names=on;": 'zone "z" has "names" without "file": expected "file" alone',
+    "ratecell_zone $arg_k zone=z file=t store=s names=on;": 'zone "z" has "names" and "store": expected "file" alone',
     "ratecell_zone $arg_k zone=z:1m sync;": 'invalid parameter "sync": expected zone=name:size, rate=',
     "ratecell_zone $arg_k zone=z:1m rate=often;": 'invalid rate "rate=often": expected a number and a period, such as',
     "ratecell_zone $arg_k zone=z:1m rate=;": 'invalid rate "rate=": expected a number and a period, such as',

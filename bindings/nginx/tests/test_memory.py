@@ -177,6 +177,22 @@ class File(NginxTest):
         self.assertEqual(os.path.getsize(nginx.path("table")), before)
         self.assertEqual(self.other_process(nginx.path("table"), 100), 99)
 
+    def test_a_file_names_whoever_is_refused_if_it_is_asked_to(self):
+        def contents(names):
+            configuration = self.configuration('policy="fixed_window 1/1d"').replace("/table", f"/{names} names={names}")
+            nginx = self.serve(configuration)
+            with nginx.connect() as connection:
+                statuses = connection.statuses(["/?k=allowed", "/?k=refused", "/?k=refused"])
+            self.assertEqual(statuses, {200: 2, 503: 1})
+            self.assertLessEqual(os.path.getsize(nginx.path(names)), 1 << 20)
+            with open(nginx.path(names), "rb") as file:
+                return file.read()
+
+        named = contents("on")
+        self.assertIn(b"refused", named)
+        self.assertNotIn(b"allowed", named)
+        self.assertNotIn(b"refused", contents("off"))
+
     def test_the_size_is_that_of_a_new_file(self):
         for size, bytes_ in (("64k", 64 << 10), ("1m", 1 << 20), ("3m", 3 << 20)):
             for policy in ("rate=1r/s", 'policy="fixed_window 100/1d start=first & 5/s & 9/m"'):

@@ -118,7 +118,7 @@ fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
 #[pymethods]
 impl Limiter {
     #[new]
-    #[pyo3(signature = (policy=None, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, _beside=None))]
+    #[pyo3(signature = (policy=None, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, names=None, _beside=None))]
     #[expect(clippy::too_many_arguments, reason = "a limiter has that many options")]
     fn new(
         py: Python<'_>,
@@ -130,6 +130,7 @@ impl Limiter {
         wait_ns: Option<&Bound<'_, PyAny>>,
         on_failure: Option<&Bound<'_, PyAny>>,
         epoch_s: Option<i64>,
+        names: Option<&Bound<'_, PyAny>>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let policy = policy.map(|policy| parse(py, policy.0)).transpose()?;
@@ -161,6 +162,7 @@ impl Limiter {
         if let Some(epoch) = arguments::epoch(epoch_s)? {
             builder = builder.epoch(epoch);
         }
+        builder = builder.names(flag("names", names)?);
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.
         let core = py.detach(|| match path {

@@ -189,6 +189,23 @@ def test_a_file_keeps_its_limits_and_its_mode(tmp_path: Path) -> None:
     assert done.stdout == "2\n"
 
 
+def test_a_file_names_denied_keys_if_it_is_asked_to(tmp_path: Path) -> None:
+    def made(name: str, names: bool | None) -> bytes:
+        limiter = Limiter("1/100d", max_keys=1000, path=tmp_path / name, names=names)
+        assert [bool(limiter.check(key)) for key in ("allowed", "refused", "refused")] == [True, True, False]
+        return (tmp_path / name).read_bytes()
+
+    named = made("named", True)
+    assert b"refused" in named and b"allowed" not in named
+    assert b"refused" not in made("nameless", None) + made("refusing", False)
+    with pytest.raises(ValueError, match="the region's names: none are kept; expected a region that was made with"):
+        Limiter("1/100d", path=tmp_path / "nameless", names=True)
+    with pytest.raises(ValueError, match="names: a limiter in memory of its own has no reader of them; expected"):
+        Limiter("1/100d", names=True)
+    with pytest.raises(TypeError, match="names is of type int: expected bool"):
+        Limiter("1/100d", path=tmp_path / "named", names=1)  # type: ignore[arg-type]
+
+
 def test_a_file_is_refused_by_what_is_wrong_with_it(tmp_path: Path) -> None:
     path = tmp_path / "limits"
     Limiter("5/s", max_keys=1000, path=path)

@@ -335,6 +335,7 @@ class Limiter:
         wait_ns: int | None = None,
         on_failure: Literal["closed", "open"] | None = None,
         epoch_s: int | None = None,
+        names: bool | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
     def check(
