@@ -211,8 +211,8 @@ pub(crate) struct ExportArgs {
 /// terminal gets one sample, of half a second, as text.
 ///
 /// The file is only read: no decision changes, and programs that use it go on meanwhile. Of a file for more than 163,840
-/// keys a part is looked at, and the figures have their error beside them. Denials by the policy leave no trace in the
-/// file, and so are not shown.
+/// keys a part is looked at, and the figures have their error beside them. Denials and the names of denied keys are shown
+/// where the file was made with names; otherwise denials by the policy leave no trace in it.
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
     /// The file that limiters open, such as /run/ratecell/api.
@@ -233,7 +233,8 @@ pub(crate) struct TopArgs {
 
 /// Show what one key of a file of shared limits may do now.
 ///
-/// Nothing is charged.
+/// Nothing is charged, and the file is only read, except with --forget. The key of a file that many machines share is asked
+/// for at its agent, which takes the right to write the file.
 #[derive(Debug, Args)]
 pub(crate) struct KeyArgs {
     /// The file that limiters open, such as /run/ratecell/api.

@@ -26,6 +26,8 @@ struct Report {
     denied_full: u64,
     allowed_full: u64,
     exhausted: u64,
+    /// `null` where denied keys are not named.
+    denied: Option<u64>,
     #[serde(flatten)]
     leases: Option<Leases>,
 }
@@ -105,6 +107,7 @@ impl Report {
             denied_full: stats.denied_full,
             allowed_full: stats.allowed_full,
             exhausted: stats.exhausted,
+            denied: region.denied(),
             leases: region.shared().map(Leases::from),
         })
     }
@@ -133,6 +136,14 @@ impl Report {
                 "requests answered as by a full table, as too many came at once".to_owned(),
             ),
         ];
-        rows.map(|(what, count, meaning)| [what.to_owned(), count.to_string(), meaning]).to_vec()
+        let denied = self.denied.map(|denied| {
+            (
+                "refused",
+                denied,
+                "all requests that were denied, which only a file with names counts".to_owned(),
+            )
+        });
+        let rows = rows.into_iter().chain(denied);
+        rows.map(|(what, count, meaning)| [what.to_owned(), count.to_string(), meaning]).collect()
     }
 }

@@ -60,8 +60,8 @@ impl Drop for Screen {
 }
 
 impl Screen {
-    fn room(&self) -> usize {
-        self.terminal.size().map_or(0, |size| room(size.height))
+    fn room(&self, model: &Model) -> usize {
+        self.terminal.size().map_or(0, |size| room(model, size.height))
     }
 
     fn draw(&mut self, model: &Model) -> Result<()> {
@@ -135,7 +135,7 @@ fn watch(source: &mut Source, screen: &mut Screen, is_ended: &AtomicBool) -> Res
             };
             match wish {
                 Wish::Quit => return Ok(()),
-                Wish::Keys => model.rows = source.rows(model.order, screen.room(), &model.filter),
+                Wish::Keys => model.rows = source.rows(model.order, screen.room(&model), &model.filter),
                 Wish::Nothing => {}
             }
             screen.draw(&model)?;
@@ -159,7 +159,7 @@ fn watch(source: &mut Source, screen: &mut Screen, is_ended: &AtomicBool) -> Res
                 Due::LookAhead => source.look_ahead(),
                 Due::Sample => {
                     let sample = source.sample(started.elapsed());
-                    let rows = source.rows(model.order, screen.room(), &model.filter);
+                    let rows = source.rows(model.order, screen.room(&model), &model.filter);
                     model.update(source.about(), sample, rows);
                     screen.draw(&model)?;
                 }

@@ -17,6 +17,8 @@ pub(super) struct Reading {
     pub(super) max_keys: usize,
     pub(super) stats: Stats,
     pub(super) shared: Option<Shared>,
+    /// `None` where denied keys are not named.
+    pub(super) denied: Option<u64>,
     /// Seconds since 1970.
     pub(super) epoch: f64,
     /// Seconds since 1970, where the file system knows it.
@@ -88,6 +90,7 @@ impl Reading {
             max_keys: region.max_keys(),
             stats: region.stats(),
             shared: region.shared(),
+            denied: region.denied(),
             epoch: seconds(region.epoch()),
             created: created.map(seconds),
         })

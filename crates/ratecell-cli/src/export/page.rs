@@ -21,7 +21,7 @@ const BUILD: Metric =
 type Of = (Metric, fn(&Reading) -> Option<Value>);
 
 /// Of each region beside what all limiters have.
-const OWN: [Of; 4] = [
+const OWN: [Of; 5] = [
     (Metric::new("ratecell_max_keys", "", Kind::Gauge, "Keys that have room."), |reading| {
         Some(Value::Count(reading.max_keys as u64))
     }),
@@ -46,6 +46,15 @@ const OWN: [Of; 4] = [
             "When the file was made, in seconds since 1970, where the file system knows it.",
         ),
         |reading| reading.created.map(Value::Real),
+    ),
+    (
+        Metric::new(
+            "ratecell_denied_requests_total",
+            "",
+            Kind::Counter,
+            "Requests that were denied, where the file names denied keys.",
+        ),
+        |reading| reading.denied.map(Value::Count),
     ),
 ];
 

@@ -15,8 +15,9 @@ use crate::output::one_line;
 const LABEL: u16 = 13;
 const FIGURE: u16 = 12;
 const REMARK: u16 = 18;
-/// The columns of the bar of a key.
+/// The columns of the bar of a key; fewer where its denials are shown.
 const BAR: usize = 16;
+const SHORT_BAR: usize = 6;
 
 /// The colours of what is shown, or none. Nothing is said by a colour alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,20 +49,24 @@ impl Palette {
 }
 
 /// How many keys a screen of so many lines has room for.
-pub(super) fn room(lines: u16) -> usize {
-    usize::from(lines.saturating_sub(HEADER + 2))
+pub(super) fn room(model: &Model, lines: u16) -> usize {
+    usize::from(lines.saturating_sub(HEADER + gauges(model) + 2))
 }
 
-/// Title, summary, two lines for a notice, four gauges, a blank line.
-const HEADER: u16 = 9;
+/// Title, summary, two lines for a notice, a blank line.
+const HEADER: u16 = 5;
+
+fn gauges(model: &Model) -> u16 {
+    if model.about.has_names { 5 } else { 4 }
+}
 
 pub(super) fn draw(model: &Model, palette: Palette, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let [title, summary, notice, gauges, _, keys, foot] = Layout::vertical([
+    let [title, summary, notice, lines, _, keys, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
         Constraint::Length(2),
-        Constraint::Length(4),
+        Constraint::Length(gauges(model)),
         Constraint::Length(1),
         Constraint::Min(0),
         Constraint::Length(1),
@@ -77,7 +82,7 @@ pub(super) fn draw(model: &Model, palette: Palette, frame: &mut Frame<'_>) {
         (None, false) => Line::raw(model.sampled().unwrap_or_default()),
     };
     frame.render_widget(Paragraph::new(said).wrap(Wrap { trim: true }), notice);
-    draw_gauges(model, palette, frame, gauges);
+    draw_gauges(model, palette, frame, lines);
     draw_keys(model, palette, frame, keys);
     frame.render_widget(Paragraph::new(footer(model)), foot);
     if model.shows_help {
@@ -87,8 +92,7 @@ pub(super) fn draw(model: &Model, palette: Palette, frame: &mut Frame<'_>) {
 
 fn draw_gauges(model: &Model, palette: Palette, frame: &mut Frame<'_>, area: Rect) {
     let bars = area.width.saturating_sub(LABEL + FIGURE + REMARK);
-    let lines = Layout::vertical([Constraint::Length(1); 4]).areas::<4>(area);
-    for (number, (gauge, line)) in model.gauges(usize::from(bars)).into_iter().zip(lines).enumerate() {
+    for (gauge, line) in model.gauges(usize::from(bars)).into_iter().zip(area.rows()) {
         let [label, figure, remark, minute] = Layout::horizontal([
             Constraint::Length(LABEL),
             Constraint::Length(FIGURE),
@@ -99,7 +103,11 @@ fn draw_gauges(model: &Model, palette: Palette, frame: &mut Frame<'_>, area: Rec
         frame.render_widget(Paragraph::new(gauge.label), label);
         frame.render_widget(Paragraph::new(gauge.figure).alignment(Alignment::Right), figure);
         frame.render_widget(Paragraph::new(format!(" {}", gauge.remark)), remark);
-        let style = if number == 0 { palette.allowed() } else { palette.lost() };
+        let style = match gauge.label {
+            "admitted/s" => palette.allowed(),
+            "denied/s" => palette.denied(),
+            _ => palette.lost(),
+        };
         frame.render_widget(Sparkline::default().data(gauge.bars).style(style), minute);
     }
 }
@@ -107,42 +115,50 @@ fn draw_gauges(model: &Model, palette: Palette, frame: &mut Frame<'_>, area: Rec
 fn draw_keys(model: &Model, palette: Palette, frame: &mut Frame<'_>, area: Rect) {
     let is_layered = model.about.layers > 1;
     let right = |text: String| Cell::from(Line::from(text).alignment(Alignment::Right));
+    let has_names = model.about.has_names;
+    let bar_columns = if has_names { SHORT_BAR } else { BAR };
     let cells = |row: &Row| {
-        let full = filled(row.used, row.limit, BAR);
+        let full = filled(row.used, row.limit, bar_columns);
         let style = if row.used >= row.limit { palette.denied() } else { palette.allowed() };
-        let bar = format!("{}{}", "█".repeat(full), "·".repeat(BAR - full));
+        let bar = format!("{}{}", "█".repeat(full), "·".repeat(bar_columns - full));
         let mut used = format!("{} of {}", grouped(row.used), grouped(row.limit));
         if is_layered {
             used.push_str(&format!(" ({})", row.layer));
         }
-        TableRow::new([
+        let mut cells = vec![
             Cell::from(row.title()),
             Cell::from(Line::styled(bar, style)),
             right(used),
             right(rate(row.admitted)),
-            right(row.retry()),
-        ])
+        ];
+        cells.extend(has_names.then(|| right(rate(row.denied))));
+        cells.push(right(row.retry()));
+        TableRow::new(cells)
     };
     let mark = |order: KeyOrder, name: &str| {
         if model.order == order { format!("{name} ▾") } else { name.to_owned() }
     };
     let used = if is_layered { "used of limit (layer)" } else { "used of limit" };
-    let heading = TableRow::new([
+    let mut heading = vec![
         Cell::from(mark(KeyOrder::Hash, "key")),
         Cell::from(mark(KeyOrder::Used, "use")),
         right(used.to_owned()),
         right(mark(KeyOrder::Admitted, "admitted/s")),
-        right("retry after".to_owned()),
-    ]);
-    let widths = [
+    ];
+    let mut widths = vec![
         Constraint::Min(12),
-        Constraint::Length(BAR as u16),
+        Constraint::Length(bar_columns as u16),
         Constraint::Length(22),
         Constraint::Length(12),
-        Constraint::Length(11),
     ];
+    if has_names {
+        heading.push(right(mark(KeyOrder::Denied, "denied/s")));
+        widths.push(Constraint::Length(10));
+    }
+    heading.push(right("retry after".to_owned()));
+    widths.push(Constraint::Length(11));
     let table = Table::new(model.rows.iter().map(cells), widths)
-        .header(heading.style(Style::new().add_modifier(Modifier::UNDERLINED)))
+        .header(TableRow::new(heading).style(Style::new().add_modifier(Modifier::UNDERLINED)))
         .column_spacing(1);
     frame.render_widget(table, area);
 }
@@ -156,15 +172,17 @@ fn footer(model: &Model) -> String {
     } else {
         format!("only {} (esc: all)  ", one_line(&model.filter))
     };
-    format!("{filter}q quit  ? help  / find  space freeze  sort by u use, a admitted, k key")
+    let denied = if model.about.has_names { ", d denied" } else { "" };
+    format!("{filter}q quit  ? help  / find  space freeze  sort by u use, a admitted{denied}, k key")
 }
 
 /// What the keys do, and what the figures mean.
-const HELP: [&str; 16] = [
+const HELP: [&str; 19] = [
     "u  keys that have used most of their limit first",
     "a  keys that were admitted most first",
+    "d  keys that were denied most alone, where the file names denied keys",
     "k  keys by their digits",
-    "/  find: a key as programs give it, or the first of its digits",
+    "/  find: a key as programs give it, part of a name, or the first digits",
     "space  freeze, go on        esc  all keys        q  quit",
     "",
     "A key without a name is shown by the last 8 digits of its hash.",
@@ -173,7 +191,9 @@ const HELP: [&str; 16] = [
     "evicted/s: keys that were erased for others, with units still in use.",
     "forgiven/s: those units. no room/s: requests denied for want of room.",
     "retry after: until one more unit is allowed.",
-    "Denials by the policy leave no trace in the file, so they are not shown.",
+    "denied/s: requests, all of them; of one key those that were counted as its.",
+    "A file that was made without names says of denials by the policy nothing:",
+    "they leave no trace in it.",
     "The file is only read; its limiters do not notice.",
     "",
     "any key closes this",

@@ -21,6 +21,8 @@ pub(super) struct About {
     pub(super) max_keys: u64,
     pub(super) when_full: String,
     pub(super) age: Option<Duration>,
+    /// Whether denied keys are named.
+    pub(super) has_names: bool,
 }
 
 /// What a look found, and what happened since the one before.
@@ -40,6 +42,8 @@ pub(super) struct Sample {
     pub(super) evicted: u64,
     pub(super) forgiven: u64,
     pub(super) denied_full: u64,
+    /// `None` where nobody counts it.
+    pub(super) denied: Option<u64>,
 }
 
 /// A key, as it is shown.
@@ -53,6 +57,8 @@ pub(super) struct Row {
     pub(super) limit: u64,
     /// Units admitted a second, at least.
     pub(super) admitted: f64,
+    /// Requests denied a second, at least.
+    pub(super) denied: f64,
     /// `None`: no wait helps.
     pub(super) retry_after: Option<Duration>,
 }
@@ -92,6 +98,7 @@ pub(super) struct Model {
     /// For how many samples more that is to be said.
     noted: u32,
     admitted: Series,
+    denied: Series,
     evicted: Series,
     forgiven: Series,
     denied_full: Series,
@@ -132,10 +139,11 @@ pub(super) fn digits(hash: u64) -> String {
 }
 
 impl Row {
-    /// The row of a key whose admitted units are of that time.
-    pub(super) fn new(name: Option<String>, usage: KeyUse, over: Duration) -> Self {
-        let KeyUse { hash, layer, used, limit, admitted, retry_after, .. } = usage;
-        Self { name, hash, layer, used, limit, admitted: per_second(admitted, over), retry_after }
+    /// The row of a key, whose units and whose denials are of these times.
+    pub(super) fn new(name: Option<String>, usage: KeyUse, over: [Duration; 2]) -> Self {
+        let KeyUse { hash, layer, used, limit, admitted, denied, retry_after, .. } = usage;
+        let (admitted, denied) = (per_second(admitted, over[0]), per_second(denied, over[1]));
+        Self { name, hash, layer, used, limit, admitted, denied, retry_after }
     }
 
     pub(super) fn title(&self) -> String {
@@ -153,6 +161,11 @@ impl Sample {
         let (least, most, over) = self.admitted?;
         let (least, most) = (per_second(least, over), per_second(most, over));
         Some((f64::midpoint(least, most), (most - least) / 2.0))
+    }
+
+    /// Requests that were denied a second, which are all counted.
+    pub(super) fn denied_rate(&self) -> Option<f64> {
+        self.denied.map(|count| per_second(count, self.over))
     }
 
     /// Evicted keys, forgiven units and requests denied for want of room, a second.
@@ -176,6 +189,7 @@ impl Model {
         if !sample.over.is_zero() {
             let [evicted, forgiven, denied_full] = sample.rates();
             self.admitted.push(sample.admitted_rate().map_or(0.0, |(rate, _)| rate));
+            self.denied.push(sample.denied_rate().unwrap_or(0.0));
             self.evicted.push(evicted);
             self.forgiven.push(forgiven);
             self.denied_full.push(denied_full);
@@ -204,12 +218,15 @@ impl Model {
             bars: series.bars(columns),
         };
         let plain = |per_second| (rate(per_second), String::new());
-        vec![
-            gauge("admitted/s", admitted, &self.admitted),
+        let denied = self.sample.denied_rate().map(|rate| gauge("denied/s", plain(rate), &self.denied));
+        let mut gauges = vec![gauge("admitted/s", admitted, &self.admitted)];
+        gauges.extend(denied);
+        gauges.extend([
             gauge("evicted/s", plain(evicted), &self.evicted),
             gauge("forgiven/s", plain(forgiven), &self.forgiven),
             gauge("no room/s", plain(denied_full), &self.denied_full),
-        ]
+        ]);
+        gauges
     }
 
     /// How many keys are live, of how many that have room.
@@ -248,6 +265,7 @@ impl Model {
             KeyCode::Char('q') => Wish::Quit,
             KeyCode::Char('u') => self.ordered(KeyOrder::Used),
             KeyCode::Char('a') => self.ordered(KeyOrder::Admitted),
+            KeyCode::Char('d') if self.about.has_names => self.ordered(KeyOrder::Denied),
             KeyCode::Char('k') => self.ordered(KeyOrder::Hash),
             KeyCode::Char('/') => {
                 self.is_typing = true;

@@ -21,6 +21,8 @@ struct Report<'m> {
     evicted_per_second: f64,
     forgiven_per_second: f64,
     denied_full_per_second: f64,
+    /// `null` where denied keys are not named.
+    denied_per_second: Option<f64>,
     keys: Vec<Key>,
 }
 
@@ -31,6 +33,9 @@ struct Key {
     used: u64,
     limit: u64,
     admitted_per_second: f64,
+    /// `null` where it is not known.
+    name: Option<String>,
+    denied_per_second: f64,
     /// `null`: no wait helps.
     retry_after_ns: Option<u64>,
 }
@@ -43,6 +48,8 @@ impl From<&Row> for Key {
             used: row.used,
             limit: row.limit,
             admitted_per_second: row.admitted,
+            name: row.name.clone(),
+            denied_per_second: row.denied,
             retry_after_ns: row.retry_after.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)),
         }
     }
@@ -66,6 +73,7 @@ impl<'m> From<&'m Model> for Report<'m> {
             evicted_per_second: evicted,
             forgiven_per_second: forgiven,
             denied_full_per_second: denied_full,
+            denied_per_second: sample.denied_rate(),
             keys: model.rows.iter().map(Key::from).collect(),
         }
     }
@@ -86,10 +94,10 @@ fn text(model: &Model) -> String {
         lines.push(format!("{:<12}{:>12} {}", gauge.label, gauge.figure, gauge.remark).trim_end().to_owned());
     }
     let row = |row: &Row| {
-        let layer = row.layer.to_string();
-        [row.title(), grouped(row.used), grouped(row.limit), layer, rate(row.admitted), row.retry()]
+        let (layer, denied) = (row.layer.to_string(), rate(row.denied));
+        [row.title(), grouped(row.used), grouped(row.limit), layer, rate(row.admitted), denied, row.retry()]
     };
-    let heading = ["key", "used", "limit", "layer", "admitted/s", "retry after"];
+    let heading = ["key", "used", "limit", "layer", "admitted/s", "denied/s", "retry after"];
     lines.push(output::table(heading, 1, model.rows.iter().map(row).collect()).to_string());
     lines.join("\n")
 }

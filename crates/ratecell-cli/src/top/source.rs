@@ -22,6 +22,8 @@ pub(super) struct Source {
     created: Option<SystemTime>,
     /// The look of the last sample, and when it was.
     last: Option<(Look, Duration)>,
+    /// Between the last two samples.
+    between: Duration,
     /// The first look since the file was opened has nothing to be compared with.
     is_new: bool,
 }
@@ -42,6 +44,7 @@ impl Source {
             len: metadata.len(),
             created: metadata.created().ok(),
             last: None,
+            between: Duration::ZERO,
             is_new: true,
         })
     }
@@ -55,6 +58,7 @@ impl Source {
             max_keys: region.max_keys() as u64,
             when_full: format!("{:?}", region.when_full()).to_lowercase(),
             age: self.created.and_then(|created| created.elapsed().ok()),
+            has_names: region.denied().is_some(),
         }
     }
 
@@ -91,7 +95,7 @@ impl Source {
 
     /// Looks, for the next sample to be compared with.
     pub(super) fn look_ahead(&mut self) {
-        let _ = self.watch.look();
+        self.watch.look_ahead();
         self.is_new = false;
     }
 
@@ -100,6 +104,7 @@ impl Source {
         let look = self.watch.look();
         let before = self.last.replace((look, clock));
         let over = before.map_or(Duration::ZERO, |(_, at)| clock.saturating_sub(at));
+        self.between = over;
         let stats = look.stats;
         let since = |count: fn(&ratecell::Stats) -> u64| {
             before.map_or(0, |(before, _)| count(&stats).saturating_sub(count(&before.stats)))
@@ -115,18 +120,26 @@ impl Source {
             evicted: since(|stats| stats.evicted),
             forgiven: since(|stats| stats.forgiven),
             denied_full: since(|stats| stats.denied_full),
+            denied: look.denied.map(|denied| {
+                before.and_then(|(before, _)| before.denied).map_or(0, |before| denied.saturating_sub(before))
+            }),
         }
     }
 
-    /// The keys that are shown: by their digits, and one by its name.
+    /// The keys that are shown: by their digits or a part of their names, and one by its name.
     pub(super) fn rows(&self, order: KeyOrder, most: usize, filter: &str) -> Vec<Row> {
         let first = filter.to_ascii_lowercase();
-        let is_wanted = |hash| first.is_empty() || digits(hash).starts_with(&first);
+        let name = |hash| self.watch.name(hash).map(ToString::to_string);
+        let is_wanted = |hash| {
+            first.is_empty()
+                || digits(hash).starts_with(&first)
+                || name(hash).is_some_and(|name| name.contains(filter))
+        };
         let mut rows: Vec<_> = self
             .watch
             .keys_where(order, most, is_wanted)
             .into_iter()
-            .map(|usage| Row::new(None, usage, self.over()))
+            .map(|usage| Row::new(name(usage.hash), usage, self.over()))
             .collect();
         if !filter.is_empty()
             && let Some(usage) = self.watch.key(filter)
@@ -137,7 +150,9 @@ impl Source {
         rows
     }
 
-    fn over(&self) -> Duration {
-        self.last.and_then(|(look, _)| look.admitted).map_or(Duration::ZERO, |admitted| admitted.over)
+    /// The times that what was admitted and what was denied are of.
+    fn over(&self) -> [Duration; 2] {
+        let admitted = self.last.and_then(|(look, _)| look.admitted);
+        [admitted.map_or(Duration::ZERO, |admitted| admitted.over), self.between]
     }
 }

@@ -117,7 +117,10 @@ fn described(text: &str) -> BTreeMap<String, (String, String)> {
 fn the_metrics_are_those_that_are_documented() {
     let files = Files::new(&[]);
     let (api, limiter) = region(&files, "api", "5/1d");
-    let (login, _limiter) = region(&files, "a \"b\"\\c", "sliding_window 1/1d");
+    let login = files.path("a \"b\"\\c");
+    let named = Limiter::builder("sliding_window 1/1d".parse::<Policy>().unwrap()).names(true);
+    let named = named.max_keys(600).open(&login).unwrap();
+    assert_eq!([(); 3].map(|()| named.check("user:42").is_allowed()), [true, false, false]);
     for key in ["user:42", "user:43"] {
         assert!(limiter.check_n(key, 3).is_allowed());
     }
@@ -139,10 +142,16 @@ fn the_metrics_are_those_that_are_documented() {
         (format!("ratecell_table_bytes{{{file}}}"), stats.bytes as f64),
         (format!("ratecell_evicted_keys_total{{{file}}}"), 0.0),
         (format!("ratecell_up{{file=\"{}/a \\\"b\\\"\\\\c\"}}", files.dir().display()), 1.0),
+        (
+            format!("ratecell_denied_requests_total{{file=\"{}/a \\\"b\\\"\\\\c\"}}", files.dir().display()),
+            2.0,
+        ),
         (format!("ratecell_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1.0),
     ] {
         assert_eq!(exporter.value(&sample), Some(value), "{sample}\n{text}");
     }
+    // Where nobody counts them there is no number.
+    assert_eq!(exporter.value(&format!("ratecell_denied_requests_total{{{file}}}")), None);
     let epoch = limiter.epoch().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
     assert_eq!(exporter.value(&format!("ratecell_epoch_timestamp_seconds{{{file}}}")), Some(epoch));
 

@@ -48,6 +48,47 @@ fn a_key_is_shown_and_forgotten() {
     assert_eq!(again, "user:42 was not seen, or all that it used has drained: nothing to forget\n");
 }
 
+/// Whoever may read the file may look at it, without the right to write: what it shows stays as it is, also the word of a
+/// policy that is not in force any more.
+#[test]
+fn a_file_that_is_only_read_is_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new(&[]);
+    let (path, limiter) = region(&files);
+    limiter.change("9/1d".parse::<Policy>().unwrap()).unwrap();
+    drop(limiter);
+    let before = std::fs::read(&path).unwrap();
+    let permissions = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    permissions(0o400);
+    let shown = ratecell(&["key", arg(&path), "user:42"]).quiet_success();
+    let row: Vec<_> = shown.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(
+        (shown.lines().next(), &row[..5]),
+        (Some("9/d of user:42"), &["a", "peek", "allowed", "9", "6"][..])
+    );
+    ratecell(&["stats", arg(&path)]).quiet_success();
+    assert!(before == std::fs::read(&path).unwrap(), "nothing is written");
+    permissions(0o600);
+}
+
+#[test]
+fn denials_are_counted_where_they_are_named() {
+    let files = Files::new(&[]);
+    let (path, limiter) = region(&files);
+    let json = |path| -> Value {
+        serde_json::from_str(&ratecell(&["stats", arg(path), "--json"]).quiet_success()).unwrap()
+    };
+    assert_eq!(json(&path)["denied"], Value::Null);
+    assert!(!ratecell(&["stats", arg(&path)]).quiet_success().contains("refused"));
+    drop(limiter);
+    let path = files.path("named");
+    let limiter = Limiter::builder(POLICY.parse::<Policy>().unwrap()).names(true).open(&path).unwrap();
+    while limiter.check("user:42").is_allowed() {}
+    assert_eq!(json(&path)["denied"], json!(1));
+    let text = ratecell(&["stats", arg(&path)]).quiet_success();
+    assert!(text.lines().any(|line| line.starts_with("refused") && line.contains(" 1 ")), "{text}");
+}
+
 #[test]
 fn what_is_no_region_is_refused() {
     let files = Files::new(&[("text", b"not a region"), ("zeros", &[0; 65_536])]);

@@ -183,6 +183,54 @@ fn json_has_rates_and_keys() {
     assert_eq!((&keys[0]["layer"], &keys[0]["retry_after_ns"]), (&json!(0), &json!(0)));
 }
 
+/// A file that names denied keys, of which one is denied until it is dropped.
+fn named(files: &Files) -> (PathBuf, Traffic) {
+    let path = files.path("named");
+    let limiter = Limiter::builder("2/1d".parse::<Policy>().unwrap()).names(true).max_keys(600);
+    let limiter = limiter.open(&path).unwrap();
+    for key in ["user:43", "user:44"] {
+        while limiter.check(key).is_allowed() {}
+    }
+    (path, Traffic::on(limiter))
+}
+
+#[test]
+fn json_has_denials_and_names() {
+    let files = Files::new(&[]);
+    let (path, _traffic) = named(&files);
+    let json: Value =
+        serde_json::from_str(&ratecell(&["top", arg(&path), "--json"]).quiet_success()).unwrap();
+    let denied = json["denied_per_second"].as_f64().unwrap();
+    assert!(denied > 0.0, "{json}");
+    let keys = json["keys"].as_array().unwrap();
+    let of =
+        |name: &str| keys.iter().find(|key| key["name"] == name).unwrap_or_else(|| panic!("{name}: {json}"));
+    let rate = of("user:43")["denied_per_second"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate <= denied * 1.000_001, "{json}");
+    assert_eq!(of("user:44")["denied_per_second"], json!(0.0));
+    let text = ratecell(&["top", arg(&path)]).quiet_success();
+    assert!(text.contains("user:43") && text.lines().any(|line| line.starts_with("denied/s")), "{text}");
+}
+
+#[test]
+fn a_terminal_shows_who_is_denied() {
+    let files = Files::new(&[]);
+    let (path, traffic) = named(&files);
+    let mut terminal = Terminal::new(&path, &[]);
+    terminal.shows("user:44");
+    terminal.press("d");
+    terminal.until("the key that is denied, alone", |screen| {
+        screen.contains("denied/s ▾") && screen.contains("user:43") && !screen.contains("user:44")
+    });
+    terminal.press("u/ser:44\r");
+    terminal.until("a key by a part of its name", |screen| {
+        screen.contains("user:44") && !screen.contains("user:43")
+    });
+    drop(traffic);
+    terminal.press("q");
+    assert!(terminal.ended().success());
+}
+
 #[test]
 fn what_cannot_be_watched_is_said_in_a_line() {
     let files = Files::new(&[("text", b"not a region"), ("zeros", &[0; 65_536])]);

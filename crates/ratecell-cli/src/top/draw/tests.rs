@@ -2,7 +2,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
-use super::super::model::tests::{model, row};
+use super::super::model::tests::{model, naming, row};
 use super::*;
 
 fn drawn(model: &Model, palette: Palette, (width, height): (u16, u16)) -> Buffer {
@@ -45,6 +45,22 @@ fn eighty_columns_have_all_of_it() {
 }
 
 #[test]
+fn eighty_columns_have_denials_and_names_too() {
+    let model = naming();
+    let lines = lines(&drawn(&model, Palette::default(), (80, 15)));
+    for (line, words) in [
+        (5, "denied/s 80 █"),
+        (10, "key use ▾ used of limit admitted/s denied/s retry after"),
+        (11, "203.0.113.7 ██████ 200 of 200 4.0 78 10 ms"),
+        (12, "00000077 █····· 50 of 200 4.0 0 0"),
+    ] {
+        assert_eq!(lines[line].split_whitespace().collect::<Vec<_>>().join(" "), words, "{lines:#?}");
+    }
+    assert!(lines[14].ends_with("k key"), "{lines:#?}");
+    assert_eq!((room(&model, 15), room(&super::super::model::tests::model(), 15)), (3, 4));
+}
+
+#[test]
 fn a_notice_a_filter_and_the_help_are_seen() {
     let mut model = model();
     model.notice = Some("/run/limits was replaced".to_owned());
@@ -56,7 +72,7 @@ fn a_notice_a_filter_and_the_help_are_seen() {
     assert!(text.contains("/user:42█"), "{text}");
     model.shows_help = true;
     let text = lines(&drawn(&model, Palette::default(), (80, 24))).join("\n");
-    assert!(text.contains("Denials by the policy leave no trace") && !text.contains("200 of 200"), "{text}");
+    assert!(text.contains("they leave no trace in it") && !text.contains("200 of 200"), "{text}");
     // The help fits in 80 columns.
     assert!(HELP.iter().all(|line| line.chars().count() <= 80));
 }

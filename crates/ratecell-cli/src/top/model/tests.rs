@@ -11,6 +11,7 @@ pub(in crate::top) fn model() -> Model {
         max_keys: 1_000_000,
         when_full: "evict".to_owned(),
         age: Some(Duration::from_secs(7_200)),
+        has_names: false,
     };
     let mut model = Model::new(about.clone());
     let sample = Sample {
@@ -23,6 +24,7 @@ pub(in crate::top) fn model() -> Model {
         evicted: 2,
         forgiven: 31,
         denied_full: 0,
+        denied: None,
     };
     model.update(
         about,
@@ -34,7 +36,8 @@ pub(in crate::top) fn model() -> Model {
 
 pub(in crate::top) fn row(name: Option<&str>, hash: u64, used: u64) -> Row {
     let retry_after = if used == 200 { Some(Duration::from_millis(10)) } else { Some(Duration::ZERO) };
-    Row { name: name.map(str::to_owned), hash, layer: 0, used, limit: 200, admitted: 4.0, retry_after }
+    let name = name.map(str::to_owned);
+    Row { name, hash, layer: 0, used, limit: 200, admitted: 4.0, denied: 0.0, retry_after }
 }
 
 fn press(model: &mut Model, text: &str) -> Vec<Wish> {
@@ -58,6 +61,28 @@ fn rates_are_of_the_time_between_two_samples() {
     );
     assert_eq!(model.summary(), "live 12 345 ± 678 of 1 000 000 keys; when full: evict; made 2.0 h ago");
     assert_eq!(model.sampled().as_deref(), Some("one key in 7 is looked at"));
+}
+
+/// The same, where denied keys are named.
+pub(in crate::top) fn naming() -> Model {
+    let mut model = model();
+    model.about.has_names = true;
+    let sample = Sample { denied: Some(40), ..model.sample };
+    let rows = vec![Row { denied: 78.0, ..row(Some("203.0.113.7"), 0x99, 200) }, row(None, 0x77, 50)];
+    model.update(model.about.clone(), sample, rows);
+    model
+}
+
+#[test]
+fn denials_are_shown_where_they_are_counted() {
+    let mut model = model();
+    assert!(model.gauges(1).iter().all(|gauge| gauge.label != "denied/s"));
+    assert_eq!((press(&mut model, "d"), model.order), (vec![Wish::Nothing], KeyOrder::Used));
+    let mut model = naming();
+    let gauge = &model.gauges(2)[1];
+    assert_eq!((gauge.label, &*gauge.figure, &*gauge.remark), ("denied/s", "80", ""));
+    assert_eq!(gauge.bars, [0, 800]);
+    assert_eq!((press(&mut model, "d"), model.order), (vec![Wish::Keys], KeyOrder::Denied));
 }
 
 #[test]
