@@ -20,7 +20,7 @@ use ratecell::ffi::ratecell_status::{
     RATECELL_EREGION_WORDS,
 };
 use ratecell::ffi::{
-    RATECELL_AT, ratecell_config, ratecell_limiter_stats, ratecell_policy_format, ratecell_region_attach,
+    RATECELL_AT, RATECELL_NAMES, ratecell_config, ratecell_limiter_stats, ratecell_policy_format, ratecell_region_attach,
     ratecell_region_init, ratecell_region_size, ratecell_stats,
 };
 
@@ -155,14 +155,17 @@ fn watch(region: Region, file: &fs::File, bytes: &[u8]) {
     let slots = region.stats().slots;
     let mut watch = Watch::new(region);
     let mut sections = bytes.get(region::BEFORE_SECTIONS..).unwrap_or_default().to_vec();
-    for order in [KeyOrder::Used, KeyOrder::Admitted, KeyOrder::Hash] {
+    for order in [KeyOrder::Used, KeyOrder::Admitted, KeyOrder::Denied, KeyOrder::Hash] {
         let look = watch.look();
+        let named = watch.region().denied_keys();
+        assert!(named.is_empty() || look.denied.is_some());
+        assert!(named.iter().all(|key| key.name.as_ref().is_none_or(|name| name.as_bytes().len() <= 40)));
         assert!(
             look.stats.live <= slots && look.admitted.is_none_or(|admitted| admitted.least <= admitted.most)
         );
         let keys = watch.keys(order, 10);
         assert!(keys.len() <= 10 && keys.iter().all(|key| key.hash >> 40 == 0), "{keys:?}");
-        let _ = watch.key("key");
+        let _ = (watch.key("key"), watch.region().peek("key"));
         let by = 16.min(sections.len());
         sections.rotate_left(by);
         file.write_all_at(&sections, region::BEFORE_SECTIONS as u64).expect("room");
@@ -189,8 +192,9 @@ fn look_into(memory: &Memory, len: usize) {
                 let stats = region.stats_at(now);
                 assert_eq!(stats, follower.stats_at(now), "at {now}: expected one answer");
                 assert!(stats.live <= stats.slots && stats.bytes < len, "{stats:?} in {len} bytes");
-                let _ = follower.check_at("key", 0, now);
+                let _ = (follower.check_at("key", 0, now), region.peek_at("key", now));
             }
+            assert_eq!(follower.denied(), region.denied(), "expected one count");
             watch(region, &opened, &memory.bytes()[..len]);
         }
         // A reader goes by the wall clock, whatever the region's is.
@@ -247,12 +251,18 @@ impl Made {
         self.changes.is_empty() && !changed
     }
 
+    /// Whether it has names, of which there are so many bytes that few regions have them.
+    fn names_keys(&self) -> bool {
+        self.when_full >= 224
+    }
+
     /// `None` where a region cannot be made so.
     fn run(&self) -> Option<Memory> {
         let text = self.policy.to_c();
         let config = config(self.max_keys, self.when_full);
         // The defaults are too many to try.
-        let config = ratecell_config { max_keys: config.max_keys.max(1), ..config };
+        let flags = if self.names_keys() { u64::from(RATECELL_NAMES) } else { 0 };
+        let config = ratecell_config { max_keys: config.max_keys.max(1), flags, ..config };
         // SAFETY: a text with its NUL, and a config.
         let len = unsafe { ratecell_region_size(text.as_ptr(), &config) };
         let memory = Memory::new(len, 0);

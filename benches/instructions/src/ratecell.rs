@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ratecell::{Decision, DirectLimiter, Limiter, Policy, Request};
+use ratecell::{Decision, DirectLimiter, Limiter, Memory, Policy, Request};
 
 use crate::{Answer, BATCH, CallerHasher, Case, FIRST, KEYS, Key, NOW, OTHERS, Requests, both, each, key};
 
@@ -51,6 +51,17 @@ fn by(hash: u64, now: u64) -> Request<'static> {
 
 fn own_hash(answer: Answer, requests: &Requests) -> usize {
     let limiter = by_key(answer);
+    each(&requests.known, |key| limiter.check_at(key, 1, NOW).is_allowed())
+}
+
+/// In memory that processes share, where denied keys are named.
+fn named(answer: Answer, requests: &Requests) -> usize {
+    let builder = Limiter::builder(policy(answer)).max_keys(KEYS as usize).names(true);
+    let memory = Memory::shared(builder.region_bytes().expect("a size")).expect("memory");
+    let limiter = builder.init_zeroed(&memory).expect("a region");
+    for key in (0..KEYS).map(key) {
+        let _ = limiter.check_at(key, 1, FIRST);
+    }
     each(&requests.known, |key| limiter.check_at(key, 1, NOW).is_allowed())
 }
 
@@ -295,6 +306,7 @@ pub(crate) fn cases() -> Vec<Case> {
         both("ratecell, caller's hash, half full", half_full),
         both("ratecell, caller's hash, all of the decision kept", whole_decision),
         both("ratecell, own hash", own_hash),
+        both("ratecell, own hash, denied keys named", named),
         both("ratecell, caller's hash, batch of 32", batch_callers_hash),
         both("ratecell, own hash, batch of 32", batch_own_hash),
         both("ratecell, direct", direct),
