@@ -75,6 +75,7 @@ export function bind(page) {
         page.apply();
         page.restart();
     });
+    get("release").addEventListener("click", () => page.release());
     bindRequest(page, get("one"));
 }
 

@@ -74,6 +74,12 @@ export class Core {
         return this.#rows();
     }
 
+    /** How many units came back in each lane, of the oldest permit that the client has out. */
+    release(deck, client, nowNs) {
+        this.#exports.release(deck, client, nowNs);
+        return this.#json();
+    }
+
     peek(deck, client, nowNs) {
         this.#exports.peek(deck, client, nowNs);
         return this.#rows();

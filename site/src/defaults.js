@@ -13,10 +13,10 @@ export const PRESETS = [
     ["sliding_window", "sliding_window 10/5s"],
     ["sliding_log", "sliding_log 10/5s"],
     ["calendar_window", "calendar_window 100/day tz=Europe/Berlin"],
-    ["in_flight, where each permit returns by itself", "in_flight 10 hold=5s"],
+    ["in_flight, released by hand or by itself", "in_flight 10 hold=5s"],
     ["several layers", "4/s burst=4 & sliding_window 10/5s"],
 ];
-export const FIRST = ["gcra", "token_bucket, refilled at intervals", "leaky_queue", "fixed_window", "sliding_window", "sliding_log", "in_flight, where each permit returns by itself"]
+export const FIRST = ["gcra", "token_bucket, refilled at intervals", "leaky_queue", "fixed_window", "sliding_window", "sliding_log", "in_flight, released by hand or by itself"]
     .map((name) => PRESETS.find(([preset]) => preset === name)[1]);
 export const DEFAULTS = {
     shape: "poisson", rate: 3, burst: 10, clients: 1, cost: 1, watched: 0, span: 20, speed: 1, style: "draft11", list: "", compare: 0,

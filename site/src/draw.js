@@ -1,7 +1,7 @@
 // A lane as a picture: time flows to the left, now stands still, and what is to come is right of it.
 
 import { countUntil } from "./session.js";
-import { instant } from "./text.js";
+import { duration, instant } from "./text.js";
 
 /** Where now is, as a share of the width. */
 const NOW = 0.72;
@@ -25,7 +25,7 @@ export function colours(element) {
 
 /**
  * Draws one lane. `view` is `{nowNs, spanNs, isPast}`; `lane` has the requests with its decisions from `first` on, its
- * course, states, capacity, and `differs(place)` for a mark under the dot.
+ * course, states, capacity, `retryAtNs`, and `differs(place)` for a mark under the dot.
  */
 export function draw(canvas, view, lane, palette) {
     const ratio = globalThis.devicePixelRatio || 1;
@@ -45,6 +45,7 @@ export function draw(canvas, view, lane, palette) {
     for (const state of lane.states) kept(picture, state);
     course(picture);
     limit(picture);
+    retry(picture);
     requests(picture);
     now(picture);
 }
@@ -222,19 +223,45 @@ function requests(picture) {
     // Requests at one place of the axis stand above each other.
     const stacked = new Map();
     for (let place = first; place < end; place += 1) {
-        const { client, shownNs } = lane.requests[place];
+        const { client, shownNs, isRelease } = lane.requests[place];
         const left = x(shownNs);
         const column = Math.round(left / 3);
         const above = stacked.get(column) ?? 0;
         stacked.set(column, above + 1);
         const later = view.isPast && shownNs > view.nowNs;
         context.globalAlpha = later ? 0.25 : client === lane.watched ? 1 : 0.45;
+        if (isRelease) {
+            if (lane.decisions[place]?.outcome === "released") back(picture, left);
+            continue;
+        }
         dot(picture, left, DOTS - Math.min(above, 9) * 4, lane.decisions[place]);
         if (lane.differs(place)) {
             line(context, picture.palette.ink, [[left, DOTS + 6], [left, DOTS + 12]]);
         }
     }
     context.globalAlpha = 1;
+}
+
+/** A permit that came back: an arrow down to the axis. */
+function back({ context, palette }, left) {
+    context.fillStyle = palette.delayed;
+    context.beginPath();
+    context.moveTo(left - RADIUS, DOTS - RADIUS);
+    context.lineTo(left + RADIUS, DOTS - RADIUS);
+    context.lineTo(left, DOTS + RADIUS);
+    context.fill();
+}
+
+/** Where the retry after of the last refusal ends: from there on the next try is allowed. */
+function retry(picture) {
+    const { context, x, width, view, lane, palette } = picture;
+    const { retryAtNs } = lane;
+    if (retryAtNs === null || retryAtNs <= view.nowNs) return;
+    const left = Math.min(x(retryAtNs), width - 1);
+    context.lineWidth = 1.5;
+    line(context, palette.denied, [[left, DOTS - 8], [left, AXIS]], x(retryAtNs) > width ? [2, 2] : []);
+    const text = `retry in ${duration(BigInt(Math.ceil(retryAtNs - view.nowNs)))}${x(retryAtNs) > width ? " →" : ""}`;
+    label(picture, text, left - 4, DOTS - 2, "right");
 }
 
 /** Filled, half or hollow: allowed, delayed, denied. */
@@ -270,6 +297,7 @@ function bars({ context, width, x, view, lane, palette }, first, end) {
     const [allowed, denied] = [new Uint32Array(columns), new Uint32Array(columns)];
     let most = 1;
     for (let place = first; place < end; place += 1) {
+        if (lane.requests[place].isRelease) continue;
         const column = Math.floor(x(lane.requests[place].shownNs) / BAR);
         if (column < 0 || column >= columns) continue;
         const of = lane.decisions[place].outcome === "allowed" ? allowed : denied;

@@ -19,6 +19,7 @@ const OUTCOMES = {
     denied: "denied",
     never: "never allowed",
     clock_range: "out of the clock's range",
+    released: "a permit came back",
 };
 
 /** `changed(text)` is told of a policy that was read, `removed()` of the button. `explain(text)` reads one. */
@@ -74,7 +75,7 @@ export class LaneView {
             make("b", { class: at.last ? `outcome ${decision.outcome}` : "outcome" }, verdict),
             data("remaining", decision.remaining, `${count(decision.remaining)} remaining`),
         ];
-        if (at.last && decision.outcome !== "allowed") {
+        if (at.last && !["allowed", "released"].includes(decision.outcome)) {
             row.push(data("retry", decision.retryNs ?? "never", `retry after ${waits}`));
         }
         if (decision.delayNs > 0n) row.push(data("delay", decision.delayNs, `delayed by ${duration(decision.delayNs)}`));
@@ -88,7 +89,9 @@ export class LaneView {
         const text = `${count(totals.allowed)} allowed · ${count(totals.denied)} denied (${share(totals.denied, all)})` +
             (totals.clients.size > 1 ? `, ${count(totals.clients.size)} clients` : "") + differ;
         if (this.totals.textContent !== text) this.totals.textContent = text;
-        const sentence = `${this.policy}: ${text}. ${kept}`;
+        const wait = at.retryAtNs === null ? 0 : Math.ceil(at.retryAtNs - nowNs);
+        const retry = wait > 0 ? ` The next try is allowed in ${duration(BigInt(wait))}.` : "";
+        const sentence = `${this.policy}: ${text}. ${kept}${retry}`;
         if (this.canvas.getAttribute("aria-label") !== sentence) this.canvas.setAttribute("aria-label", sentence);
     }
 

@@ -78,6 +78,7 @@ class Page {
     }
 
     #changed() {
+        get("release").hidden = !this.views.some((view) => view.explained.is_in_flight);
         this.session.change(this.policies);
         this.link();
         this.tell();
@@ -163,6 +164,15 @@ class Page {
         this.announce(`Request ${this.session.requests.length}: allowed by ${allowed} of ${rows.length} lanes.`);
     }
 
+    /** The client that is shown releases its oldest permit, in each lane. */
+    release() {
+        this.resume();
+        const units = this.session.release(this.session.nowNs, this.settings.watched);
+        this.tell();
+        const lanes = units.filter((released) => released > 0).length;
+        this.announce(lanes === 0 ? "No permit is out." : `A permit came back in ${lanes} of ${units.length} lanes.`);
+    }
+
     announce(text) {
         get("live").textContent = text;
     }
@@ -240,8 +250,9 @@ class Page {
                 decisions: session.decisions[place],
                 course: session.courses[place],
                 states: (this.pastNs === null ? this.states : states)[place] ?? [],
+                retryAtNs: this.retries?.[place] ?? null,
                 watched: settings.watched,
-                differs: (request) => settings.compare > 0 && place > 0 && session.decisions[0][request].outcome !== session.decisions[place][request].outcome,
+                differs: (request) => settings.compare > 0 && place > 0 && !session.requests[request].isRelease && session.decisions[0][request].outcome !== session.decisions[place][request].outcome,
             }, palette);
         });
     }
@@ -251,6 +262,7 @@ class Page {
         const { session } = this;
         const now = session.at(this.pastNs, this.settings.style);
         this.states = now.map((lane) => lane.states);
+        this.retries = now.map((lane) => lane.retryAtNs);
         this.views.forEach((view, lane) => {
             const isCompared = this.settings.compare > 0 && lane > 0;
             view.tell(now[lane], session.totals[lane], this.pastNs ?? session.nowNs, isCompared);

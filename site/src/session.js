@@ -8,6 +8,8 @@ const MOST_REQUESTS = 400_000;
 const MOST_COURSE = 20_000;
 /** Points of a course in one step of time at most: more would be in one pixel. */
 const MOST_IN_STEP = 6;
+/** Requests among which the last one of the client is looked for. */
+const MOST_LOOKED_AT = 1000;
 
 export class Session {
     #core;
@@ -48,7 +50,10 @@ export class Session {
         this.requests = [];
         this.#begin();
         this.nowNs = 0;
-        for (const request of requests) this.request(request.atNs, request.client, request.cost);
+        for (const { isRelease, atNs, client, cost } of requests) {
+            if (isRelease) this.release(atNs, client);
+            else this.request(atNs, client, cost);
+        }
         this.advance(nowNs);
     }
 
@@ -103,6 +108,23 @@ export class Session {
         return rows;
     }
 
+    /** The client releases a permit in each lane that counts requests in flight: how many units came back in each. */
+    release(atNs, client) {
+        const instant = Math.max(atNs, this.nowNs);
+        if (client === this.watched) this.#lookTo(instant);
+        const units = this.#core.release(0, client, BigInt(atNs));
+        const rows = this.#core.peek(0, client, BigInt(atNs));
+        this.requests.push({ atNs, shownNs: instant, client, cost: 0, isRelease: true });
+        units.forEach((released, lane) => {
+            const decisions = this.decisions[lane];
+            // Where nothing came back, what was decided last still is.
+            decisions.push(released > 0 ? { ...rows[lane], outcome: "released", released } : decisions.at(-1) ?? null);
+        });
+        this.nowNs = instant;
+        if (client === this.watched) this.#look(this.nowNs);
+        return units;
+    }
+
     #forget() {
         const gone = MOST_REQUESTS / 2;
         this.#replayTo(gone);
@@ -122,8 +144,9 @@ export class Session {
             this.#past = 0;
         }
         for (; this.#past < count; this.#past += 1) {
-            const { atNs, client, cost } = this.requests[this.#past];
-            this.#core.decide(1, client, BigInt(atNs), cost);
+            const { atNs, client, cost, isRelease } = this.requests[this.#past];
+            if (isRelease) this.#core.release(1, client, BigInt(atNs));
+            else this.#core.decide(1, client, BigInt(atNs), cost);
         }
     }
 
@@ -143,7 +166,20 @@ export class Session {
             fields: fields[lane],
             last: count > 0 ? this.decisions[lane][count - 1] : null,
             request: count > 0 ? this.requests[count - 1] : null,
+            retryAtNs: this.#retryAt(lane, count),
         }));
+    }
+
+    /** When the next try of the watched client is allowed, if its last one of so many requests was denied. */
+    #retryAt(lane, count) {
+        for (let place = count - 1; place >= Math.max(0, count - MOST_LOOKED_AT); place -= 1) {
+            const { client, atNs, isRelease } = this.requests[place];
+            // A permit that comes back may be the one that was missing.
+            if (client !== this.watched || (isRelease && this.decisions[lane][place]?.outcome !== "released")) continue;
+            const { outcome, retryNs } = this.decisions[lane][place];
+            return outcome === "denied" && retryNs !== null ? atNs + Number(retryNs) : null;
+        }
+        return null;
     }
 }
 

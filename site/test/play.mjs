@@ -129,6 +129,76 @@ const tests = {
         await page.close();
     },
 
+    /** By the keyboard, and said aloud: a permit comes back in the lanes that have one out, also when they are looked back at. */
+    async "permits are released by hand"() {
+        const page = await open("#p=in_flight+2+hold%3D60s&p=2%2F5s&shape=none");
+        await page.getByRole("button", { name: "Pause" }).press("Space");
+        const one = page.getByRole("button", { name: "One request" });
+        const release = page.getByRole("button", { name: "Release a permit" });
+        const says = page.locator(".says").first();
+        const live = page.locator("#live");
+        await release.press("Enter");
+        assert.equal(await live.textContent(), "No permit is out.");
+        for (let count = 0; count < 3; count += 1) await one.press("Enter");
+        assert.match(await says.textContent(), /denied0 remaining/);
+        await release.press("Enter");
+        assert.equal(await live.textContent(), "A permit came back in 1 of 2 lanes.");
+        assert.match(await says.textContent(), /a permit came back1 remaining/);
+        assert.match(await page.locator(".says").nth(1).textContent(), /denied0 remaining/);
+        await one.press("Enter");
+        assert.match(await says.textContent(), /allowed0 remaining/);
+        const again = await page.evaluate(() => {
+            const { session, settings } = globalThis.playground;
+            return session.at(session.nowNs, settings.style).map((lane) => String(lane.peek.remaining)).join();
+        });
+        assert.equal(again, "0,0");
+        assert.match(await page.locator(".totals").first().textContent(), /3 allowed · 1 denied/);
+        // Another policy decides the same requests and releases.
+        await page.getByRole("textbox", { name: "Policy of this lane" }).first().fill("in_flight 3 hold=60s");
+        assert.match(await page.locator(".totals").first().textContent(), /4 allowed · 0 denied/);
+        await page.getByRole("textbox", { name: "Policy of this lane" }).first().fill("3/s");
+        assert.equal(await release.isHidden(), true);
+        await page.close();
+    },
+
+    /** A mark where the next try is allowed, which a screen reader hears, and which goes when it is reached. */
+    async "a refusal says when to retry"() {
+        const page = await open("#p=fixed_window+1%2F10s&shape=list&list=" + encodeURIComponent("1\n4\n12"));
+        await page.getByRole("button", { name: "Pause" }).press("Space");
+        await page.getByRole("button", { name: "Restart" }).click();
+        const next = page.getByRole("button", { name: "Next request" });
+        const canvas = page.getByRole("img");
+        const mark = () => page.evaluate(() => {
+            const canvas = document.querySelector("canvas");
+            globalThis.playground.draw();
+            const ratio = canvas.width / canvas.clientWidth;
+            const style = getComputedStyle(document.body).getPropertyValue("--denied").trim();
+            const wanted = [1, 3, 5].map((at) => parseInt(style.slice(at, at + 2), 16));
+            // Right of now, between the dots and the axis.
+            const [left, wide] = [Math.round(0.74 * canvas.width), Math.round(0.26 * canvas.width)];
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+            copy.drawImage(canvas, 0, 0);
+            const { data } = copy.getImageData(left, Math.round(92 * ratio), wide, 2);
+            for (let at = 0; at < data.length; at += 4) {
+                if (wanted.every((value, place) => Math.abs(value - data[at + place]) < 40) && data[at + 3] > 100) {
+                    return Math.round((((left + (at / 4) % wide) / canvas.width) - 0.72) * 20);
+                }
+            }
+            return null;
+        });
+        await next.click();
+        assert.doesNotMatch(await canvas.getAttribute("aria-label"), /next try/);
+        assert.equal(await mark(), null);
+        await next.click();
+        assert.match(await canvas.getAttribute("aria-label"), / The next try is allowed in 6 s\.$/);
+        // The span is 20 s, and now stands at 72 % of the width: 6 s are beyond the edge, which is 5.6 s away.
+        assert.ok([5, 6].includes(await mark()), String(await mark()));
+        await next.click();
+        assert.doesNotMatch(await canvas.getAttribute("aria-label"), /next try/);
+        assert.equal(await mark(), null);
+        await page.close();
+    },
+
     async "a button that is held is a stream"() {
         const page = await open("#p=2%2F5s&shape=none");
         await page.getByRole("button", { name: "One request" }).hover();

@@ -1,5 +1,6 @@
 //! Policies beside each other, which decide the same requests.
 
+use ratecell_core::algorithm::{Kernel, Plan};
 use ratecell_core::fields::Style;
 use ratecell_core::{Decision, Policy, PolicyError};
 use serde::Serialize;
@@ -16,6 +17,8 @@ pub struct Explained {
     pub capacity: u64,
     /// Nanoseconds in which as many units come back, of its slowest layer.
     pub period_ns: u64,
+    /// Whether it counts requests in flight.
+    pub is_in_flight: bool,
 }
 
 /// A policy's text that was refused.
@@ -51,7 +54,9 @@ fn policy(text: &str) -> Result<Policy, Refused> {
 pub fn explain(text: &str) -> Result<Explained, Refused> {
     let policy = policy(text)?;
     let period_ns = policy.layers().iter().map(|layer| layer.rate().1).max().unwrap_or(0);
-    Ok(Explained { canonical: policy.to_string(), capacity: policy.capacity(), period_ns })
+    let is_in_flight =
+        policy.layers().iter().any(|layer| matches!(layer.plan(), Plan::Word(Kernel::InFlight(_))));
+    Ok(Explained { canonical: policy.to_string(), capacity: policy.capacity(), period_ns, is_in_flight })
 }
 
 /// Lanes that decide the same requests.
@@ -81,6 +86,11 @@ impl Deck {
     /// Each lane's decision on `cost` units of a client at `now_ns`, in order.
     pub fn decide(&mut self, client: u32, now_ns: u64, cost: u32) -> impl Iterator<Item = Decision> {
         self.lanes.iter_mut().map(move |lane| lane.decide(client, now_ns, cost))
+    }
+
+    /// Releases the oldest permit that a client has out in each lane: how many units came back.
+    pub fn release(&mut self, client: u32, now_ns: u64) -> Vec<u32> {
+        self.lanes.iter_mut().map(|lane| lane.release(client, now_ns)).collect()
     }
 
     /// What each lane would answer, and the share of its capacity in use.
@@ -121,6 +131,15 @@ mod tests {
             (explained.canonical.as_str(), explained.capacity, explained.period_ns),
             ("10/5s", 10, 5_000_000_000)
         );
+        let is_in_flight = |text| explain(text).unwrap().is_in_flight;
+        assert!(!is_in_flight("10/5s") && is_in_flight("10/5s & in_flight 3 hold=5s"));
+    }
+
+    #[test]
+    fn a_permit_is_released_in_each_lane() {
+        let mut deck = Deck::new("in_flight 2 hold=5s\n2/s\nin_flight 5 hold=1s", None).unwrap();
+        assert!(deck.decide(1, 0, 2).all(|decision| decision.is_allowed()));
+        assert_eq!(deck.release(1, 0), [2, 0, 2]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use ratecell_core::algorithm::{Algorithm, Kernel, Log, Plan, SlidingLog};
 use ratecell_core::fields::{Answer, Fields, Label, Style};
 use ratecell_core::{Decision, Outcome, Policy, with_kernel};
 
+use crate::permits::{Permit, Permits};
 use crate::state::State;
 
 /// One layer's states, by client.
@@ -40,6 +41,28 @@ impl Layer {
         }
     }
 
+    /// The window of the permit that the client was given last, of a layer `in_flight`.
+    fn window(&self, client: u32) -> Option<u64> {
+        match self {
+            Self::Words(Kernel::InFlight(in_flight), words) => Some(in_flight.window(*words.get(&client)?)),
+            _ => None,
+        }
+    }
+
+    /// Releases so many units that were given in that window, and returns how many of them were still out.
+    fn release(&mut self, client: u32, now_ns: u64, window: u64, cost: u32) -> u32 {
+        let Self::Words(Kernel::InFlight(in_flight), words) = self else { return 0 };
+        let Some(word) = words.get_mut(&client) else { return 0 };
+        // By the window of the clock: what is over has come back by itself.
+        let is_over = |word| !in_flight.stands(word, now_ns, window, cost);
+        if is_over(*word) {
+            return 0;
+        }
+        let (released, units) = in_flight.release(*word, now_ns, window, cost);
+        *word = released;
+        units
+    }
+
     fn state(&self, client: u32, now_ns: u64) -> State {
         match self {
             Self::Words(kernel, words) => {
@@ -58,6 +81,7 @@ pub struct Lane {
     policy: Policy,
     layers: Vec<Layer>,
     last: Option<Decision>,
+    permits: Permits,
 }
 
 impl Lane {
@@ -65,7 +89,7 @@ impl Lane {
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         let layers = policy.layers().iter().map(|layer| Layer::new(layer.plan())).collect();
-        Self { policy, layers, last: None }
+        Self { policy, layers, last: None, permits: Permits::default() }
     }
 
     fn step(&mut self, client: u32, now_ns: u64, cost: u32, charge: bool) -> Decision {
@@ -77,7 +101,30 @@ impl Lane {
     pub fn decide(&mut self, client: u32, now_ns: u64, cost: u32) -> Decision {
         let decision = self.decide_layers(client, now_ns, cost);
         self.last = Some(decision);
+        if decision.is_allowed() && cost > 0 {
+            let windows: Vec<_> = self.layers.iter().map(|layer| layer.window(client)).collect();
+            if windows.iter().any(Option::is_some) {
+                self.permits.give(client, Permit { windows, cost });
+            }
+        }
         decision
+    }
+
+    /// Releases the oldest permit in flight of a client that has not come back by itself, and returns its units; 0 if none is
+    /// out.
+    pub fn release(&mut self, client: u32, now_ns: u64) -> u32 {
+        while let Some(Permit { windows, cost }) = self.permits.take(client) {
+            let layers = self.layers.iter_mut().zip(windows);
+            let released = layers.map(|(layer, window)| {
+                window.map_or(0, |window| layer.release(client, now_ns, window, cost))
+            });
+            // Of several layers, each with a hold of its own, some may have it still.
+            let units = released.max().unwrap_or(0);
+            if units > 0 {
+                return units;
+            }
+        }
+        0
     }
 
     fn decide_layers(&mut self, client: u32, now_ns: u64, cost: u32) -> Decision {
@@ -217,6 +264,26 @@ mod tests {
         assert_eq!(refills(&lane, 3 * SECOND), Some(7 * SECOND));
         assert_eq!(refills(&lane, 8 * SECOND), Some(12 * SECOND));
         assert_eq!(refills(&lane, 13 * SECOND), None);
+    }
+
+    /// The oldest first, and none that came back by itself: after one hold it may, after two it has.
+    #[test]
+    fn permits_are_released_by_hand() {
+        let mut lane = lane("in_flight 3 hold=5s & 100/s");
+        assert_eq!(lane.release(1, 0), 0);
+        let allowed = |lane: &mut Lane, second, cost| lane.decide(1, second * SECOND, cost).is_allowed();
+        assert!(allowed(&mut lane, 1, 2) && allowed(&mut lane, 6, 1) && !allowed(&mut lane, 6, 1));
+        assert_eq!(lane.release(2, 6 * SECOND), 0, "another client");
+        assert_eq!(lane.release(1, 6 * SECOND), 2);
+        assert_eq!(lane.peek(1, 6 * SECOND).remaining(), 2);
+        assert!(allowed(&mut lane, 7, 2) && !allowed(&mut lane, 7, 1));
+        // Of the window from 5 s to 10 s nothing is out at 15 s.
+        assert_eq!([lane.release(1, 15 * SECOND), lane.release(1, 15 * SECOND)], [0, 0]);
+        assert_eq!(lane.peek(1, 15 * SECOND).remaining(), 3);
+        // What is refused gets no permit, and a rate has none.
+        let mut rate = self::lane("3/s");
+        assert!(rate.decide(1, 0, 1).is_allowed());
+        assert_eq!(rate.release(1, 0), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! beside each other, and the requests of an access log by `ratecell-logs`.
 //!
 //! ```text
-//! state → lane → deck · log → page
+//! state · permits → lane → deck · log → page
 //! ```
 //!
 //! Each module imports only from those to its left. `page` is the border to the script of the page: numbers go in and out
@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod state;
+mod permits;
 mod lane;
 mod deck;
 mod log;

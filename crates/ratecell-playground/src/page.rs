@@ -127,6 +127,12 @@ extern "C" fn decide(deck: u32, client: u32, now_ns: u64, cost: u32) {
     });
 }
 
+/// Releases the oldest permit of a client in all lanes: the units that came back in each.
+#[unsafe(no_mangle)]
+extern "C" fn release(deck: u32, client: u32, now_ns: u64) {
+    on_deck(deck, |page, deck| page.json(&deck.release(client, now_ns)));
+}
+
 /// A peek at all lanes: a row of each, with the share of the capacity in use.
 #[unsafe(no_mangle)]
 extern "C" fn peek(deck: u32, client: u32, now_ns: u64) {
