@@ -207,7 +207,7 @@ def test_a_queues_delay_is_held_before_the_application(
     assert seen[4:] == ["served", "asked"]
 
 
-def websocket(app: Any, extensions: dict[str, Any]) -> list[Any]:
+def websocket(app: Any, extensions: dict[str, Any], **more: Any) -> list[Any]:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -217,7 +217,7 @@ def websocket(app: Any, extensions: dict[str, Any]) -> list[Any]:
         return {"type": "websocket.connect"}
 
     scope = {"type": "websocket", "client": ("192.0.2.1", 1), "headers": [], "extensions": extensions}
-    asyncio.run(app(scope, receive, send))
+    asyncio.run(app(scope | more, receive, send))
     return sent
 
 

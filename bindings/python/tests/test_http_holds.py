@@ -122,7 +122,7 @@ def test_a_request_that_goes_while_it_waits_for_a_store(monkeypatch: pytest.Monk
         raise AssertionError("the request has gone")
 
     app = RateLimitMiddleware(unreached, Limit(permits, one_key))
-    answer = app._limiter.answer
+    answer = app._gate.decider.answer
     waits, is_there = threading.Event(), threading.Event()
 
     def asked(claimed: Any, wait: bool = True) -> Any:
@@ -132,7 +132,7 @@ def test_a_request_that_goes_while_it_waits_for_a_store(monkeypatch: pytest.Monk
             return answer(claimed)
         return SimpleNamespace(decision=SimpleNamespace(outcome=Outcome.ASKED))
 
-    monkeypatch.setattr(app._limiter, "answer", asked)
+    monkeypatch.setattr(app._gate.decider, "answer", asked)
 
     async def run() -> None:
         waiting = asyncio.ensure_future(app(dict(SCOPE), receive_nothing, nothing))

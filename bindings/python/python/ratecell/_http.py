@@ -1,4 +1,4 @@
-"""What the ASGI and the WSGI middleware have in common: the limits, their decision, fields and refusal."""
+"""What stands before applications of every framework: the limits, their decision, fields and refusal."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from itertools import chain
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ratecell._exceeded import RateLimitExceeded
 from ratecell._fields import Answer, Style, fields
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
 from ratecell._native import Decision, Label, RulesDecision
 from ratecell._outcome import Outcome
-from ratecell._reservation import Reservation
+from ratecell._reservation import MAX_COST, Reservation
 from ratecell._rules import RulesReservation
-from ratecell.keys import KeyFunction, client_key
+from ratecell.keys import KeyFunction, client_key, function_of_request
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,9 +47,12 @@ class Limit:
     label: Label | None = None
 
     def __post_init__(self) -> None:
-        """Refuses a key that is no function."""
-        if not callable(self.key):
-            raise TypeError(f"key is of type {type(self.key).__name__}: expected a function of the request")
+        """Refuses a key or a cost that no request could have."""
+        function_of_request(self.key, "key")
+        if not isinstance(self.cost, int):
+            function_of_request(self.cost, "cost")
+        elif not 0 <= self.cost <= MAX_COST:
+            raise ValueError(f"a cost of {self.cost}: expected 0 to {MAX_COST}")
 
     @property
     def holds(self) -> bool:
@@ -67,8 +71,53 @@ class Limit:
 Limits = Limiter | Limit | Iterable[Limiter | Limit]
 """One limit or several; a limiter alone is one with the defaults of `Limit`."""
 
-CLOCK_RANGE = (503, "The rate limiter cannot decide")
-"""Status and text for a time past the range of the policy."""
+
+def with_key(limits: Any, key: KeyFunction | None) -> Any:
+    """The limits of a decorator, which may be a limiter and its key."""
+    if key is None:
+        return limits
+    if not isinstance(limits, Limiter):
+        raise TypeError(f"key is given with limits of type {type(limits).__name__}: expected a Limiter")
+    return Limit(limits, key)
+
+
+CANNOT_DECIDE = (503, "The rate limiter cannot decide")
+"""Status and text for a time past the range of the policy, and for a fault where `fail` is "closed"."""
+LIMIT_NEVER = (413, "Too large for the rate limit")
+"""Status and text for a cost above the capacity."""
+RULES_NEVER = (403, "The rules never allow it")
+"""Status and text for what the rules never allow."""
+UNCLEAR_PATH = (400, "The path can be read in several ways")
+"""Status and text for a path that the file refuses."""
+
+
+class Refusal(NamedTuple):
+    """The response to a request that is not allowed, before it has a framework's shape."""
+
+    status: int
+    text: str
+    fields: Fields
+
+
+def _too_many(status: int, own: Fields) -> Refusal:
+    after = next((value for name, value in own if name == "Retry-After"), None)
+    return Refusal(status, "Too many requests" + (f": retry after {after} s" if after else ""), own)
+
+
+def refusal_of(exceeded: RateLimitExceeded) -> Refusal:
+    """The response to a request under which a limit inside the application was exceeded.
+
+    Its fields are `Retry-After` alone: the exception knows the decision, and not the limiter.
+    """
+    decision = exceeded.decision
+    never = LIMIT_NEVER
+    if isinstance(decision, RulesDecision):
+        never = UNCLEAR_PATH if decision.is_unclear_path else RULES_NEVER
+    other = {Outcome.NEVER: never, Outcome.CLOCK_RANGE: CANNOT_DECIDE}.get(decision.outcome)
+    if other is not None:
+        return Refusal(*other, [])
+    ns = decision.retry_after_ns
+    return _too_many(429, [] if ns is None else [("Retry-After", str(-(-ns // 10**9)))])
 
 
 class Decider(ABC):
@@ -79,6 +128,11 @@ class Decider(ABC):
         self.status = status
         # Styles that cannot be are refused here, not at the first request.
         fields((), self.styles)
+
+    @property
+    @abstractmethod
+    def holds(self) -> bool:
+        """Whether its requests may have permits, to be released when they end."""
 
     @abstractmethod
     def claimed(self, request: Any) -> Any:
@@ -103,13 +157,22 @@ class Answered(ABC):
     def __init__(
         self,
         by: Decider,
-        decision: Decision | Joint | RulesDecision,
+        decision: Decision | Joint | RulesDecision | None,
         held: Iterable[Reservation | RulesReservation] = (),
     ) -> None:
         self.by = by
         self.decision = decision
         self.now_unix_ns = time.time_ns()
         self._held = list(held)
+
+    def __bool__(self) -> bool:
+        """Whether the request may go."""
+        return bool(self.decision)
+
+    @property
+    def delay(self) -> float:
+        """Seconds to hold the request, if it is allowed."""
+        return self.decision.delay if self.decision else 0.0
 
     @property
     def holds(self) -> bool:
@@ -139,19 +202,34 @@ class Answered(ABC):
 
     def no_denial(self) -> tuple[int, str] | None:
         """Status and text of a refusal that is no denial, which would be allowed later."""
-        return {Outcome.NEVER: self.never, Outcome.CLOCK_RANGE: CLOCK_RANGE}.get(self.decision.outcome)
+        if self.decision is None:
+            return CANNOT_DECIDE
+        return {Outcome.NEVER: self.never, Outcome.CLOCK_RANGE: CANNOT_DECIDE}.get(self.decision.outcome)
 
-    def refusal(self) -> tuple[int, Fields, bytes]:
-        """Status, fields and body of the response to a request that is not allowed."""
-        own = self.fields()
-        if (other := self.no_denial()) is not None:
-            status, text = other
-        else:
-            after = next((value for name, value in own if name == "Retry-After"), None)
-            status, text = self.by.status, "Too many requests" + (f": retry after {after} s" if after else "")
+    def refusal(self) -> Refusal:
+        """The response to a request that is not allowed."""
+        own, other = self.fields(), self.no_denial()
+        return _too_many(self.by.status, own) if other is None else Refusal(*other, own)
+
+    def plain_refusal(self) -> tuple[int, Fields, bytes]:
+        """Status, fields and body of the response to a request that is not allowed, in plain text."""
+        status, text, own = self.refusal()
         body = f"{text}\n".encode()
         own += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
         return status, own, body
+
+
+class Unanswered(Answered):
+    """A request that is refused because of a fault."""
+
+    never = CANNOT_DECIDE
+
+    def __init__(self, by: Decider) -> None:
+        super().__init__(by, None)
+
+    def fields(self) -> Fields:
+        """There are none."""
+        return []
 
 
 class HttpLimiter(Decider):
@@ -170,6 +248,11 @@ class HttpLimiter(Decider):
                     f"`{limit.limiter.policy}` asks for a zone, and a middleware names none: "
                     "expected another policy"
                 )
+
+    @property
+    def holds(self) -> bool:
+        """Whether one of the limits counts requests in flight."""
+        return any(limit.holds for limit in self.limits)
 
     def claimed(self, request: Any) -> list[tuple[Limit, Claim]] | None:
         """What a request claims of the limits that hold for it."""
@@ -200,7 +283,7 @@ class HttpLimiter(Decider):
 class AnsweredByLimits(Answered):
     """The answer of limits."""
 
-    never = (413, "Too large for the rate limit")  # A cost above the capacity.
+    never = LIMIT_NEVER
 
     def __init__(
         self, by: HttpLimiter, decision: Decision | Joint, answers: list[Answer], held: list[Reservation]

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ratecell._fields import Style
-from ratecell._http import Answered, Decider, Fields, HttpLimiter, Limits
+from ratecell._http import RULES_NEVER, UNCLEAR_PATH, Answered, Decider, Fields, HttpLimiter, Limits
 from ratecell._native import RulesDecision
 from ratecell._rules import Rules, RulesReservation
 from ratecell.attributes import Attributes, AttributesFunction, ByRequest
-
-UNCLEAR_PATH = (400, "The path can be read in several ways")
-"""Status and text for a path that the file refuses."""
+from ratecell.keys import function_of_request
 
 
 def decider(
@@ -42,11 +40,13 @@ class HttpRules(Decider):
         status: int,
     ) -> None:
         super().__init__(styles, status)
-        if attributes is not None and not callable(attributes):
-            wrong = type(attributes).__name__
-            raise TypeError(f"attributes is of type {wrong}: expected a function of the request")
         self.rules = rules
-        self.attributes = ByRequest() if attributes is None else attributes
+        self.attributes = ByRequest() if attributes is None else function_of_request(attributes, "attributes")
+
+    @property
+    def holds(self) -> bool:
+        """Whether the rules may count requests in flight."""
+        return self.rules.reserving
 
     def claimed(self, request: Any) -> Attributes | None:
         """The attributes of a request."""
@@ -64,7 +64,7 @@ class HttpRules(Decider):
 class AnsweredByRules(Answered):
     """The answer of rules."""
 
-    never = (403, "The rules never allow it")
+    never = RULES_NEVER
 
     def __init__(self, by: HttpRules, decision: RulesDecision, held: Iterable[RulesReservation] = ()) -> None:
         super().__init__(by, decision, held)

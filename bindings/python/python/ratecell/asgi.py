@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from ratecell._fields import Style
+from ratecell._gate import Counts, Fail, Gate
 from ratecell._http import DECISION, Answered, Limits, merged
-from ratecell._http_rules import decider
-from ratecell._outcome import Outcome
 from ratecell._rules import Rules
 from ratecell.attributes import AttributesFunction
 
@@ -41,6 +40,10 @@ class RateLimitMiddleware:
     A permit of a layer `in_flight` is released when the application is done with the request, however it
     ends. Rules with such layers are made with `reserving`.
 
+    A fault here is no fault of the application: where a function of the request raises or returns no key, or
+    the limiter fails, the request is let through, or with `fail="closed"` answered with 503. It is logged,
+    and `counts` has it.
+
     A WebSocket is charged when it opens, and has its permit until it closes; one that is refused gets the
     status where the server can send it, otherwise 403.
     """
@@ -54,23 +57,29 @@ class RateLimitMiddleware:
         styles: Style | Iterable[Style] = "draft11",
         status: int = 429,
         denied: App | None = None,
+        fail: Fail = "open",
     ) -> None:
         self._app = app
-        self._limiter = decider(limits, attributes, styles, status)
+        self._gate = Gate(limits, attributes=attributes, styles=styles, status=status, fail=fail)
         self._denied = denied
+
+    @property
+    def counts(self) -> Counts:
+        """How many connections it has let through and refused, in this process."""
+        return self._gate.counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
-        answered = await self._decide(scope) if scope["type"] in ("http", "websocket") else None
+        is_limited = scope["type"] in ("http", "websocket")
+        answered = await self._gate.decide_async(scope) if is_limited else None
         if answered is None:
             await self._app(scope, receive, send)
             return
-        decision = answered.decision
-        scope[DECISION] = decision
-        if decision:
+        scope[DECISION] = answered.decision
+        if answered:
             with answered:
-                if decision.delay:
-                    await asyncio.sleep(decision.delay)
+                if answered.delay:
+                    await asyncio.sleep(answered.delay)
                 await self._app(scope, receive, _with_fields(answered, send))
         elif scope["type"] == "websocket":
             await _refuse_websocket(scope, answered, receive, send)
@@ -78,27 +87,6 @@ class RateLimitMiddleware:
             await self._denied(scope, receive, _with_fields(answered, send))
         else:
             await _refuse(answered, send, "http.response")
-
-    async def _decide(self, scope: Scope) -> Answered | None:
-        claimed = self._limiter.claimed(scope)
-        if claimed is None:
-            return None
-        answered = self._limiter.answer(claimed, wait=False)
-        if answered.decision.outcome is Outcome.ASKED:
-            # It waits for the store of many machines, and other tasks run.
-            waiting = asyncio.ensure_future(asyncio.to_thread(self._limiter.answer, claimed))
-            try:
-                answered = await asyncio.shield(waiting)
-            except asyncio.CancelledError:
-                # The thread goes on, and nobody is there for the permits that it gets.
-                waiting.add_done_callback(_release)
-                raise
-        return answered
-
-
-def _release(waited: asyncio.Future[Answered]) -> None:
-    if not waited.cancelled() and waited.exception() is None:
-        waited.result().release()
 
 
 # The messages that carry the fields of a response.
@@ -118,7 +106,7 @@ def _with_fields(answered: Answered, send: Send) -> Send:
 
 
 async def _refuse(answered: Answered, send: Send, kind: str) -> None:
-    status, fields, body = answered.refusal()
+    status, fields, body = answered.plain_refusal()
     await send({"type": f"{kind}.start", "status": status, "headers": _encoded(fields)})
     await send({"type": f"{kind}.body", "body": body})
 

@@ -1,4 +1,4 @@
-"""What rules know of a request: functions of an ASGI scope or a WSGI environ that return attributes."""
+"""What rules know of a request: functions of a request that return attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from ratecell.keys import Clients, KeyFunction, Request
+from ratecell.keys import Clients, KeyFunction, Request, function_of_request, mapping
 
 Attributes = Mapping[str, "str | bytes | None"]
 """Values by the names that a file of rules uses; one that is not there, or is None, is absent."""
@@ -47,19 +47,18 @@ class ByRequest:
     """
 
     def __init__(self, client: KeyFunction = _ADDRESS) -> None:
-        if not callable(client):
-            raise TypeError(f"client is of type {type(client).__name__}: expected a function of the request")
-        self._client = client
+        self._client = function_of_request(client, "client")
 
     def __call__(self, request: Request) -> dict[str, str | bytes]:
         """Returns the attributes of `request`."""
-        attributes = _of_environ(request) if "wsgi.version" in request else _of_scope(request)
+        inner = mapping(request)
+        attributes = _of_environ(inner) if "wsgi.version" in inner else _of_scope(inner)
         if key := self._client(request):
             attributes["client"] = key
         return attributes
 
 
-def _of_scope(scope: Request) -> dict[str, str | bytes]:
+def _of_scope(scope: Mapping[str, Any]) -> dict[str, str | bytes]:
     """The attributes of an ASGI connection scope, but the client."""
     header: dict[str, list[bytes]] = {}
     for name, value in scope.get("headers", ()):
@@ -78,7 +77,7 @@ def _of_scope(scope: Request) -> dict[str, str | bytes]:
     return attributes
 
 
-def _of_environ(environ: Request) -> dict[str, str | bytes]:
+def _of_environ(environ: Mapping[str, Any]) -> dict[str, str | bytes]:
     """The attributes of a WSGI environ, but the client."""
     attributes: dict[str, str | bytes] = {}
     for name, value in environ.items():

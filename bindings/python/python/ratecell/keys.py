@@ -1,14 +1,54 @@
-"""Who a request is counted for: functions of an ASGI scope or a WSGI environ that return a key."""
+"""Who a request is counted for: functions of a request that return a key."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ratecell import _native
 
-Request = Mapping[str, Any]
-"""An ASGI connection scope, or a WSGI environ."""
+Request = Any
+"""An ASGI connection scope, a WSGI environ, or a request that has one of them: of Starlette and FastAPI,
+Flask, Django or Django REST framework."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def mapping(request: Request) -> Mapping[str, Any]:
+    """The scope or the environ of a request."""
+    # A request of Starlette is a mapping itself. One of Flask is a proxy, whose type is not.
+    if isinstance(request, Mapping):
+        return request
+    for name in ("environ", "scope"):
+        if isinstance(inner := getattr(request, name, None), Mapping):
+            return inner
+    raise TypeError(
+        f"a request of type {type(request).__name__}: expected an ASGI scope, a WSGI environ, or an object "
+        "with one of them as `scope` or `environ`"
+    )
+
+
+def function_of_request(function: _Function, name: str) -> _Function:
+    """`function`, if it takes a request and returns at once; otherwise a TypeError that says `name`."""
+    if not callable(function):
+        raise TypeError(f"{name} is of type {type(function).__name__}: expected a function of the request")
+    called = getattr(function, "__call__", None)  # noqa: B004 - not whether, but which
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+        raise TypeError(f"{name} is a coroutine function: expected a function that returns its value at once")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        # A builtin may have none to look at.
+        return function
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise TypeError(
+            f"{name} takes {signature}: expected a function of one argument, the request"
+        ) from None
+    return function
+
 
 KeyFunction = Callable[[Any], "str | bytes | None"]
 """Returns the key of a request, or None for one that is not to be limited."""
@@ -32,6 +72,7 @@ class Clients(_native.Clients):
 
     def __call__(self, request: Request) -> str:
         """Returns the key of `request`."""
+        request = mapping(request)
         if "wsgi.version" in request:
             lines: Any = ()
             if self.field is not None and (value := request.get(_variable(self.field))) is not None:
@@ -57,7 +98,7 @@ class Header:
 
     def __init__(self, name: str, otherwise: KeyFunction = client_key) -> None:
         self._name = name
-        self._otherwise = otherwise
+        self._otherwise = function_of_request(otherwise, "otherwise")
 
     def __call__(self, request: Request) -> str | bytes | None:
         """Returns the key of `request`."""
@@ -73,6 +114,7 @@ def _variable(name: str) -> str:
 
 def _field(request: Request, name: str) -> str:
     """The value of a header field, of several lines as one list; empty where it is absent."""
+    request = mapping(request)
     if "wsgi.version" in request:
         return str(request.get(_variable(name), ""))
     sought = name.lower().encode("latin-1")

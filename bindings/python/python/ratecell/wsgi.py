@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ratecell._fields import Style
+from ratecell._gate import Counts, Fail, Gate
 from ratecell._http import DECISION, Answered, Limits, merged, phrase
-from ratecell._http_rules import decider
 from ratecell._rules import Rules
 from ratecell.attributes import AttributesFunction
 
@@ -36,6 +36,10 @@ class RateLimitMiddleware:
 
     A permit of a layer `in_flight` is released when the server closes the response, as it does however the
     request ends. Rules with such layers are made with `reserving`.
+
+    A fault here is no fault of the application: where a function of the request raises or returns no key, or
+    the limiter fails, the request is let through, or with `fail="closed"` answered with 503. It is logged,
+    and `counts` has it.
     """
 
     def __init__(
@@ -47,23 +51,28 @@ class RateLimitMiddleware:
         styles: Style | Iterable[Style] = "draft11",
         status: int = 429,
         denied: WSGIApplication | None = None,
+        fail: Fail = "open",
     ) -> None:
         # A status without a phrase is refused here, not at the first denial.
         phrase(status)
         self._app = app
-        self._limiter = decider(limits, attributes, styles, status)
+        self._gate = Gate(limits, attributes=attributes, styles=styles, status=status, fail=fail)
         self._denied = denied
+
+    @property
+    def counts(self) -> Counts:
+        """How many requests it has let through and refused, in this process."""
+        return self._gate.counts
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serves one request."""
-        answered = self._limiter.decide(environ)
+        answered = self._gate.decide(environ)
         if answered is None:
             return self._app(environ, start_response)
-        decision = answered.decision
-        environ[DECISION] = decision
-        app = self._app if decision else self._denied
+        environ[DECISION] = answered.decision
+        app = self._app if answered else self._denied
         if app is None:
-            status, fields, body = answered.refusal()
+            status, fields, body = answered.plain_refusal()
             start_response(f"{status} {phrase(status)}", fields)
             return [body]
 
@@ -73,8 +82,8 @@ class RateLimitMiddleware:
             return start_response(status, merged(headers, answered.fields()), *exc_info)
 
         def respond() -> Iterable[bytes]:
-            if decision and decision.delay:
-                time.sleep(decision.delay)
+            if answered.delay:
+                time.sleep(answered.delay)
             return app(environ, start_with_fields)
 
         return _Held(answered, respond) if answered.holds else respond()
