@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.signals import task_retry
 
 from ratecell import Limiter
 from ratecell.celery import rate_limit
@@ -33,6 +34,13 @@ def note(task: Any, number: int) -> None:
     line = f"{task.name} {number} {task.request.retries} {time.monotonic_ns()}\n"
     with (FOLDER / "ran").open("ab", buffering=0) as file:
         file.write(line.encode())
+
+
+@task_retry.connect
+def note_retry(sender: Any, **_: Any) -> None:
+    """A denied call was sent again."""
+    with (FOLDER / "again").open("ab", buffering=0) as file:
+        file.write(f"{sender.name}\n".encode())
 
 
 if "FOLDER" in os.environ:
