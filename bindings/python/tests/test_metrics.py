@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 
-from ratecell import Limiter, Rules, Stats, metrics
+from ratecell import Counts, Limiter, Rules, Stats, metrics
 from ratecell._metrics import METRICS
-from ratecell.prometheus import Collector
+from ratecell.prometheus import Collector, RequestsCollector
 
 PAGE = Path(__file__).parents[3] / "docs" / "OPERATIONS.md"
 DOCUMENTED = re.findall(
@@ -78,3 +78,15 @@ def test_a_collector_is_scraped() -> None:
     assert 'ratecell_evicted_keys_total{limiter="leases"} 2.0' in lines
     assert 'ratecell_live_keys{limiter="rules"} 0.0' in lines
     assert 'ratecell_leased_units_total{limiter="rules"}' not in text
+
+
+def test_what_middlewares_did_is_scraped() -> None:
+    registry = CollectorRegistry()
+    registry.register(RequestsCollector({"site": lambda: Counts(allowed=7, failed_open=2)}))
+    with pytest.raises(ValueError, match="Duplicated"):
+        registry.register(RequestsCollector({}))
+    lines = generate_latest(registry).decode().splitlines()
+    assert "# TYPE ratecell_requests_total counter" in lines
+    assert 'ratecell_requests_total{limiter="site",result="allowed"} 7.0' in lines
+    assert 'ratecell_requests_total{limiter="site",result="failed_open"} 2.0' in lines
+    assert 'ratecell_requests_total{limiter="site",result="denied"} 0.0' in lines

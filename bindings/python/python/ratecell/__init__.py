@@ -5,14 +5,17 @@
         ...
 
 `Limiter` decides, and `Rules` by a file that says which limits apply to which requests;
-`RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application; `ratecell.limits` has the
-classes of the package `limits`.
+`RateLimitMiddleware` (ASGI) and `ratecell.wsgi` stand before an application; `ratecell.fastapi`, `flask`,
+`django`, `rest_framework` and `celery` are for these frameworks; `ratecell.limits` has the classes of the
+package `limits`.
 """
 
 from collections.abc import Sequence
 
+from ratecell import _extension  # noqa: F401 - first, for without it there is nothing else
 from ratecell._exceeded import RateLimitExceeded, TooManyWaiting
 from ratecell._fields import Answer, Style, fields
+from ratecell._gate import Counts
 from ratecell._http import Limit
 from ratecell._joint import Claim, Joint, decide_all
 from ratecell._limiter import Limiter
@@ -41,6 +44,7 @@ __all__ = [
     "ByRequest",
     "Claim",
     "Clients",
+    "Counts",
     "Decision",
     "Decisions",
     "Header",

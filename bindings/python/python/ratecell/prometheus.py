@@ -12,14 +12,16 @@ Where several processes share a file, the counts are those of all: let one of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector as _Collector
 
+from ratecell._gate import Counts
 from ratecell._metrics import METRICS, Source, metrics
 
-__all__ = ["Collector"]
+__all__ = ["Collector", "RequestsCollector"]
 
 
 class Collector(_Collector):
@@ -48,3 +50,32 @@ class Collector(_Collector):
         for metric in METRICS:
             kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
             yield kind(metric.name, metric.help, labels=["limiter"])
+
+
+class RequestsCollector(_Collector):
+    """What middlewares and decorators have done with requests, by the value of the label `limiter`.
+
+        REGISTRY.register(RequestsCollector({"site": lambda: app.counts}))
+
+    Each value is a function that returns `Counts`; these are of this process alone.
+    """
+
+    def __init__(self, counts: Mapping[str, Callable[[], Counts]]) -> None:
+        self._counts = dict(counts)
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """One family, with the fields of `Counts` as the label `result`."""
+        family = _requests()
+        for name, counted in self._counts.items():
+            for result, number in asdict(counted()).items():
+                family.add_metric([name, result], number)
+        yield family
+
+    def describe(self) -> Iterator[CounterMetricFamily]:
+        """The name alone, which a registry asks for when the collector is registered."""
+        yield _requests()
+
+
+def _requests() -> CounterMetricFamily:
+    text = "Requests that this process has let through and refused, by what became of them."
+    return CounterMetricFamily("ratecell_requests_total", text, labels=["limiter", "result"])
