@@ -96,6 +96,8 @@ def test_a_permit_is_held_while_a_task_runs() -> None:
 def test_what_cannot_be_is_refused_at_the_start() -> None:
     limiter: Any = Limiter("1/h")
     rate_limit: Any = ratecell.celery.rate_limit
+    with pytest.raises(TypeError, match="has a limit already: expected one, whose policy may have several"):
+        rate_limit(limiter)(rate_limit(limiter)(mail))
     wrongs: list[Any] = [
         (lambda: rate_limit("1/h"), TypeError, "limits are of type str: expected a Limiter or Rules"),
         (lambda: rate_limit(limiter, 5), TypeError, "key is of type int: expected str, bytes or a function"),

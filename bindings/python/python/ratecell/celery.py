@@ -38,6 +38,9 @@ _TURN = "ratecell_turn"
 """The header of a call that has its turn in a queue and is not charged again; its value is `retries` then."""
 
 
+_LIMITED = "_is_limited_by_ratecell"
+
+
 @dataclass(slots=True)
 class _Call:
     """A call of a task, which the limits see as a request."""
@@ -85,6 +88,12 @@ def rate_limit(
     gate = _gate(limits, key, cost, attributes, fail)
 
     def decorate(function: _Function) -> _Function:
+        if getattr(function, _LIMITED, False):
+            # What one of them sends again, the other would have charged twice.
+            raise TypeError(
+                f"{function!r} has a limit already: expected one, whose policy may have several layers"
+            )
+
         @functools.wraps(function)
         def limited(*args: Any, **kwargs: Any) -> Any:
             task = current_task._get_current_object()
@@ -106,6 +115,7 @@ def rate_limit(
             with answered:
                 return function(*args, **kwargs)
 
+        setattr(limited, _LIMITED, True)
         # Celery goes by it where a call is sent.
         limited.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         return cast("_Function", limited)
