@@ -83,6 +83,7 @@ broken bindings/go/limiter.go "broken line" ci/go.sh
 broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh
 broken bindings/python/Cargo.toml "broken line" ci/python.sh
+broken bindings/python/pyproject.toml "broken line" ci/wheels.sh "$work/wheels"
 broken ffi-tests/abi/symbols.txt ratecell_broken ci/abi.sh "$libraries"
 broken ffi-tests/abi/symbols.txt ratecell_broken ci/panics.sh "$libraries"
 broken ffi-tests/evolution/program.c "broken line" ci/evolution.sh "$libraries"

@@ -16,8 +16,7 @@ cd bindings/python
 pip install --quiet --requirement requirements.txt
 
 wheels="$venv/wheels"
-rm -rf "$wheels"
-maturin build --quiet --release --locked --out "$wheels" --target-dir "$target/python-build"
+"$root/ci/wheels.sh" "$wheels"
 pip install --quiet --force-reinstall --no-deps "$wheels"/*.whl
 python -c 'import ratecell, sys; sys.exit("site-packages" not in ratecell.__file__)'
 

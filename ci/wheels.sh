@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Wheels of the Python package: abi3, one for all versions of CPython from 3.10 on.
+#
+#   ci/wheels.sh OUT       for this machine: built, checked, packed again to the same bytes, and used without a compiler
+#
+# With DEPTH=long the sources are built in another folder as well, to the same bytes; and so are, by zig's linker, wheels for
+# glibc 2.17 and musl 1.2, on x86-64 and aarch64: OUT/zig.
+source "$(dirname "$0")/lib.sh"
+
+[ $# -eq 1 ] || usage
+mkdir -p "$1"
+out="$(cd "$1" && pwd)"
+root="$PWD"
+venv="$target/python"
+[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# It must be the interpreter of this folder whose abi3 is asked for.
+export PYO3_PYTHON="$venv/bin/python"
+pip install --quiet --requirement bindings/python/requirements-wheels.txt
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+# The bytes say neither where they were built nor when.
+export SOURCE_DATE_EPOCH=315532800
+cargo_home="${CARGO_HOME:-$HOME/.cargo}"
+# Builds the sources in the folder $1 in the folder $2, into the folder $3; the rest is maturin's.
+build() {
+    rm -rf "$3"
+    (
+        cd "$1/bindings/python"
+        CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$1=/ratecell"$'\x1f'"--remap-path-prefix=$cargo_home=/cargo" \
+            maturin build --quiet --release --locked --target-dir "$2" --out "$3" "${@:4}"
+    )
+}
+same() {
+    cmp "$1"/*.whl "$2"/*.whl || { echo "the wheels in $1 and $2 are not the same bytes" >&2; exit 1; }
+}
+# Looks at the wheel in the folder $1, whose platform is to be the pattern $2.
+look() {
+    local wheel name shown size tag
+    wheel="$(echo "$1"/*.whl)"
+    name="${wheel##*/}"
+    # shellcheck disable=SC2053 # it is a pattern
+    [[ "$name" == ratecell-*-cp310-abi3-$2.whl ]] || { echo "$name: expected ratecell-…-cp310-abi3-$2.whl" >&2; exit 1; }
+    twine --no-color check --strict "$wheel" >"$work/twine" || { cat "$work/twine" >&2; exit 1; }
+    # What it finds that the wheel needs is what the wheel says.
+    shown="$(auditwheel show "$wheel")"
+    tag="$(sed -n 's/^.*"\([a-z0-9]*linux_[a-z0-9_]*\)".*$/\1/p' <<<"$shown" | sed -n 1p)"
+    if [ -z "$tag" ] || [[ "$name" != *"$tag"* ]]; then
+        printf '%s\n%s\n' "$name" "$shown" >&2
+        exit 1
+    fi
+    rm -rf "$work/unpacked"
+    python -m zipfile -e "$wheel" "$work/unpacked"
+    if grep -qaF -e "$root" -e "$cargo_home" -r "$work/unpacked"; then
+        echo "$name names the folders in which it was built" >&2
+        exit 1
+    fi
+    size="$(stat -c %s "$wheel")"
+    echo "$name: $size bytes"
+}
+# Installs the wheel in the folder $1 where nothing of Rust is found, and runs the README's first lines with it.
+use() {
+    rm -rf "$work/clean"
+    python3 -m venv --without-pip "$work/clean"
+    env -i HOME="$work" PATH="$work/clean/bin:/usr/bin:/bin" bash -c \
+        'if command -v cargo rustc; then echo "expected no Rust in a clean environment" >&2; exit 1; fi'
+    env -i HOME="$work" PATH="$work/clean/bin:/usr/bin:/bin" \
+        "$venv/bin/python" -m pip --python "$work/clean" install --quiet --no-index "$1"/*.whl
+    (cd "$work" && env -i HOME="$work" PATH="$work/clean/bin:/usr/bin:/bin" \
+        "$work/clean/bin/python" -B "$root/bindings/python/tests/first_lines.py" "$root/bindings/python/README.md")
+}
+
+build "$root" "$target/python-build" "$work/here"
+look "$work/here" "*linux*"
+build "$root" "$target/python-build" "$work/again"
+same "$work/here" "$work/again"
+use "$work/here"
+rm -f "$out"/*.whl
+cp "$work"/here/*.whl "$out"
+[ "$DEPTH" = long ] || exit 0
+
+# As files: what git knows of, wherever it is.
+mkdir "$work/elsewhere"
+git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$work/elsewhere"
+build "$work/elsewhere" "$work/elsewhere/target" "$work/other"
+same "$work/here" "$work/other"
+echo "built in another folder: the same bytes"
+pip install --quiet --requirement bindings/python/requirements-zig.txt
+machine="$(uname -m)"
+mkdir -p "$out/zig"
+for pair in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
+    x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2; do
+    triple="${pair%:*}" tag="${pair#*:}"
+    rustup --quiet target add "$triple"
+    for time in one two; do
+        build "$root" "$target/python-build-zig-$time" "$work/$time" --zig --target "$triple" --compatibility "$tag"
+    done
+    look "$work/one" "*${tag}_${triple%%-*}*"
+    same "$work/one" "$work/two"
+    if [ "$triple" = "$machine-unknown-linux-gnu" ]; then use "$work/one"; fi
+    cp "$work"/one/*.whl "$out/zig"
+done
