@@ -1,4 +1,4 @@
-"""Tasks under limits, for workers whose broker is a folder."""
+"""Tasks under limits, for workers whose broker is a server of Redis in the same folder."""
 
 from __future__ import annotations
 
@@ -15,18 +15,8 @@ from ratecell import Limiter
 from ratecell.celery import rate_limit
 
 FOLDER = Path(os.environ.get("FOLDER") or tempfile.mkdtemp())
-app = Celery("celery_app", broker="filesystem://")
-app.conf.update(
-    broker_transport_options={
-        "data_folder_in": str(FOLDER / "messages"),
-        "data_folder_out": str(FOLDER / "messages"),
-        "control_folder": str(FOLDER / "control"),
-        "polling_interval": 0.1,
-    },
-    worker_hijack_root_logger=False,
-    worker_enable_remote_control=False,
-    task_ignore_result=True,
-)
+app = Celery("celery_app", broker=f"redis+socket://{FOLDER}/redis")
+app.conf.update(worker_hijack_root_logger=False, worker_enable_remote_control=False, task_ignore_result=True)
 
 
 def note(task: Any, number: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -117,31 +119,35 @@ def test_two_workers_on_one_file(tmp_path: Path) -> None:
     """Each call runs once, and together they take as long as the limits say."""
     environment = os.environ | {"FOLDER": str(tmp_path)}
     here = Path(__file__).parent
-    command = [sys.executable, "-m", "celery", "-A", "celery_app", "worker", "-P", "solo", "-l", "WARNING"]
+    celery = [sys.executable, "-m", "celery", "-A", "celery_app", "worker", "-P", "solo", "-l", "WARNING"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    (tmp_path / "messages").mkdir()
-    workers = [
-        subprocess.Popen([*command, *quiet, "-n", f"w{number}@%h"], cwd=here, env=environment)
-        for number in range(2)
-    ]
-    try:
+    redis = ["redis-server", "--port", "0", "--unixsocket", "redis", "--save", "", "--logfile", "redis.log"]
+    ran = tmp_path / "ran"
+    with contextlib.ExitStack() as ended:
+
+        def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(command, cwd=folder, env=environment)
+            ended.callback(process.wait)
+            ended.callback(process.terminate)
+            return process
+
+        def until(happened: Callable[[], bool]) -> None:
+            deadline = time.monotonic() + 120
+            while not happened():
+                assert time.monotonic() < deadline
+                assert [process.poll() for process in processes] == [None] * len(processes)
+                time.sleep(0.05)
+
+        processes = [start(redis, tmp_path)]
+        until((tmp_path / "redis").exists)
+        processes += [start([*celery, *quiet, "-n", f"w{number}@%h"], here) for number in range(2)]
         sent_ns = time.monotonic_ns()
         program = "import celery_app; celery_app.send()"
         subprocess.run([sys.executable, "-c", program], cwd=here, env=environment, check=True)
-        ran = tmp_path / "ran"
-        deadline = time.monotonic() + 120
-        while len(lines := ran.read_text().splitlines() if ran.exists() else []) < 7:
-            assert time.monotonic() < deadline, lines
-            assert [worker.poll() for worker in workers] == [None, None]
-            time.sleep(0.05)
-    finally:
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.wait()
+        until(lambda: ran.exists() and len(ran.read_text().splitlines()) == 7)
     # The three that have a turn later are sent again once each, for they are charged once.
     assert (tmp_path / "again").read_text().split().count("queued") <= 3
-    calls = [line.split() for line in lines]
+    calls = [line.split() for line in ran.read_text().splitlines()]
     names = [("limited", "0"), ("limited", "1"), ("limited", "2")]
     names += [("queued", "0"), ("queued", "1"), ("queued", "2"), ("queued", "3")]
     assert sorted((name, number) for name, number, *_ in calls) == names

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from ratecell import ByRequest, Header, Limit, Limiter, Rules
+from ratecell import ByRequest, Header, Limit, Limiter, RateLimitExceeded, Rules
 from ratecell._gate import Counts, Gate
+from ratecell._http import refusal_of
 from test_http import kinds
 
 RULES = """
@@ -135,3 +136,19 @@ def test_what_cannot_be_is_refused_at_the_start(middleware: Any, inner: Any, fet
     # What has no signature to look at is taken at its word.
     assert Limit(limiter, {}.get).cost == 1
     assert fetch(middleware(inner, limiter), "/")[0].status_code == 200
+
+
+def test_the_refusal_of_what_is_exceeded_inside() -> None:
+    limiter, rules = Limiter("3/s burst=3"), Rules(RULES)
+    assert limiter.check("k", 3, at_ns=0)
+    # A third of a second, rounded up.
+    denied = limiter.check("k", at_ns=0)
+    late = limiter.check("k", at_ns=limiter.max_now_ns + 1)
+    for decision, status, fields in [
+        (denied, 429, [("Retry-After", "1")]),
+        (limiter.check("k", 4), 413, []),
+        (late, 503, []),
+        (rules.decide({"path": "/never"}), 403, []),
+    ]:
+        refusal = refusal_of(RateLimitExceeded("k", decision))
+        assert (refusal.status, refusal.fields) == (status, fields)
