@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ratecell import ByRequest, Header, Limit, Limiter, RateLimitExceeded, Rules
+from ratecell import ByRequest, Decision, Header, Limit, Limiter, RateLimitExceeded, Rules, RulesDecision
 from ratecell._gate import Counts, Gate
 from ratecell._http import refusal_of
 from test_http import kinds
@@ -144,11 +144,12 @@ def test_the_refusal_of_what_is_exceeded_inside() -> None:
     # A third of a second, rounded up.
     denied = limiter.check("k", at_ns=0)
     late = limiter.check("k", at_ns=limiter.max_now_ns + 1)
-    for decision, status, fields in [
+    cases: list[tuple[Decision | RulesDecision, int, list[tuple[str, str]]]] = [
         (denied, 429, [("Retry-After", "1")]),
         (limiter.check("k", 4), 413, []),
         (late, 503, []),
         (rules.decide({"path": "/never"}), 403, []),
-    ]:
+    ]
+    for decision, status, fields in cases:
         refusal = refusal_of(RateLimitExceeded("k", decision))
         assert (refusal.status, refusal.fields) == (status, fields)
