@@ -3,8 +3,8 @@
 #
 #   ci/wheels.sh OUT       for this machine: built, checked, packed again to the same bytes, and used without a compiler
 #
-# With DEPTH=long the sources are built in another folder as well, to the same bytes; and so are, by zig's linker, wheels for
-# glibc 2.17 and musl 1.2, on x86-64 and aarch64: OUT/zig.
+# With DEPTH=long also, by zig's linker, those for glibc 2.17 and musl 1.2, on x86-64 and aarch64: OUT/zig. The one for this
+# machine is built in another folder as well, to the same bytes.
 source "$(dirname "$0")/lib.sh"
 
 [ $# -eq 1 ] || usage
@@ -21,17 +21,27 @@ pip install --quiet --requirement bindings/python/requirements-wheels.txt
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# The bytes say neither where they were built nor when.
+# The bytes say neither where they were built nor when. Cargo names a crate by the folder in which it stands, and so do the
+# bytes: the sources are mounted where they are on every machine, for the compiler alone.
 export SOURCE_DATE_EPOCH=315532800
 cargo_home="${CARGO_HOME:-$HOME/.cargo}"
+stand=/tmp/ratecell-wheels
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$stand=/ratecell"$'\x1f'"--remap-path-prefix=$cargo_home=/cargo"
+mounting=(unshare --mount)
+[ "$EUID" -eq 0 ] || mounting+=(--map-root-user)
+mkdir -p "$stand"
+if ! "${mounting[@]}" mount --bind "$root" "$stand" 2>/dev/null; then
+    left_out "wheels of the same bytes: nothing can be mounted here, and they depend on the folder"
+    mounting=()
+fi
 # Builds the sources in the folder $1 in the folder $2, into the folder $3; the rest is maturin's.
 build() {
     rm -rf "$3"
-    (
-        cd "$1/bindings/python"
-        CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$1=/ratecell"$'\x1f'"--remap-path-prefix=$cargo_home=/cargo" \
-            maturin build --quiet --release --locked --target-dir "$2" --out "$3" "${@:4}"
-    )
+    # shellcheck disable=SC2016 # for the other shell
+    local run='mount --bind "$1" "$2" && cd "$2/bindings/python" && exec "${@:3}"'
+    if [ ${#mounting[@]} -eq 0 ]; then run='cd "$1/bindings/python" && exec "${@:3}"'; fi
+    "${mounting[@]}" bash -c "$run" build "$1" "$stand" \
+        maturin build --quiet --release --locked --target-dir "$2" --out "$3" "${@:4}"
 }
 same() {
     cmp "$1"/*.whl "$2"/*.whl || { echo "the wheels in $1 and $2 are not the same bytes" >&2; exit 1; }
@@ -81,24 +91,25 @@ rm -f "$out"/*.whl
 cp "$work"/here/*.whl "$out"
 [ "$DEPTH" = long ] || exit 0
 
-# As files: what git knows of, wherever it is.
-mkdir "$work/elsewhere"
-git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$work/elsewhere"
-build "$work/elsewhere" "$work/elsewhere/target" "$work/other"
-same "$work/here" "$work/other"
-echo "built in another folder: the same bytes"
 pip install --quiet --requirement bindings/python/requirements-zig.txt
 machine="$(uname -m)"
-mkdir -p "$out/zig"
+rm -rf "$out/zig"
+mkdir -p "$out/zig" "$work/elsewhere"
+# As files: what git knows of, wherever it is.
+git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$work/elsewhere"
 for pair in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
     x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2; do
     triple="${pair%:*}" tag="${pair#*:}"
     rustup --quiet target add "$triple"
-    for time in one two; do
-        build "$root" "$target/python-build-zig-$time" "$work/$time" --zig --target "$triple" --compatibility "$tag"
-    done
-    look "$work/one" "*${tag}_${triple%%-*}*"
-    same "$work/one" "$work/two"
-    if [ "$triple" = "$machine-unknown-linux-gnu" ]; then use "$work/one"; fi
-    cp "$work"/one/*.whl "$out/zig"
+    by_zig=(--zig --target "$triple" --compatibility "$tag")
+    build "$root" "$target/python-build" "$work/zig" "${by_zig[@]}"
+    look "$work/zig" "*${tag}_${triple%%-*}*"
+    # For this machine twice, and used; the others are built by the same means.
+    if [ "$triple" = "$machine-unknown-linux-gnu" ]; then
+        use "$work/zig"
+        build "$work/elsewhere" "$work/elsewhere/target" "$work/other" "${by_zig[@]}"
+        same "$work/zig" "$work/other"
+        echo "built in another folder: the same bytes"
+    fi
+    cp "$work"/zig/*.whl "$out/zig"
 done
