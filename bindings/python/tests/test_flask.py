@@ -93,6 +93,8 @@ def test_rules_may_be_configured(tmp_path: Path) -> None:
         ({"POLICY": ONCE, "FORKED": True}, ValueError, "FORKED does not go with a POLICY"),
         ({"RULES": "/no/such/file", "KEY": by_user}, ValueError, "KEY does not go with RULES"),
         ({"RULES": "/no/such/file"}, FileNotFoundError, "/no/such/file"),
+        ({"POLICY": ONCE, "PROXIES": 1}, ValueError, "PROXIES is no setting: expected some of POLICY, PATH"),
+        ({"POLICY": ONCE, "STATUS": "429"}, ValueError, "a status of '429': expected 400 to 599"),
         ({"POLICY": ONCE, "STATUS": 599}, ValueError, "a status of 599: expected one that flask.abort knows"),
         ({"POLICY": ONCE, "FAIL": "soft"}, ValueError, "fail is 'soft'"),
     ],
@@ -104,6 +106,11 @@ def test_what_is_wrong_with_the_configuration(
     with pytest.raises(error) as refused:
         RateLimit(app)
     assert sentence in str(refused.value)
+
+
+def test_options_without_limits() -> None:
+    with pytest.raises(TypeError, match="options are given without limits: expected both here, or"):
+        RateLimit(made(RATECELL_POLICY=ONCE), fail="closed")
 
 
 def test_the_decorator() -> None:

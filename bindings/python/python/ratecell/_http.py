@@ -125,6 +125,8 @@ class Decider(ABC):
 
     def __init__(self, styles: Style | Iterable[Style], status: int) -> None:
         self.styles: tuple[Style, ...] = (styles,) if isinstance(styles, str) else tuple(styles)
+        if not isinstance(status, int) or not 400 <= status <= 599:
+            raise ValueError(f"a status of {status!r}: expected 400 to 599")
         self.status = status
         # Styles that cannot be are refused here, not at the first request.
         fields((), self.styles)

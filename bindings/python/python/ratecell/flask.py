@@ -30,7 +30,7 @@ from ratecell._fields import Style
 from ratecell._gate import Counts, Decorator, Fail, Gate
 from ratecell._http import DECISION, Answered, Limits, Refusal, merged, refusal_of, with_key
 from ratecell._rules import Rules
-from ratecell._settings import NAMES, gate_of
+from ratecell._settings import gate_of
 from ratecell.attributes import AttributesFunction
 from ratecell.keys import KeyFunction
 
@@ -67,7 +67,10 @@ class RateLimit:
         fail: Fail = "open",
     ) -> None:
         self._gate = None
-        if limits is not None:
+        if limits is None:
+            if (attributes, styles, status, fail) != (None, "draft11", 429, "open"):
+                raise TypeError("options are given without limits: expected both here, or both in app.config")
+        else:
             self._gate = _gate(
                 Gate(limits, attributes=attributes, styles=styles, status=status, fail=fail), status
             )
@@ -79,9 +82,9 @@ class RateLimit:
         gate = self._gate
         if gate is None:
             found = {
-                name: app.config[_PREFIX + name.upper()]
-                for name in NAMES
-                if _PREFIX + name.upper() in app.config
+                name.removeprefix(_PREFIX).lower(): value
+                for name, value in app.config.items()
+                if name.startswith(_PREFIX)
             }
             gate = _gate(gate_of(found), found.get("status", 429))
         app.extensions[_EXTENSION] = gate
