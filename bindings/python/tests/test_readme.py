@@ -24,24 +24,30 @@ def test_the_readme() -> None:
     assert tried.attempted > 25
 
 
-def programs(folder: Path, *words: str) -> list[dict[str, Any]]:
-    """What the programs with these words define; they print nothing, and have their files in `folder`."""
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def programs(folder: Path, page: str, count: int) -> list[dict[str, Any]]:
+    """What the programs of a page define: they print nothing, and have their files in `folder`."""
+    text = (Path(__file__).parents[1] / page).read_text(encoding="utf-8")
     found = [p for p in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ">>>" not in p]
-    assert len(found) == 7
-    chosen = [next(p for p in found if word in p) for word in words]
+    assert len(found) == count
     run = []
-    for program in chosen:
+    for program in found:
         shown: dict[str, Any] = {"app": hello, "__name__": __name__}
-        placed = program.replace("/dev/shm", str(folder)).replace('path="l', f'path="{folder}/l')
-        exec(placed, shown)
+        exec(program.replace("/dev/shm", str(folder)).replace('path="l', f'path="{folder}/l'), shown)
         run.append(shown)
     return run
 
 
+def framework(folder: Path, name: str) -> dict[str, Any]:
+    """What the program of FRAMEWORKS.md for this framework defines."""
+    names = ["fastapi", "flask", "django", "rest_framework", "celery"]
+    return programs(folder, "FRAMEWORKS.md", len(names))[names.index(name)]
+
+
 def test_the_programs_of_the_readme(tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text(FILE)
-    by_limit, by_rules = programs(tmp_path, "hops=1)  # one proxy", "ByRequest")
+    by_limit, by_fastapi, by_rules = programs(tmp_path, "README.md", 3)
+    by_fastapi["app"].get("/")(lambda: "served")
+    assert get(by_fastapi["app"], "/")[0].headers["ratelimit-policy"] == '"100/m";q=100;w=60'
     for shown, statuses in (by_limit, [200, 200]), (by_rules, [200, 429]):
         assert isinstance(shown["app"], ratecell.RateLimitMiddleware)
         answers = get(shown["app"], "/", "/", **{"X-Forwarded-For": "203.0.113.7"})
@@ -49,14 +55,14 @@ def test_the_programs_of_the_readme(tmp_path: Path) -> None:
 
 
 def test_fastapi(tmp_path: Path) -> None:
-    (shown,) = programs(tmp_path, "from fastapi")
+    shown = framework(tmp_path, "fastapi")
     answers = get(shown["app"], "/report?token=ann", "/report?token=ann", "/decorated", "/decorated")
     assert [answer.status_code for answer in answers] == [200, 429, 200, 429]
     assert "ratelimit" in answers[0].headers
 
 
 def test_flask(tmp_path: Path) -> None:
-    (shown,) = programs(tmp_path, "from flask")
+    shown = framework(tmp_path, "flask")
     client = shown["app"].test_client()
     answers = [client.get("/report", headers={"x-user": "ann"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
@@ -64,7 +70,7 @@ def test_flask(tmp_path: Path) -> None:
 
 
 def test_django(tmp_path: Path) -> None:
-    (shown,) = programs(tmp_path, "from django")
+    shown = framework(tmp_path, "django")
     with override_settings(MIDDLEWARE=shown["MIDDLEWARE"], RATECELL=shown["RATECELL"]):
         assert run_checks() == []
         assert Client().get("/")["RateLimit-Policy"] == '"100/m";q=100;w=60'
@@ -73,9 +79,9 @@ def test_django(tmp_path: Path) -> None:
 
 
 def test_rest_framework(tmp_path: Path) -> None:
-    (shown,) = programs(tmp_path, "REST_FRAMEWORK")
-    framework = settings.REST_FRAMEWORK | shown["REST_FRAMEWORK"]
-    with override_settings(MIDDLEWARE=[], RATECELL=shown["RATECELL"], REST_FRAMEWORK=framework):
+    shown = framework(tmp_path, "rest_framework")
+    merged = settings.REST_FRAMEWORK | shown["REST_FRAMEWORK"]
+    with override_settings(MIDDLEWARE=[], RATECELL=shown["RATECELL"], REST_FRAMEWORK=merged):
         assert run_checks() == []
         # What the settings name is there, and has the rate that they say.
         (throttle,) = map(import_string, shown["REST_FRAMEWORK"]["DEFAULT_THROTTLE_CLASSES"])
@@ -88,7 +94,7 @@ def test_rest_framework(tmp_path: Path) -> None:
 
 
 def test_celery(tmp_path: Path) -> None:
-    (shown,) = programs(tmp_path, "from celery")
+    shown = framework(tmp_path, "celery")
     assert shown["mail"]("ann") == "mail to ann"
     assert Limiter(path=tmp_path / "my-mails").stats().live == 1
 

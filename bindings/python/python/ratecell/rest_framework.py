@@ -113,7 +113,7 @@ class SimpleRateThrottle(_Decides, throttling.SimpleRateThrottle):
 
     It is `rate`, or in DEFAULT_THROTTLE_RATES by `scope`. Subclasses say in `get_cache_key` who a request is
     counted for. The rates of Django REST framework are policies, too; but "100/day" is 100 at once, and then
-    one each 864 s. "sliding_window 100/1d" is not more in any day.
+    one each 864 s. Closest to the framework's own is "sliding_window 100/1d".
     """
 
     @classmethod
