@@ -236,6 +236,23 @@ def test_a_throttle_with_a_folder(tmp_path: Path) -> None:
         assert [file.name for file in (tmp_path / "made").iterdir()] == ["uploads"]
 
 
+def test_a_throttle_that_cannot_be_made() -> None:
+    class Closed(SimpleRateThrottle):
+        scope, rate, fail = "closed", "1/h", "closed"
+
+        def get_cache_key(self, request: Any, view: Any) -> str:
+            return "k"
+
+    class Page(django_project.Api):
+        throttle_classes = (Closed,)
+
+    with override_settings(MIDDLEWARE=[], RATECELL={"THROTTLE_FOLDER": "/dev/null/folder"}):
+        # It was started all the same.
+        assert [answer.status_code for answer in get("/api", "/api")] == [200, 200]
+        assert Page.as_view()(RequestFactory().get("/")).status_code == 429
+    assert counts() == {"anon": Counts(failed_open=2), "closed": Counts(failed_closed=1)}
+
+
 def test_a_throttle_of_limits() -> None:
     class Exports(RateLimitThrottle):
         limits = (Limit(Limiter(ONCE), Header("x-user")), Limiter("fixed_window 9/365d"))

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from rest_framework import throttling
 
 from ratecell._fields import Style
-from ratecell._gate import Counts, Gate
+from ratecell._gate import Counts, Fail, Gate
 from ratecell._http import Answered, Limit, Limits
 from ratecell._limiter import Limiter
 from ratecell._native import Label
@@ -46,7 +46,7 @@ class _Decides:
 
     styles: ClassVar[Style | tuple[Style, ...]] = "draft11"
     """The styles of the fields, which the framework adds to every response of the view."""
-    fail: ClassVar[Any] = "open"
+    fail: ClassVar[Fail] = "open"
     """What becomes of a request that cannot be decided because of a fault: "open" or "closed"."""
 
     _answered: Answered | None = None
@@ -138,7 +138,12 @@ class SimpleRateThrottle(_Decides, throttling.SimpleRateThrottle):
         chosen = (folder, self.scope, self.rate, self.styles, self.fail)
         with _lock:
             if (gate := _gates.get(chosen)) is None:
-                gate = _gates[chosen] = self._made(folder)
+                try:
+                    gate = self._made(folder)
+                except (ValueError, TypeError, OSError, MemoryError) as error:
+                    # `manage.py check` says it; a server that was started all the same has a fault.
+                    gate = _faulty(error, self.fail)
+                _gates[chosen] = gate
         return gate
 
     def _made(self, folder: Path | None) -> Gate:
@@ -153,6 +158,15 @@ class SimpleRateThrottle(_Decides, throttling.SimpleRateThrottle):
 def _is_the_key(request: str) -> str:
     """The framework's own function has been asked already."""
     return request
+
+
+def _faulty(error: Exception, fail: Fail) -> Gate:
+    """A gate that cannot decide, because of an error when it was made."""
+
+    def key(request: str) -> str:
+        raise error
+
+    return Gate(Limit(Limiter("1/s", max_keys=1), key), fail=fail)
 
 
 class AnonRateThrottle(throttling.AnonRateThrottle, SimpleRateThrottle):
