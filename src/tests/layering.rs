@@ -30,6 +30,11 @@ const HOUSES: [House; 4] = [
         imports: 15,
     },
     House {
+        sources: "crates/ratecell-serve/src",
+        order: &["error", "resp", "limits", "commands", "server"],
+        imports: 15,
+    },
+    House {
         sources: "crates/ratecell-study/src",
         order: &["error", "scale", "wish", "recording", "profile", "policy", "replay", "search", "study"],
         imports: 15,
