@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Key(KeyArgs),
     #[command(subcommand)]
     Rules(RulesCommand),
+    Serve(ServeArgs),
     Sync(SyncArgs),
     Change(ChangeArgs),
 }
@@ -265,6 +267,57 @@ pub(crate) struct RulesCheckArgs {
     pub(crate) file: PathBuf,
 }
 
+/// Serve limits to programs in any language, by the Redis protocol.
+///
+/// A client of Redis checks a limit in one round trip: CL.THROTTLE with a policy of its own, as the module redis-cell has
+/// it, RATECELL.CHECK with the name of a policy, or RATECELL.DECIDE with the attributes that rules ask for.
+/// docs/SERVERS.md lists the commands. Prints one line when clients can connect, and warnings on standard error. Runs until
+/// SIGINT or SIGTERM; the exit status is then 0.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// A policy under a name, such as 'api=100/s burst=200'; may be given several times.
+    #[arg(long = "policy", short, value_name = "NAME=POLICY", value_parser = named)]
+    pub(crate) policies: Vec<(String, Policy)>,
+
+    /// A file of rules for RATECELL.DECIDE, in TOML. It is read again at SIGHUP; one with a fault then changes nothing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+
+    /// The folder of the files that keep the limits, such as /run/ratecell: NAME for each policy, and cl.throttle. Without it
+    /// limits are kept in memory, as those of rules always are.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) files: Option<PathBuf>,
+
+    /// Keys that each policy has room for, unless it has a file already.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) max_keys: usize,
+
+    /// The address and the port to listen on; port 0 takes any that is free. One that other machines reach needs a password
+    /// [default: 127.0.0.1:6380, unless there is --unix].
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// The path of a socket to listen on.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: Option<PathBuf>,
+
+    /// The file whose first line is the password that clients must give.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+
+    /// Listen without a password on an address that other machines reach, too.
+    #[arg(long)]
+    pub(crate) insecure: bool,
+
+    /// Threads, each with an event loop of its own [default: as many as processors].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Connections at a time.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) max_connections: usize,
+}
+
 /// Be the agent of this machine: it shares one limit with other machines through a store, Redis or Valkey.
 ///
 /// Makes FILE, or opens it, and fills it with leases from the store. Programs on this machine that open FILE are
@@ -330,6 +383,16 @@ fn without_caller(text: &str) -> Result<Policy, String> {
         );
     }
     Ok(policy)
+}
+
+/// A policy under a name.
+fn named(text: &str) -> Result<(String, Policy), String> {
+    let (name, policy) = text.split_once('=').unwrap_or_default();
+    // `10/s burst=5` has its first `=` behind a space.
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err("expected NAME=POLICY, such as 'api=100/s burst=200'".to_owned());
+    }
+    Ok((name.to_owned(), without_caller(policy)?))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

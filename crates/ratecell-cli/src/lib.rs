@@ -13,6 +13,7 @@ mod log;
 mod output;
 mod replay;
 mod rules;
+mod serve;
 mod stats;
 mod suggest;
 mod sync;
@@ -42,6 +43,7 @@ pub fn run() -> ExitCode {
         Command::Top(args) => top::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Key(args) => key::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
+        Command::Serve(args) => serve::run(args).map(|()| ExitCode::SUCCESS),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
         Command::Change(args) => change::run(args).map(|()| ExitCode::SUCCESS),
     };

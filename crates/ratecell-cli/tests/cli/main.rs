@@ -12,6 +12,8 @@ mod replay;
 mod replay_input;
 mod replay_rules;
 mod rules;
+#[cfg(target_os = "linux")]
+mod serve;
 mod suggest;
 mod sync;
 #[cfg(target_os = "linux")]
