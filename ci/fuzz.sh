@@ -9,7 +9,7 @@
 source "$(dirname "$0")/lib.sh"
 
 # Executions of about 25 seconds; of a target without a line here, the default.
-declare -A executions=([attach]=7000 [calls]=45000 [fields]=36000 [log_lines]=6000 [policy]=450000 [rules]=20000)
+declare -A executions=([attach]=7000 [calls]=45000 [fields]=36000 [log_lines]=6000 [policy]=450000 [resp]=12000 [rules]=20000)
 default_executions=20000
 seconds=""
 if [ "$DEPTH" = long ]; then seconds=600; fi

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod fields;
 pub mod log_lines;
 pub mod policy;
+pub mod resp;
 pub mod rules;
 
 mod laws;

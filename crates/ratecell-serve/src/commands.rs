@@ -18,6 +18,7 @@ mod throttle;
 use batch::Batch;
 use list::{Kind, find};
 pub(crate) use observe::Server;
+#[cfg(any(feature = "server", test))]
 pub(crate) use password::Password;
 pub(crate) use session::Session;
 

@@ -222,7 +222,7 @@ fn rules_are_read_again_while_requests_are_decided() {
             let mut decided = 0;
             while !is_over.load(ordering) {
                 let limit = decide(&mut client).1;
-                assert!(limit >= 10 && limit <= 40, "{limit}");
+                assert!((10..=40).contains(&limit), "{limit}");
                 decided += 1;
             }
             decided

@@ -3,8 +3,11 @@ use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptes
 
 use super::{Arguments, Bounds, MAX_LINE, ProtocolError, parse};
 
-/// Bytes, and the words of the request they begin with.
-fn parsed(input: &[u8]) -> Result<Option<(usize, Vec<&[u8]>)>, ProtocolError> {
+/// The bytes of a request and its words, if it is whole.
+type Parsed<'b> = Option<(usize, Vec<&'b [u8]>)>;
+
+/// The request with which these bytes begin.
+fn parsed(input: &[u8]) -> Result<Parsed<'_>, ProtocolError> {
     let mut arguments = Arguments::new();
     let used = parse(input, &Bounds::KNOWN, &mut arguments)?;
     Ok(used.map(|used| (used, arguments.to_vec())))
