@@ -145,9 +145,8 @@ impl Clock {
     }
 }
 
-/// What futures sleep by.
-#[cfg(feature = "async")]
 impl Clock {
+    /// Whether it is a mock in place of the system's clocks.
     pub(crate) fn is_mock(&self) -> bool {
         #[cfg(feature = "mock-clock")]
         return self.mock.is_some();
@@ -157,6 +156,7 @@ impl Clock {
 
     /// Whether a mock has come to `until`; otherwise its next advance wakes the task. Another clock wakes nobody: it is always
     /// there.
+    #[cfg(feature = "async")]
     #[cfg_attr(
         not(feature = "mock-clock"),
         expect(unused_variables, clippy::unused_self, reason = "there is no mock")

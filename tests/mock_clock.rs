@@ -90,6 +90,15 @@ fn permits_come_back_by_it() {
 }
 
 #[test]
+fn a_change_is_in_force_at_once() {
+    let clock = MockClock::new();
+    let limiter = limiter("2/d", &clock);
+    assert!(limiter.check_n("k", 2).is_allowed() && !limiter.check("k").is_allowed());
+    limiter.change("3/d".parse().expect("a policy")).expect("it follows");
+    assert!(limiter.check("k").is_allowed() && !limiter.check("k").is_allowed());
+}
+
+#[test]
 fn a_limiter_without_keys_has_one_too() {
     let clock = MockClock::new();
     let limiter = DirectLimiter::with_clock("1/s".parse().expect("a policy"), &clock);
