@@ -40,6 +40,11 @@ const HOUSES: [House; 4] = [
         imports: 15,
     },
     House {
+        sources: "crates/ratecell-http/src",
+        order: &["key", "head", "error", "refusal", "fields", "used", "held", "limits", "rules", "decider"],
+        imports: 10,
+    },
+    House {
         sources: "src",
         order: &[
             "sync", "clock", "memory", "error", "cell", "table", "board", "names", "region", "limiter",
