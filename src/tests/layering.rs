@@ -12,7 +12,7 @@ struct House {
 }
 
 /// `sync` is the shim of the standard library's atomics.
-const HOUSES: [House; 4] = [
+const HOUSES: [House; 5] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
@@ -42,6 +42,11 @@ const HOUSES: [House; 4] = [
     House {
         sources: "crates/ratecell-http/src",
         order: &["key", "head", "error", "refusal", "fields", "used", "held", "limits", "rules", "decider"],
+        imports: 10,
+    },
+    House {
+        sources: "crates/ratecell-tower/src",
+        order: &["head", "limit", "fields", "body", "response", "layer", "future", "service"],
         imports: 10,
     },
     House {

@@ -1,0 +1,324 @@
+//! The layer, and how it is configured.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use ratecell::client_key::{Clients, Peer};
+use ratecell::fields::Styles;
+use ratecell::rules::RulesLimiter;
+use ratecell::{Limiter, Unsettled};
+use ratecell_http::{
+    Claimed, ConfigError, Counts, Decider, HeadAttributes, Limits, OnFault, Refusal, RuleLimits, Verdict,
+    is_grpc, rule_clients,
+};
+use smallvec::SmallVec;
+use tower_layer::Layer;
+
+use crate::fields::Fields;
+use crate::head::{PeerFn, RequestHead, Seen};
+use crate::limit::{Limit, Unclaimed};
+use crate::response;
+use crate::service::RateLimit;
+
+type DeniedFn = dyn for<'r> Fn(RequestHead<'r>, &Refusal) -> Response<Bytes> + Send + Sync;
+type AttributeFn = dyn for<'r> Fn(RequestHead<'r>) -> Option<Cow<'r, [u8]>> + Send + Sync;
+
+/// Limits the requests of a service: those that its limits allow go on, with the fields `RateLimit` and `RateLimit-Policy` in
+/// their responses; the others are answered 429 with `Retry-After`, calls of gRPC with `RESOURCE_EXHAUSTED`.
+///
+/// It is cheap to clone, and all clones limit together. Any number of threads may share it.
+#[derive(Clone)]
+pub struct RateLimitLayer {
+    shared: Arc<Shared>,
+}
+
+/// What the services of a layer have in common.
+pub(crate) struct Shared {
+    pub(crate) decider: Decider,
+    by: By,
+    peer: Option<PeerFn>,
+    on_denied: Option<Arc<DeniedFn>>,
+}
+
+enum By {
+    Limits(Box<[Limit]>),
+    Rules { clients: Clients, own: Box<[(Box<str>, Arc<AttributeFn>)]> },
+}
+
+/// A [`RateLimitLayer`] under construction.
+#[must_use = "a builder is not a layer: call `build`"]
+pub struct RateLimitBuilder {
+    by: Building,
+    peer: Option<PeerFn>,
+    styles: Option<Styles>,
+    is_shadow: bool,
+    on_fault: OnFault,
+    on_denied: Option<Arc<DeniedFn>>,
+    /// The last option that is for rules alone, of a layer with limits.
+    misused: Option<&'static str>,
+}
+
+enum Building {
+    Limits(Vec<Limit>),
+    Rules { limits: RuleLimits, clients: Clients, own: Vec<(Box<str>, Arc<AttributeFn>)> },
+}
+
+impl RateLimitLayer {
+    /// Limits each client by its address: see [`Limit::new`].
+    ///
+    /// # Errors
+    /// As [`RateLimitBuilder::build`].
+    pub fn new(limiter: impl Into<Arc<Limiter>>) -> Result<Self, ConfigError> {
+        Self::builder([Limit::new(limiter)]).build()
+    }
+
+    /// Begins a layer with these limits. Of several, all are charged for a request, or none is.
+    pub fn builder(limits: impl IntoIterator<Item = impl Into<Limit>>) -> RateLimitBuilder {
+        RateLimitBuilder::of(Building::Limits(limits.into_iter().map(Into::into).collect()))
+    }
+
+    /// Begins a layer with the limits of a file of rules. Rules see of a request its method, its path as it was sent, its host,
+    /// its client's address and its header, and the [attributes](RateLimitBuilder::attribute) that the program adds. The
+    /// header is what the client writes.
+    pub fn rules(limiter: impl Into<Arc<RulesLimiter>>) -> RateLimitBuilder {
+        let limits = RuleLimits::new(limiter);
+        RateLimitBuilder::of(Building::Rules { limits, clients: rule_clients(), own: Vec::new() })
+    }
+
+    /// How often something happened that the responses do not show, since the layer was built: of all its clones and services
+    /// together.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.decider.counts()
+    }
+}
+
+impl<S> Layer<S> for RateLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> RateLimit<S> {
+        RateLimit::new(inner, Arc::clone(&self.shared))
+    }
+}
+
+impl fmt::Debug for RateLimitLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitLayer").field("decider", &self.shared.decider).finish_non_exhaustive()
+    }
+}
+
+impl RateLimitBuilder {
+    fn of(by: Building) -> Self {
+        Self {
+            by,
+            peer: None,
+            styles: Some(ratecell::fields::Style::Draft11.into()),
+            is_shadow: false,
+            on_fault: OnFault::default(),
+            on_denied: None,
+            misused: None,
+        }
+    }
+
+    /// Sets who the peer of a connection is. By default it is what the server puts into the extensions of its requests:
+    /// [`PeerAddress`](crate::PeerAddress), or axum's `ConnectInfo<SocketAddr>`. A server of tonic's:
+    ///
+    /// ```
+    /// # use ratecell::client_key::Peer;
+    /// # use ratecell::{Limiter, Policy};
+    /// # use ratecell_tower::RateLimitLayer;
+    /// # #[derive(Clone)]
+    /// # struct TcpConnectInfo(std::net::SocketAddr);
+    /// # impl TcpConnectInfo { fn remote_addr(&self) -> Option<std::net::SocketAddr> { Some(self.0) } }
+    /// # let limiter = Limiter::builder("100/s".parse::<Policy>()?).build()?;
+    /// let layer = RateLimitLayer::builder([limiter])
+    ///     .peer(|head| head.extensions().get::<TcpConnectInfo>()?.remote_addr().map(Peer::from))
+    ///     .build()?;
+    /// # let _ = layer;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// On a Unix socket, all peers are one: `.peer(|_| Some(Peer::from("")))`.
+    ///
+    /// A request whose peer is not known, where its client's key needs it, is answered 500: the server has to say it. Rules that
+    /// look at no client do without: `.peer(|_| None)`. Then the attribute `client` is absent.
+    pub fn peer(
+        mut self,
+        peer: impl for<'r> Fn(RequestHead<'r>) -> Option<Peer> + Send + Sync + 'static,
+    ) -> Self {
+        self.peer = Some(Arc::new(peer));
+        self
+    }
+
+    /// For rules: how the attribute `client` is found, as behind trusted proxies. Its widths are to be 32 and 128, because rules
+    /// have widths of their own; with others, rules see no single addresses.
+    pub fn clients(mut self, by: Clients) -> Self {
+        match &mut self.by {
+            Building::Rules { clients, .. } => *clients = by,
+            Building::Limits(_) => self.misused = Some("clients"),
+        }
+        self
+    }
+
+    /// For rules: adds an attribute of the program's own, which the file names under `attributes`. It is absent of a request for
+    /// which the function returns `None`.
+    pub fn attribute(
+        mut self,
+        name: &str,
+        value: impl for<'r> Fn(RequestHead<'r>) -> Option<Cow<'r, [u8]>> + Send + Sync + 'static,
+    ) -> Self {
+        match &mut self.by {
+            Building::Rules { own, .. } => own.push((name.into(), Arc::new(value))),
+            Building::Limits(_) => self.misused = Some("attribute"),
+        }
+        self
+    }
+
+    /// For rules that reserve: how much of a request counts as used whose handler does not say what it [used](crate::Used);
+    /// default [`Unsettled::Keep`].
+    pub fn unsettled(mut self, unsettled: Unsettled) -> Self {
+        match &mut self.by {
+            Building::Rules { limits, .. } => *limits = limits.clone().unsettled(unsettled),
+            Building::Limits(_) => self.misused = Some("unsettled"),
+        }
+        self
+    }
+
+    /// Sets which fields responses have: one [`Style`](ratecell::fields::Style), or several by
+    /// [`Styles::and`]. Default: `RateLimit` and `RateLimit-Policy` by draft -11.
+    pub fn styles(mut self, styles: impl Into<Styles>) -> Self {
+        self.styles = Some(styles.into());
+        self
+    }
+
+    /// Responses get no fields.
+    pub fn without_fields(mut self) -> Self {
+        self.styles = None;
+        self
+    }
+
+    /// Makes it a trial: requests are decided, charged and [counted](RateLimitLayer::counts), and all of them go at once, without
+    /// fields.
+    pub fn shadow(mut self) -> Self {
+        self.is_shadow = true;
+        self
+    }
+
+    /// Sets what happens to a request that the limiter cannot decide; default [`OnFault::Open`].
+    pub fn on_fault(mut self, on_fault: OnFault) -> Self {
+        self.on_fault = on_fault;
+        self
+    }
+
+    /// Sets what answers a request that is refused, in place of one line of text. Fields are added to it. Calls of gRPC are
+    /// answered by a status, whatever is set here.
+    ///
+    /// ```
+    /// # use ratecell::{Limiter, Policy};
+    /// # use ratecell_tower::RateLimitLayer;
+    /// # let limiter = Limiter::builder("100/s".parse::<Policy>()?).build()?;
+    /// let layer = RateLimitLayer::builder([limiter])
+    ///     .on_denied(|_, refusal| {
+    ///         http::Response::builder()
+    ///             .status(refusal.status())
+    ///             .header("content-type", "application/problem+json")
+    ///             .body(format!(r#"{{"title":"{refusal}"}}"#))
+    ///             .expect("a response")
+    ///     })
+    ///     .build()?;
+    /// # let _ = layer;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_denied<B: Into<Bytes>>(
+        mut self,
+        on_denied: impl for<'r> Fn(RequestHead<'r>, &Refusal) -> Response<B> + Send + Sync + 'static,
+    ) -> Self {
+        self.on_denied = Some(Arc::new(move |head, refusal| on_denied(head, refusal).map(Into::into)));
+        self
+    }
+
+    /// Builds the layer.
+    ///
+    /// # Errors
+    /// There is no limit; the limits have more than 64 layers; a policy has `tz=caller`; a limiter is to reserve, and cannot; or
+    /// an option is for rules alone.
+    pub fn build(self) -> Result<RateLimitLayer, ConfigError> {
+        if let Some(option) = self.misused {
+            return Err(ConfigError::Option { option, expected: "it of a layer by rules" });
+        }
+        let (decider, by) = match self.by {
+            Building::Limits(limits) => {
+                let decider = Decider::new(Limits::new(limits.iter().map(|limit| limit.limit.clone()))?);
+                (decider, By::Limits(limits.into()))
+            }
+            Building::Rules { limits, clients, own } => {
+                (Decider::by_rules(limits), By::Rules { clients, own: own.into() })
+            }
+        };
+        let decider = decider.styles(self.styles).on_fault(self.on_fault);
+        let decider = if self.is_shadow { decider.shadow() } else { decider };
+        let shared = Shared { decider, by, peer: self.peer, on_denied: self.on_denied };
+        Ok(RateLimitLayer { shared: Arc::new(shared) })
+    }
+}
+
+impl fmt::Debug for RateLimitBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitBuilder")
+            .field("is_shadow", &self.is_shadow)
+            .field("on_fault", &self.on_fault)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Decides a request, and gathers its fields.
+    pub(crate) fn decide<B>(&self, request: &Request<B>, fields: &mut Fields) -> Verdict {
+        let seen = Seen { head: RequestHead::of(request), peer: self.peer.as_ref() };
+        match &self.by {
+            By::Limits(limits) => {
+                let mut claims = SmallVec::<[Claimed<'_>; 2]>::new();
+                for (number, limit) in limits.iter().enumerate() {
+                    match limit.claim(&seen) {
+                        Ok((key, cost)) => claims.push(Claimed { limit: number, key, cost }),
+                        Err(Unclaimed::NotLimited) => {}
+                        Err(Unclaimed::NoPeer) => return self.decider.no_peer(),
+                    }
+                }
+                self.decider.decide(&claims, &mut |name, value| fields.push(name, value))
+            }
+            By::Rules { clients, own } => {
+                let client = ratecell_http::client_key(clients, &seen);
+                if client.is_none() && self.peer.is_none() {
+                    return self.decider.no_peer();
+                }
+                let value = |name: &str| {
+                    let (_, value) = own.iter().find(|(own, _)| **own == *name)?;
+                    value(seen.head)
+                };
+                let attributes = HeadAttributes { head: &seen, client, own: value };
+                self.decider.decide_by_rules(&attributes, &mut |name, value| fields.push(name, value))
+            }
+        }
+    }
+
+    /// The answer to a request that is refused.
+    pub(crate) fn refuse<B>(
+        &self,
+        request: &Request<B>,
+        refusal: &Refusal,
+        fields: Fields,
+    ) -> Response<Bytes> {
+        let head = RequestHead::of(request);
+        let mut response = match &self.on_denied {
+            _ if is_grpc(&Seen { head, peer: None }) => response::grpc(head, refusal),
+            Some(on_denied) => on_denied(head, refusal),
+            None => response::plain(refusal),
+        };
+        fields.add_to(response.headers_mut());
+        response
+    }
+}
