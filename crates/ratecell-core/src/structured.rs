@@ -42,11 +42,14 @@ struct Escaping<'f, 'b>(&'f mut fmt::Formatter<'b>);
 
 impl fmt::Write for Escaping<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for character in text.chars() {
-            if matches!(character, '"' | '\\') {
+        const ESCAPED: [char; 2] = ['"', '\\'];
+        for part in text.split_inclusive(ESCAPED) {
+            let before = part.strip_suffix(ESCAPED).unwrap_or(part);
+            self.0.write_str(before)?;
+            if let Some(character) = part.strip_prefix(before).filter(|rest| !rest.is_empty()) {
                 self.0.write_char('\\')?;
+                self.0.write_str(character)?;
             }
-            self.0.write_char(character)?;
         }
         Ok(())
     }
