@@ -41,12 +41,14 @@ const HOUSES: [House; 5] = [
     },
     House {
         sources: "crates/ratecell-http/src",
-        order: &["key", "head", "error", "refusal", "fields", "used", "held", "limits", "rules", "decider"],
+        order: &[
+            "key", "head", "error", "refusal", "fields", "used", "held", "told", "limits", "rules", "decider",
+        ],
         imports: 10,
     },
     House {
         sources: "crates/ratecell-tower/src",
-        order: &["head", "limit", "fields", "body", "response", "layer", "future", "service"],
+        order: &["head", "limit", "fields", "body", "response", "shared", "future", "service", "layer"],
         imports: 10,
     },
     House {

@@ -250,3 +250,36 @@ fn count(counter: &AtomicU64) {
     // Relaxed: nothing is read by a count.
     counter.fetch_add(1, Ordering::Relaxed);
 }
+
+#[cfg(test)]
+mod tests {
+    use ratecell::{Limiter, Policy};
+
+    use super::*;
+    use crate::limits::Limit;
+
+    fn decider() -> Decider {
+        let policy: Policy = "1/h".parse().expect("a policy");
+        let limiter = Limiter::builder(policy).max_keys(10).build().expect("a limiter");
+        Decider::new(Limits::new([Limit::new(limiter)]).expect("limits"))
+    }
+
+    #[test]
+    fn who_was_asked_about_for_long_enough_is_denied() {
+        let enforcing = decider();
+        let Verdict::Refuse(refusal) = enforcing.late() else { panic!("it is denied") };
+        assert_eq!((refusal.status(), refusal.retry_after()), (429, None));
+        assert_eq!(enforcing.counts().refused, 1);
+        let trial = decider().shadow();
+        assert!(matches!(trial.late(), Verdict::Go(_)));
+        assert_eq!(trial.counts(), Counts { shadowed: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn a_request_without_a_claim_is_not_limited() {
+        let decider = decider();
+        for _ in 0..3 {
+            assert!(matches!(decider.decide(&[], &mut |name, _| panic!("{name}")), Verdict::Go(_)));
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! The fields of a response, as a server adds them.
 
+use core::cell::RefCell;
 use core::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ratecell::fields::{Answer, Fields, Styles};
-use smallvec::SmallVec;
 
 /// The names of all fields that there are, in small letters, as HTTP/2 has them.
 pub const FIELD_NAMES: [&str; 21] = [
@@ -34,31 +34,44 @@ pub const FIELD_NAMES: [&str; 21] = [
 /// Takes a field: its name, in small letters, and its value.
 pub(crate) type Sink<'s> = dyn FnMut(&'static str, &[u8]) + 's;
 
-/// A value that is being written: most are short.
-#[derive(Default)]
-struct Text(SmallVec<[u8; 128]>);
+thread_local! {
+    /// The value that is being written: taken while it is.
+    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
-impl fmt::Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
+/// The field's name in small letters; a test knows all names.
+fn lower(name: &str) -> Option<&'static str> {
+    FIELD_NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Hands out a field.
 pub(crate) fn write(name: &str, value: impl fmt::Display, sink: &mut Sink<'_>) {
-    let known = FIELD_NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
-    let mut text = Text::default();
-    // Writing to memory does not fail, and a test knows all names.
-    if let (Some(known), Ok(())) = (known, write!(text, "{value}")) {
-        sink(known, &text.0);
+    let Some(name) = lower(name) else { return };
+    let mut text = TEXT.take();
+    text.clear();
+    // Writing to memory does not fail.
+    if write!(text, "{value}").is_ok() {
+        sink(name, text.as_bytes());
     }
+    TEXT.set(text);
 }
 
-/// Hands out the fields of these answers.
-pub(crate) fn write_all(styles: Styles, answers: &[Answer<'_>], sink: &mut Sink<'_>) {
+/// The name of the one field that says the same in every response of a limit.
+const POLICY: &str = "RateLimit-Policy";
+
+/// What the field of the policies says of these answers, if these styles have one.
+pub(crate) fn policy_field(styles: Styles, answers: &[Answer<'_>]) -> Option<String> {
+    let mut fields = Fields::new(styles, answers, 0).iter();
+    fields.find_map(|(name, value)| (name == POLICY).then(|| value.to_string()))
+}
+
+/// Hands out the fields of these answers, whose policies have that field.
+pub(crate) fn write_all(styles: Styles, answers: &[Answer<'_>], policies: Option<&str>, sink: &mut Sink<'_>) {
     for (name, value) in Fields::new(styles, answers, now_unix_ns()).iter() {
-        write(name, value, sink);
+        match (policies, lower(POLICY)) {
+            (Some(policies), Some(own)) if name == POLICY => sink(own, policies.as_bytes()),
+            _ => write(name, value, sink),
+        }
     }
 }
 
@@ -102,7 +115,7 @@ mod tests {
             for style in Style::ALL {
                 let names = Fields::new(style, &answers, 0).iter().map(|(name, _)| name.to_ascii_lowercase());
                 let mut handed = Vec::new();
-                write_all(style.into(), &answers, &mut |name, _| handed.push(name));
+                write_all(style.into(), &answers, None, &mut |name, _| handed.push(name));
                 assert_eq!(handed, names.collect::<Vec<_>>(), "{}", style.name());
                 written.extend(handed);
             }

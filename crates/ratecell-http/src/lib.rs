@@ -9,6 +9,7 @@ mod refusal;
 mod fields;
 mod used;
 mod held;
+mod told;
 mod limits;
 mod rules;
 mod decider;

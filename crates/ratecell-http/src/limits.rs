@@ -11,6 +11,7 @@ use crate::fields::{Sink, write_all};
 use crate::held::{Held, Of, OfLimit};
 use crate::key::Key;
 use crate::refusal::{Reason, Refusal};
+use crate::told::Told;
 
 /// The most layers of all limits of a request.
 const MAX_LAYERS: usize = 64;
@@ -25,6 +26,7 @@ pub struct Limit {
     has_permits: bool,
     /// Whether a decision alone does not say when there is one unit more.
     asks_next: bool,
+    told: Arc<Told>,
 }
 
 impl Limit {
@@ -35,7 +37,8 @@ impl Limit {
         let policy = limiter.policy();
         let has_permits = policy.to_string().contains("in_flight");
         let asks_next = !says_next(&policy);
-        Self { limiter, label: Label::new(), unsettled: None, has_permits, asks_next }
+        let (label, told) = (Label::new(), Arc::default());
+        Self { limiter, label, unsettled: None, has_permits, asks_next, told }
     }
 
     /// Sets the name, the unit and the partition of the policy in fields.
@@ -179,6 +182,11 @@ impl Limits {
 
     /// Hands out the fields.
     pub(crate) fn write_fields(&self, decided: &Decided, styles: Styles, sink: &mut Sink<'_>) {
+        if let [(limit, decision)] = &*decided.decisions
+            && let Some(Limit { limiter, label, told, .. }) = self.0.get(*limit)
+        {
+            return told.write(limiter.policy(), *label, styles, *decision, sink);
+        }
         let of = |(limit, decision): &(usize, Decision)| {
             let limit = self.0.get(*limit)?;
             Some((limit.limiter.policy(), limit.label, *decision))
@@ -186,7 +194,7 @@ impl Limits {
         let each: SmallVec<[_; 2]> = decided.decisions.iter().filter_map(of).collect();
         let answers = each.iter().map(|(policy, label, decision)| Answer::of(policy, *label, *decision));
         let answers: SmallVec<[_; 2]> = answers.collect();
-        write_all(styles, &answers, sink);
+        write_all(styles, &answers, None, sink);
     }
 
     /// The refusal of a request that is denied, or never allowed.

@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use crate::body::ResponseBody;
 use crate::fields::Fields;
-use crate::layer::Shared;
+use crate::shared::Shared;
 
 /// How often the store of many machines is looked at.
 const ASK_EACH: Duration = Duration::from_millis(2);

@@ -5,26 +5,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
 use ratecell::client_key::{Clients, Peer};
 use ratecell::fields::Styles;
 use ratecell::rules::RulesLimiter;
 use ratecell::{Limiter, Unsettled};
-use ratecell_http::{
-    Claimed, ConfigError, Counts, Decider, HeadAttributes, Limits, OnFault, Refusal, RuleLimits, Verdict,
-    is_grpc, rule_clients,
-};
-use smallvec::SmallVec;
+use ratecell_http::{ConfigError, Counts, Decider, Limits, OnFault, Refusal, RuleLimits, rule_clients};
 use tower_layer::Layer;
 
-use crate::fields::Fields;
-use crate::head::{PeerFn, RequestHead, Seen};
-use crate::limit::{Limit, Unclaimed};
-use crate::response;
+use crate::head::{PeerFn, RequestHead};
+use crate::limit::Limit;
 use crate::service::RateLimit;
-
-type DeniedFn = dyn for<'r> Fn(RequestHead<'r>, &Refusal) -> Response<Bytes> + Send + Sync;
-type AttributeFn = dyn for<'r> Fn(RequestHead<'r>) -> Option<Cow<'r, [u8]>> + Send + Sync;
+use crate::shared::{AttributeFn, By, DeniedFn, Shared};
 
 /// Limits the requests of a service: those that its limits allow go on, with the fields `RateLimit` and `RateLimit-Policy` in
 /// their responses; the others are answered 429 with `Retry-After`, calls of gRPC with `RESOURCE_EXHAUSTED`.
@@ -33,19 +25,6 @@ type AttributeFn = dyn for<'r> Fn(RequestHead<'r>) -> Option<Cow<'r, [u8]>> + Se
 #[derive(Clone)]
 pub struct RateLimitLayer {
     shared: Arc<Shared>,
-}
-
-/// What the services of a layer have in common.
-pub(crate) struct Shared {
-    pub(crate) decider: Decider,
-    by: By,
-    peer: Option<PeerFn>,
-    on_denied: Option<Arc<DeniedFn>>,
-}
-
-enum By {
-    Limits(Box<[Limit]>),
-    Rules { clients: Clients, own: Box<[(Box<str>, Arc<AttributeFn>)]> },
 }
 
 /// A [`RateLimitLayer`] under construction.
@@ -271,54 +250,5 @@ impl fmt::Debug for RateLimitBuilder {
             .field("is_shadow", &self.is_shadow)
             .field("on_fault", &self.on_fault)
             .finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// Decides a request, and gathers its fields.
-    pub(crate) fn decide<B>(&self, request: &Request<B>, fields: &mut Fields) -> Verdict {
-        let seen = Seen { head: RequestHead::of(request), peer: self.peer.as_ref() };
-        match &self.by {
-            By::Limits(limits) => {
-                let mut claims = SmallVec::<[Claimed<'_>; 2]>::new();
-                for (number, limit) in limits.iter().enumerate() {
-                    match limit.claim(&seen) {
-                        Ok((key, cost)) => claims.push(Claimed { limit: number, key, cost }),
-                        Err(Unclaimed::NotLimited) => {}
-                        Err(Unclaimed::NoPeer) => return self.decider.no_peer(),
-                    }
-                }
-                self.decider.decide(&claims, &mut |name, value| fields.push(name, value))
-            }
-            By::Rules { clients, own } => {
-                let client = ratecell_http::client_key(clients, &seen);
-                if client.is_none() && self.peer.is_none() {
-                    return self.decider.no_peer();
-                }
-                let value = |name: &str| {
-                    let (_, value) = own.iter().find(|(own, _)| **own == *name)?;
-                    value(seen.head)
-                };
-                let attributes = HeadAttributes { head: &seen, client, own: value };
-                self.decider.decide_by_rules(&attributes, &mut |name, value| fields.push(name, value))
-            }
-        }
-    }
-
-    /// The answer to a request that is refused.
-    pub(crate) fn refuse<B>(
-        &self,
-        request: &Request<B>,
-        refusal: &Refusal,
-        fields: Fields,
-    ) -> Response<Bytes> {
-        let head = RequestHead::of(request);
-        let mut response = match &self.on_denied {
-            _ if is_grpc(&Seen { head, peer: None }) => response::grpc(head, refusal),
-            Some(on_denied) => on_denied(head, refusal),
-            None => response::plain(refusal),
-        };
-        fields.add_to(response.headers_mut());
-        response
     }
 }

@@ -7,9 +7,10 @@ mod limit;
 mod fields;
 mod body;
 mod response;
-mod layer;
+mod shared;
 mod future;
 mod service;
+mod layer;
 
 pub use body::ResponseBody;
 pub use future::ResponseFuture;

@@ -15,7 +15,7 @@ use tower_service::Service;
 use crate::body::ResponseBody;
 use crate::fields::Fields;
 use crate::future::ResponseFuture;
-use crate::layer::Shared;
+use crate::shared::Shared;
 
 /// A service whose requests are limited: what a [`RateLimitLayer`](crate::RateLimitLayer) makes of one.
 ///
