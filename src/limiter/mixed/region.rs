@@ -54,6 +54,7 @@ impl Asked {
             board: None,
             reservations: true,
             numbers: Some(first.text()),
+            names: false,
         }
     }
 
