@@ -160,6 +160,17 @@ impl Decider {
         if claims.is_empty() {
             return Verdict::Go(Pass::default());
         }
+        if let [claimed] = claims
+            && let Some(limit) = limits.as_slice().get(claimed.limit)
+        {
+            let (decision, held) = limit.decide(claimed);
+            return self.verdict(
+                decision.outcome(),
+                Pass { delay: decision.delay(), held },
+                || limit.refusal(decision),
+                |styles| limit.write_fields(decision, styles, &mut |name, value| sink(name, value)),
+            );
+        }
         let mut decided = limits.decide(claims);
         let pass = Pass { delay: Duration::from_nanos(decided.delay_ns()), held: decided.held.take() };
         self.verdict(

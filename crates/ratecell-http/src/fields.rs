@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ratecell::fields::{Answer, Fields, Styles};
+use ratecell::fields::{Answer, Fields, Style, Styles};
 
 /// The names of all fields that there are, in small letters, as HTTP/2 has them.
 pub const FIELD_NAMES: [&str; 21] = [
@@ -67,7 +67,7 @@ pub(crate) fn policy_field(styles: Styles, answers: &[Answer<'_>]) -> Option<Str
 
 /// Hands out the fields of these answers, whose policies have that field.
 pub(crate) fn write_all(styles: Styles, answers: &[Answer<'_>], policies: Option<&str>, sink: &mut Sink<'_>) {
-    for (name, value) in Fields::new(styles, answers, now_unix_ns()).iter() {
+    for (name, value) in Fields::new(styles, answers, now_for(styles)).iter() {
         match (policies, lower(POLICY)) {
             (Some(policies), Some(own)) if name == POLICY => sink(own, policies.as_bytes()),
             _ => write(name, value, sink),
@@ -75,8 +75,11 @@ pub(crate) fn write_all(styles: Styles, answers: &[Answer<'_>], policies: Option
     }
 }
 
-/// The wall clock; 0 before 1970.
-pub(crate) fn now_unix_ns() -> u64 {
+/// The wall clock, for styles that may give an instant; 0 before 1970.
+pub(crate) fn now_for(styles: Styles) -> u64 {
+    if styles == Style::Draft11.into() {
+        return 0;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -100,7 +103,7 @@ pub fn later(own: &[u8], there: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ratecell::fields::{Label, Style};
+    use ratecell::fields::Label;
     use ratecell::{Decision, Outcome, Policy};
 
     use super::*;

@@ -73,6 +73,27 @@ impl Limit {
         if self.asks_next { request.with_next() } else { request }
     }
 
+    /// Decides the only claim of a request.
+    pub(crate) fn decide(&self, claimed: &Claimed<'_>) -> (Decision, Option<Held>) {
+        let request = self.request(claimed);
+        if !self.reserves() {
+            return (self.limiter.decide(request), None);
+        }
+        let (decision, held) = reserve(self, request);
+        (decision, held.map(|held| Held::new(Of::Limits(vec![held]))))
+    }
+
+    /// Hands out the fields of the only decision on a request.
+    pub(crate) fn write_fields(&self, decision: Decision, styles: Styles, sink: &mut Sink<'_>) {
+        self.told.write(self.limiter.policy(), self.label, styles, decision, sink);
+    }
+
+    /// The refusal by the only decision on a request.
+    pub(crate) fn refusal(&self, decision: Decision) -> Refusal {
+        let reason = if decision.outcome() == Outcome::Never { Reason::TooLarge } else { Reason::Denied };
+        Refusal::by_limit(reason, decision, self.counts_bytes())
+    }
+
     fn held(&self, reservation: ratecell::Reservation) -> OfLimit {
         OfLimit { limiter: Arc::clone(&self.limiter), reservation, unsettled: self.unsettled }
     }
@@ -101,7 +122,7 @@ pub struct Claimed<'r> {
 #[derive(Clone, Debug)]
 pub struct Limits(Box<[Limit]>);
 
-/// The decisions on the claims of a request.
+/// The decisions on several claims of a request.
 pub(crate) struct Decided {
     pub(crate) outcome: Outcome,
     /// With the number of the limit.
@@ -110,10 +131,6 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
-    fn one(limit: usize, decision: Decision, held: Option<Held>) -> Self {
-        Self { outcome: decision.outcome(), decisions: smallvec::smallvec![(limit, decision)], held }
-    }
-
     /// The longest delay.
     pub(crate) fn delay_ns(&self) -> u64 {
         self.decisions.iter().map(|(_, decision)| decision.delay_ns()).max().unwrap_or(0)
@@ -157,19 +174,8 @@ impl Limits {
         &self.0
     }
 
-    /// Decides claims, of which there is at least one; those on limits that there are not are passed over. It does not wait.
+    /// Decides claims as one request; those on limits that there are not are passed over. It does not wait.
     pub(crate) fn decide(&self, claims: &[Claimed<'_>]) -> Decided {
-        if let [claimed] = claims
-            && let Some(limit) = self.0.get(claimed.limit)
-        {
-            let request = limit.request(claimed);
-            if !limit.reserves() {
-                return Decided::one(claimed.limit, limit.limiter.decide(request), None);
-            }
-            let (decision, held) = reserve(limit, request);
-            let of = |one| Held::new(Of::Limits(vec![one]));
-            return Decided::one(claimed.limit, decision, held.map(of));
-        }
         let claims: SmallVec<[_; 4]> = claims
             .iter()
             .filter_map(|claimed| {
@@ -182,11 +188,6 @@ impl Limits {
 
     /// Hands out the fields.
     pub(crate) fn write_fields(&self, decided: &Decided, styles: Styles, sink: &mut Sink<'_>) {
-        if let [(limit, decision)] = &*decided.decisions
-            && let Some(Limit { limiter, label, told, .. }) = self.0.get(*limit)
-        {
-            return told.write(limiter.policy(), *label, styles, *decision, sink);
-        }
         let of = |(limit, decision): &(usize, Decision)| {
             let limit = self.0.get(*limit)?;
             Some((limit.limiter.policy(), limit.label, *decision))

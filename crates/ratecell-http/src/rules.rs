@@ -6,7 +6,7 @@ use ratecell::fields::Styles;
 use ratecell::rules::{Attributes, RulesDecision, RulesLimiter};
 use ratecell::{Outcome, Unsettled};
 
-use crate::fields::{Sink, now_unix_ns, write};
+use crate::fields::{Sink, now_for, write};
 use crate::held::{Held, Of};
 use crate::refusal::{Reason, Refusal};
 
@@ -53,7 +53,7 @@ impl RuleLimits {
 
 /// Hands out the fields.
 pub(crate) fn write_fields(decision: &RulesDecision, styles: Styles, sink: &mut Sink<'_>) {
-    for (name, value) in decision.fields(styles, now_unix_ns()).iter() {
+    for (name, value) in decision.fields(styles, now_for(styles)).iter() {
         write(name, value, sink);
     }
 }

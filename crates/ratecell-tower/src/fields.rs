@@ -1,9 +1,15 @@
 //! The fields of a response, from the decision until the response is there.
 
+use std::sync::LazyLock;
+
 use http::header::{Entry, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use ratecell_http::{is_list, later};
+use ratecell_http::{FIELD_NAMES, is_list, later};
 use smallvec::SmallVec;
+
+/// [`FIELD_NAMES`], as a header takes them.
+static NAMES: LazyLock<[HeaderName; FIELD_NAMES.len()]> =
+    LazyLock::new(|| FIELD_NAMES.map(HeaderName::from_static));
 
 /// The fields of one response.
 #[derive(Debug, Default)]
@@ -12,9 +18,12 @@ pub(crate) struct Fields(SmallVec<[(HeaderName, HeaderValue); 2]>);
 impl Fields {
     /// Takes a field with a name in small letters.
     pub(crate) fn push(&mut self, name: &'static str, value: &[u8]) {
+        let place = FIELD_NAMES.into_iter().position(|known| known == name);
         // Values are printable ASCII.
-        if let Ok(value) = HeaderValue::from_bytes(value) {
-            self.0.push((HeaderName::from_static(name), value));
+        if let (Some(name), Ok(value)) =
+            (place.and_then(|place| NAMES.get(place)), HeaderValue::from_bytes(value))
+        {
+            self.0.push((name.clone(), value));
         }
     }
 
