@@ -57,6 +57,8 @@ impl Answerer {
     /// Answers the whole requests with which `input` begins. Decisions of one limiter in a row are one batch.
     pub(crate) fn answer(&mut self, session: &mut Session, input: &[u8]) -> Progress {
         self.replies.clear();
+        // Empty, unless another connection's task has panicked, which would be a bug.
+        self.batch.clear();
         self.replies.protocol = session.protocol;
         let (mut used, mut commands) = (0, 0);
         let mut arguments = Arguments::new();

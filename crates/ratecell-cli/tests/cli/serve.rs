@@ -457,7 +457,7 @@ fn sessions(page: &str, server: &Server) {
 }
 
 #[test]
-fn the_page_has_the_bounds_and_the_commands() {
+fn the_page_has_every_command() {
     let page = project("docs/SERVERS.md");
     let server = Server::new(&[]);
     let names: Vec<String> = cmd("COMMAND").arg("LIST").query(&mut server.client("")).unwrap();

@@ -97,6 +97,12 @@ impl Batch {
             limiter.decide_batch(&requests, decisions);
             decisions.iter().for_each(|decision| write(replies, decision));
         }
+        self.clear();
+    }
+
+    /// Takes out what is there, undecided.
+    pub(super) fn clear(&mut self) {
+        self.target = None;
         self.requests.clear();
         self.keys.clear();
     }

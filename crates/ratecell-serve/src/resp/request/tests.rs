@@ -82,6 +82,26 @@ fn strangers_have_less_room() {
     }
 }
 
+#[test]
+fn the_page_has_the_bounds() {
+    let page = include_str!("../../../../../docs/SERVERS.md");
+    let thousands = |number: usize| match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    };
+    let [known, stranger] =
+        [Bounds::KNOWN, Bounds::STRANGER].map(|bounds| (bounds.bytes / 1024, thousands(bounds.arguments)));
+    for row in [
+        format!(
+            "| a request | {} kB and {} words, {} kB and {} before the password;",
+            known.0, known.1, stranger.0, stranger.1
+        ),
+        format!("| a request in a line | {} bytes,", thousands(MAX_LINE)),
+    ] {
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
 /// Bytes as they come from clients that are nearly right.
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
