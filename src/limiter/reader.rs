@@ -168,13 +168,11 @@ impl Region {
     ///
     /// By a policy with `tz=caller` the outcome is [`Never`](crate::Outcome::Never): a peek names no zone. Of a file of leases
     /// it says what this machine holds, and the outcome is [`Asked`](crate::Outcome::Asked) where that is nothing.
-    #[must_use]
     pub fn peek(&self, key: impl AsRef<[u8]>) -> Decision {
         self.peek_at(key, self.now_ns())
     }
 
     /// [`peek`](Self::peek) at `now_ns`.
-    #[must_use]
     pub fn peek_at(&self, key: impl AsRef<[u8]>, now_ns: u64) -> Decision {
         let (h, request) = (self.secret.hash(key.as_ref()), Request::default().cost(0));
         let peeked = self.layers.iter().map(|(kernel, table)| {
