@@ -21,8 +21,10 @@ mod region;
 pub(crate) use family::Family;
 #[cfg(all(feature = "rules", not(ratecell_model)))]
 pub(super) use numbers::OfNumbers;
+#[cfg(all(feature = "rules", not(ratecell_model)))]
+pub(super) use region::ATTEMPTS;
 #[cfg(not(ratecell_model))]
-pub(super) use region::{ATTEMPTS, OfRegion};
+pub(super) use region::OfRegion;
 
 /// How many generations there are that a word can be of.
 pub(super) const KEPT: usize = 4;

@@ -47,6 +47,7 @@ pub(crate) struct Header {
     pub(crate) when_full: WhenFull,
     pub(crate) packings: Vec<WordLayout>,
     pub(crate) records: Records,
+    #[cfg_attr(not(feature = "rules"), expect(dead_code, reason = "rules alone have lists"))]
     pub(crate) numbers: Option<Lists>,
     pub(crate) board: Option<(usize, String)>,
     pub(crate) secret: Secret,
@@ -61,7 +62,6 @@ pub(crate) struct Directory {
 }
 
 pub(crate) struct Record {
-    #[expect(dead_code, reason = "no record is written")]
     pub(crate) number: u64,
     pub(crate) text: String,
     pub(crate) reach: Vec<u32>,

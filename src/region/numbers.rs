@@ -75,6 +75,7 @@ impl Lists {
     ///
     /// # Errors
     /// It is damaged.
+    #[cfg_attr(not(any(feature = "rules", test)), expect(dead_code, reason = "rules alone have lists"))]
     pub(crate) fn read(&self, number: u64, records: &Records) -> Result<Option<String>, RegionError> {
         let at = self.place(number);
         let [held, length, sum]: [u64; 3] = load(&self.memory, at).ok_or(RegionError::Corrupt)?;

@@ -136,6 +136,7 @@ impl OfRegion {
         self.records.raise(capacities);
     }
 
+    #[cfg(feature = "rules")]
     pub(in crate::limiter) fn records(&self) -> &Records {
         &self.records
     }
