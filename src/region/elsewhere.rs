@@ -192,6 +192,17 @@ pub(crate) fn note(_: &Memory) -> Result<(), RegionError> {
     Err(REFUSED)
 }
 
+#[cfg_attr(not(feature = "rules"), expect(dead_code, reason = "rules alone have lists"))]
+pub(crate) mod numbers {
+    use super::{REFUSED, RegionError};
+
+    pub(crate) const MAX_TEXT: usize = 0;
+
+    pub(crate) fn damaged(_: &str) -> RegionError {
+        REFUSED
+    }
+}
+
 pub(crate) mod file {
     use std::path::Path;
 

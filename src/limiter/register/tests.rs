@@ -113,3 +113,77 @@ fn a_lineage_begins_where_the_numbers_were_given() {
     assert_eq!(made[0][1].changed(&made[0][2], 0, 77), 77);
     assert_ne!(made[0][2].changed(&made[0][3], 0, 1 << 60), 1 << 60);
 }
+
+/// Whatever a list says, it is a register that has its numbers, or is refused with a reason.
+#[test]
+fn no_text_leads_astray() {
+    const PARTS: [&str; 24] = [
+        "1",
+        "2,3",
+        "4094",
+        "4095",
+        "0",
+        ",",
+        " ",
+        "\n",
+        "9",
+        "4294967295",
+        "a",
+        "b;shared",
+        ";limit=",
+        "10/s",
+        " & ",
+        "fixed_window 9/d",
+        "sliding_window 9/m strict=true",
+        "calendar_window 9/day tz=Europe/Berlin",
+        "in_flight 3 hold=1s",
+        "leaky_queue 1/s queue=9",
+        "token_bucket 4/h capacity=8 mode=interval_first",
+        "sliding_log 3/h",
+        "burst=4000000000",
+        "horizon=1000d",
+    ];
+    let seed = first(&[
+        limits("a", "10/s burst=20"),
+        limits("b", "calendar_window 9/day tz=Europe/Berlin & 3/m"),
+        Limits::new(vec![
+            Limit::new("c", true, Some("x"), policy("fixed_window 9/1d")),
+            Limit::new("c", true, None, policy("fixed_window 5/1d")),
+        ]),
+    ]);
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut random = |below: usize| {
+        // Of Marsaglia.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random as usize % below
+    };
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let mut text = seed.text();
+        for _ in 0..1 + random(3) {
+            let from = random(text.len() + 1);
+            let to = from + random(1 + (text.len() - from).min(9));
+            text.replace_range(from..to, PARTS[random(PARTS.len())]);
+        }
+        let Ok(register) = Register::of_text(&text) else {
+            refused += 1;
+            continue;
+        };
+        read += 1;
+        assert_eq!(Register::of_text(&register.text()).as_ref(), Ok(&register), "{text}");
+        for registers in [[&seed, &register], [&register, &seed]] {
+            let Ok(made) = lineages(&dated(&registers), 0) else { continue };
+            assert_eq!(made.len(), registers[1].numbers().count());
+            for (lineage, numbers) in made.iter().zip(registers[1].numbers()) {
+                for layer in 0..numbers.len() {
+                    for pair in lineage.windows(2) {
+                        let _ = pair[0].changed(&pair[1], layer, random(usize::MAX) as u64);
+                    }
+                }
+            }
+        }
+    }
+    assert!(read > 100 && refused > 100, "{read} were read, {refused} refused");
+}

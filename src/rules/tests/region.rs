@@ -404,3 +404,41 @@ fn a_file_of_nothing_but_answers_has_no_limits() {
     assert!(!limiter.decide_at(&ANN, 0).is_allowed());
     assert_eq!(RulesRegion::read(&file.0).expect("a file of rules").stats_at(0).live, 1);
 }
+
+/// Whatever stands in the table, requests are answered, counted, and carried to other limits.
+#[test]
+fn noise_in_the_table_harms_no_process() {
+    let file = Scratch::new();
+    let text = |more: u32| {
+        TIERS.to_owned()
+            + SHARED
+            + &rule("a", &format!("{more}/s & fixed_window {more}/1d"))
+            + &rule("b", "token_bucket 4/1h capacity=8 mode=interval_first")
+    };
+    let limiter = RulesLimiter::builder(rules(&text(5))).max_keys(20).open(&file.0).expect("a file");
+    let length = fs::metadata(&file.0).expect("a file").len() as usize;
+    let mut random = 1_u64;
+    for round in 0..60 {
+        // The table of 4 buckets and what belongs to it stand at the end: noise in all of it, or in an eighth.
+        let mut bytes = fs::read(&file.0).expect("a file");
+        let (_, end) = bytes.split_at_mut(length - 1_536);
+        for word in end.as_chunks_mut::<8>().0 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if round % 2 == 0 || (random >> 40).is_multiple_of(8) {
+                *word = (random ^ random >> 29).to_le_bytes();
+            }
+        }
+        write(&file.0, length - 1_536, end);
+        for user in 0..30 {
+            let user = user.to_string();
+            for tier in ["pro", "free"] {
+                let _ =
+                    limiter.decide_at(&[("user", user.as_str()), ("tier", tier)], round as u64 * 1_000_000);
+            }
+        }
+        limiter
+            .change_at(rules(&text(5 + round as u32 % 3)), round as u64 * 1_000_000)
+            .expect("other limits");
+        let _ = limiter.stats_at(round as u64 * 1_000_000);
+    }
+}
