@@ -71,7 +71,7 @@
 #endif
 
 /** What a ratecell_config begins with: its size, and the default of each field. */
-#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0 }
+#define RATECELL_CONFIG_INIT { sizeof(ratecell_config), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL }
 
 /** What a ratecell_clients_config begins with: its size, and the default of each field. */
 #define RATECELL_CLIENTS_CONFIG_INIT { sizeof(ratecell_clients_config), 0, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
@@ -152,6 +152,15 @@
  * which may be personal data.
  */
 #define RATECELL_NAMES 4096
+ * In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
+ */
+#define RATECELL_FOLLOW 8192
+
+/**
+ * In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, it is changed for all
+ * processes, as by ratecell_rules_change.
+ */
+#define RATECELL_CHANGE 16384
 
 /**
  * A note in a decision: the policy did not deny, but the full table, which had no place for the key.
@@ -366,6 +375,11 @@ enum ratecell_status
    * or the store cannot be used. The config's why says which.
    */
   RATECELL_ESTORE = -52,
+  /**
+   * The region is of another policy: the config's why names both, and of rules the first that differs. The config can say
+   * RATECELL_FOLLOW or RATECELL_CHANGE.
+   */
+  RATECELL_EREGION_POLICY = -53,
   /**
    * The file of rules has a fault; why says where and which.
    */
@@ -734,8 +748,8 @@ typedef struct ratecell_config {
    */
   uint64_t when_full;
   /**
-   * RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
-   * RATECELL_ECONFIG.
+   * RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES, RATECELL_FORKED, RATECELL_FOLLOW and RATECELL_CHANGE, or 0. A
+   * flag that the library does not know, or that the call has no use for, is RATECELL_ECONFIG.
    */
   uint64_t flags;
   /**
@@ -795,6 +809,12 @@ typedef struct ratecell_config {
    * otherwise RATECELL_ECONFIG.
    */
   uint64_t policy_version;
+  /**
+   * For ratecell_rules_new: the path of a file in which the limits are that all processes have in common that name it; NULL
+   * for none, and for any other call; otherwise RATECELL_ECONFIG. If it is absent, empty or all zeros, it is made. max_keys
+   * and when_full are as for an existing region. RATECELL_FORKED, epoch_s and beside are 0. It is not kept.
+   */
+  const char *file;
 } ratecell_config;
 
 /**
@@ -2095,12 +2115,20 @@ void ratecell_clients_free(struct ratecell_clients *clients);
  * RATECELL_RESERVATIONS every request has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier
  * limiter by rules, all of them are 0: its own hold.
  *
+ * With file, the table is in that file: all processes that name it admit together exactly what the rules allow. The file knows
+ * each limit by the name of its rule and tier; to which requests it applies, its key and cost are those of each process's
+ * own text. Rules of other names are added to what the file has. Where a rule of the same name has another policy in it, the
+ * call is refused, or that one holds with RATECELL_FOLLOW, or is changed for all with RATECELL_CHANGE. No name is ever taken
+ * away: all rules that the file has seen have 4,094 layers together at most.
+ *
  * Returns 0; free *rules with ratecell_rules_free.
  * Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
  * RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
  * RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
  * RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight
- * without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED, is RATECELL_ERULES, too.
+ * without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED or a file, is RATECELL_ERULES, too. Of a file
+ * also RATECELL_EREGION_POLICY (why names the first rule that differs, and both policies), the others of
+ * ratecell_limiter_open, and RATECELL_ECHANGE.
  * NULL: config may be, for the defaults.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -2116,14 +2144,16 @@ int32_t ratecell_rules_new(const char *text,
  * the new one. A rule goes on with what it has counted if its name and its key stay. Where the numbers of its limit change,
  * what each key has used stays used, in units, as by ratecell_limiter_change; with another algorithm, another window or
  * another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
- * another limiter beside it.
+ * another limiter beside it. In a file the limits change for all processes that have it open: each has the new policies of the
+ * rules in its own text from the next request on, and rules that are not in this text stay as they are.
  *
  * flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Requests that were
  * given a later time, and are decided by the rules before, count as before the change.
  *
  * Returns 0, and writes an empty text to why.
  * Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_EINVAL (also of flags);
- * RATECELL_ECHANGE (the time is past the last that a new limit can decide at). Then why says what was wrong, and the rules in
+ * RATECELL_ECHANGE (the time is past the last that a new limit can decide at); RATECELL_EFILE and RATECELL_EREGION_DAMAGED of a
+ * file that cannot be locked or read, or has no room for more rules. Then why says what was wrong, and the rules in
  * force stay.
  * NULL: why may be, if why_len is 0.
  * Threads: any; of several changes each is made. Not from a signal handler.

@@ -347,6 +347,13 @@ struct Config {
     /// For Rules alone: this process and all that it forks off later share the tables. Without it each of them goes on with a
     /// copy of its own.
     bool forked = false;
+    /// For Rules alone: the path of a file, in which all processes have their limits in common that name it; nullptr for none.
+    /// It is not kept. See ratecell_config.
+    const char *file = nullptr;
+    /// With a file: where a rule there has another policy, that one holds.
+    bool follow = false;
+    /// With a file: where a rule there has another policy, it is changed for all processes.
+    bool change = false;
 };
 
 namespace detail {
@@ -358,7 +365,10 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     raw.flags = static_cast<std::uint64_t>((config.zeroed ? RATECELL_ZEROED : 0) |
                                            (config.reservations ? RATECELL_RESERVATIONS : 0) |
                                            (config.names ? RATECELL_NAMES : 0) |
-                                           (config.forked ? RATECELL_FORKED : 0));
+                                           (config.forked ? RATECELL_FORKED : 0) |
+                                           (config.follow ? RATECELL_FOLLOW : 0) |
+                                           (config.change ? RATECELL_CHANGE : 0));
+    raw.file = config.file;
     return raw;
 }
 

@@ -16,7 +16,7 @@
 #define VALUE(name, value) _Static_assert(name == (value), #name " has another value")
 #define FUNCTION(name, type) _Static_assert(_Generic(&name, type : 1, default : 0), #name " has another type")
 
-SIZE(ratecell_config, 120, 8);
+SIZE(ratecell_config, 128, 8);
 FIELD(ratecell_config, size, 0, size_t);
 FIELD(ratecell_config, max_keys, 8, uint64_t);
 FIELD(ratecell_config, when_full, 16, uint64_t);
@@ -32,6 +32,7 @@ FIELD(ratecell_config, store_name, 88, const char *);
 FIELD(ratecell_config, epoch_s, 96, int64_t);
 FIELD(ratecell_config, beside, 104, const ratecell_rules *);
 FIELD(ratecell_config, policy_version, 112, uint64_t);
+FIELD(ratecell_config, file, 120, const char *);
 
 SIZE(ratecell_decision, 64, 8);
 FIELD(ratecell_decision, limit, 0, uint64_t);
@@ -241,6 +242,7 @@ VALUE(RATECELL_EREGION_TIME_NAMESPACE, -49);
 VALUE(RATECELL_EREGION_NO_WORD, -50);
 VALUE(RATECELL_EFILE, -51);
 VALUE(RATECELL_ESTORE, -52);
+VALUE(RATECELL_EREGION_POLICY, -53);
 VALUE(RATECELL_ERULES, -60);
 VALUE(RATECELL_ECHANGE, -61);
 VALUE(RATECELL_EPANIC, -90);
@@ -261,6 +263,9 @@ VALUE(RATECELL_TRY, 128);
 VALUE(RATECELL_RESERVE, 256);
 VALUE(RATECELL_RESERVATIONS, 512);
 VALUE(RATECELL_CANCEL, 2048);
+VALUE(RATECELL_NAMES, 4096);
+VALUE(RATECELL_FOLLOW, 8192);
+VALUE(RATECELL_CHANGE, 16384);
 VALUE(RATECELL_NO_PLACE, 1);
 VALUE(RATECELL_NO_ZONE, 8);
 

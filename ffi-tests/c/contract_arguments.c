@@ -293,6 +293,8 @@ static void every_config_is_checked(void) {
         { { .size = right, .flags = RATECELL_ZEROED << 1 }, RATECELL_ECONFIG },
         { { .size = right, .flags = UINT64_C(1) << 63 | RATECELL_ZEROED }, RATECELL_ECONFIG },
         { { .size = right, .policy_version = 1 }, RATECELL_ECONFIG },
+        { { .size = right, .file = "limits" }, RATECELL_ECONFIG },
+        { { .size = right, .flags = RATECELL_FOLLOW }, RATECELL_ECONFIG },
         { { .size = right, .why_len = 1 }, RATECELL_EINVAL },
     };
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
@@ -353,6 +355,7 @@ static void a_view_has_no_table_of_its_own(void) {
         { .size = sizeof(ratecell_config), .epoch_s = -1 },
         { .size = sizeof(ratecell_config), .beside = (const ratecell_rules *)(const void *)&earlier },
         { .size = sizeof(ratecell_config), .policy_version = 1 },
+        { .size = sizeof(ratecell_config), .file = "limits" },
     };
     for (size_t i = 0; i < CHECK_COUNT(configs); i++) {
         struct call call;

@@ -309,6 +309,28 @@ void a_file_changes_under_load() {
     CHECK_EQUAL(odd.load(), 0);
 }
 
+void those_that_name_a_file_have_its_limits_in_common() {
+    std::string path = "/tmp/ratecell-rules-XXXXXX";
+    const int descriptor = mkstemp(path.data());
+    CHECK(descriptor >= 0);
+    close(descriptor);
+    Config in_file = few;
+    in_file.file = path.c_str();
+    const Rules here(file, in_file), there(file, in_file);
+    CHECK(here.decide_at(login, 0s));
+    CHECK(there.decide_at(login, 0s));
+    CHECK(!here.decide_at(login, 0s));
+
+    const std::string other = with("2/m", "3/m");
+    CHECK_EQUAL(Rules::make(other, in_file).error(), RATECELL_EREGION_POLICY);
+    in_file.follow = true;
+    CHECK(!Rules(other, in_file).decide_at(login, 0s));
+    in_file.follow = false;
+    in_file.change = true;
+    CHECK(Rules::make(other, in_file));
+    unlink(path.c_str());
+}
+
 } // namespace
 
 int main() {
@@ -323,6 +345,7 @@ int main() {
     those_beside_each_other_share_what_stays();
     those_that_are_forked_off_share_the_tables(true);
     those_that_are_forked_off_share_the_tables(false);
+    those_that_name_a_file_have_its_limits_in_common();
     errors_are_values();
     a_file_changes_under_load();
     return check::end(__FILE__);

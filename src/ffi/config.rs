@@ -32,8 +32,8 @@ pub struct ratecell_config {
     /// What happens to a new key for which there is no room: one of ratecell_when_full. For an
     /// existing region, 0 is what it has.
     pub when_full: u64,
-    /// RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES and RATECELL_FORKED, or 0. A flag that the library does not know, or that the call has no use for, is
-    /// RATECELL_ECONFIG.
+    /// RATECELL_ZEROED, RATECELL_RESERVATIONS, RATECELL_NAMES, RATECELL_FORKED, RATECELL_FOLLOW and RATECELL_CHANGE, or 0. A
+    /// flag that the library does not know, or that the call has no use for, is RATECELL_ECONFIG.
     pub flags: u64,
     /// Where the call writes in a sentence what was wrong and what was expected, and a NUL; on success, an empty
     /// text, or a warning that a region was made with other rules of the time zones in its policy. A text that does not
@@ -70,6 +70,10 @@ pub struct ratecell_config {
     /// changed for all machines, as ratecell_limiter_change does; otherwise the store's is in force. Without a store it is 0;
     /// otherwise RATECELL_ECONFIG.
     pub policy_version: u64,
+    /// For ratecell_rules_new: the path of a file in which the limits are that all processes have in common that name it; NULL
+    /// for none, and for any other call; otherwise RATECELL_ECONFIG. If it is absent, empty or all zeros, it is made. max_keys
+    /// and when_full are as for an existing region. RATECELL_FORKED, epoch_s and beside are 0. It is not kept.
+    pub file: *const c_char,
 }
 
 impl Default for ratecell_config {
@@ -90,6 +94,7 @@ impl Default for ratecell_config {
             epoch_s: 0,
             beside: core::ptr::null(),
             policy_version: 0,
+            file: core::ptr::null(),
         }
     }
 }
@@ -157,6 +162,9 @@ impl ratecell_config {
             return Err(Refusal::config(
                 "beside: expected NULL for a limiter that is not by rules".to_owned(),
             ));
+        }
+        if !self.file.is_null() {
+            return Err(Refusal::config("file: expected NULL for a limiter that is not by rules".to_owned()));
         }
         if self.max_keys > 0 {
             builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
@@ -253,6 +261,7 @@ impl ratecell_config {
             ("epoch_s", self.epoch_s != 0),
             ("beside", !self.beside.is_null()),
             ("policy_version", self.policy_version != 0),
+            ("file", !self.file.is_null()),
         ];
         match said.into_iter().find(|(_, is_said)| *is_said) {
             Some((field, _)) => Err(Refusal::config(format!("{field}: expected 0 for {what}"))),

@@ -36,6 +36,11 @@ pub const RATECELL_CANCEL: u32 = 2048;
 /// denials, for `ratecell top` and those who read a file as it does. It takes 262,144 bytes. Whoever can read the region can read those keys,
 /// which may be personal data.
 pub const RATECELL_NAMES: u32 = 4096;
+/// In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
+pub const RATECELL_FOLLOW: u32 = 8192;
+/// In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, it is changed for all
+/// processes, as by ratecell_rules_change.
+pub const RATECELL_CHANGE: u32 = 16384;
 
 /// The instant of a call whose only flag is [`RATECELL_AT`]; `None` by the limiter's clock.
 pub(super) fn instant(flags: u32, now_ns: u64) -> Result<Option<u64>, ratecell_status> {

@@ -40,7 +40,7 @@ unsafe fn memory(memory: *mut c_void, len: usize) -> Result<Memory, ratecell_sta
 
 /// # Safety
 /// As the header's preamble has it.
-unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, ratecell_status> {
+pub(super) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, ratecell_status> {
     // SAFETY: the caller's word.
     let path = unsafe { pointer::text(path) }?;
     #[cfg(unix)]

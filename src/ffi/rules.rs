@@ -6,18 +6,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrayvec::ArrayVec;
 
-use super::flags::{RATECELL_FORKED, RATECELL_RESERVATIONS, RATECELL_RESERVE, instant};
+use super::flags::{RATECELL_RESERVE, instant};
 use super::ratecell_status::{
-    RATECELL_ECONFIG, RATECELL_EINVAL, RATECELL_ENOSPC, RATECELL_EPANIC, RATECELL_ERESERVE, RATECELL_ERULES,
-    RATECELL_ESIZE, RATECELL_UNCLEAR_PATH,
+    RATECELL_EINVAL, RATECELL_ENOSPC, RATECELL_EPANIC, RATECELL_ERESERVE, RATECELL_ERULES, RATECELL_ESIZE,
+    RATECELL_UNCLEAR_PATH,
 };
 use super::why::{Refusal, explained, guarded};
 use super::{decision, fields, pointer, ratecell_config, ratecell_stats, ratecell_status, stats, text};
 use crate::limiter::layers::MAX_LAYERS;
-use crate::rules::{Decided, File, HeldList, MadeList, Rules, RulesError, RulesLimiter, RulesLimiterBuilder};
+use crate::rules::{Decided, File, HeldList, MadeList, Rules, RulesError, RulesLimiter};
 use ratecell_core::Outcome;
 use ratecell_core::fields::Fields;
 
+mod config;
 mod held;
 mod request;
 
@@ -42,12 +43,20 @@ pub struct ratecell_rules {
 /// RATECELL_RESERVATIONS every request has RATECELL_RESERVE, and rules may count requests in_flight. With beside, an earlier
 /// limiter by rules, all of them are 0: its own hold.
 ///
+/// With file, the table is in that file: all processes that name it admit together exactly what the rules allow. The file knows
+/// each limit by the name of its rule and tier; to which requests it applies, its key and cost are those of each process's
+/// own text. Rules of other names are added to what the file has. Where a rule of the same name has another policy in it, the
+/// call is refused, or that one holds with RATECELL_FOLLOW, or is changed for all with RATECELL_CHANGE. No name is ever taken
+/// away: all rules that the file has seen have 4,094 layers together at most.
+///
 /// Returns 0; free *rules with ratecell_rules_free.
 /// Errors: RATECELL_ERULES (the config's why names the line, the rule, the field, and what was wrong),
 /// RATECELL_EINVAL and RATECELL_EALIGN (text, config, rules), RATECELL_ESIZE and RATECELL_E2BIG (len, config's size),
 /// RATECELL_ECONFIG (also a field that has no use here), RATECELL_EPOLICY_RANGE (a calendar does not fit from the epoch),
 /// RATECELL_ENOMEM, RATECELL_ENORANDOM, RATECELL_EPROCESSOR, RATECELL_EPANIC. *rules is then as it was. A rule with in_flight
-/// without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED, is RATECELL_ERULES, too.
+/// without RATECELL_RESERVATIONS, and one with a sliding_log with RATECELL_FORKED or a file, is RATECELL_ERULES, too. Of a file
+/// also RATECELL_EREGION_POLICY (why names the first rule that differs, and both policies), the others of
+/// ratecell_limiter_open, and RATECELL_ECHANGE.
 /// NULL: config may be, for the defaults.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -79,14 +88,16 @@ pub unsafe extern "C" fn ratecell_rules_new(
 /// the new one. A rule goes on with what it has counted if its name and its key stay. Where the numbers of its limit change,
 /// what each key has used stays used, in units, as by ratecell_limiter_change; with another algorithm, another window or
 /// another number of layers it begins anew. So does a rule whose limit changes at all with RATECELL_FORKED, or while there is
-/// another limiter beside it.
+/// another limiter beside it. In a file the limits change for all processes that have it open: each has the new policies of the
+/// rules in its own text from the next request on, and rules that are not in this text stay as they are.
 ///
 /// flags is 0, or RATECELL_AT: then the change is at now_ns, for callers that give every request its time. Requests that were
 /// given a later time, and are decided by the rules before, count as before the change.
 ///
 /// Returns 0, and writes an empty text to why.
 /// Errors: those of ratecell_rules_new, of text, len, rules, why and why_len; RATECELL_EINVAL (also of flags);
-/// RATECELL_ECHANGE (the time is past the last that a new limit can decide at). Then why says what was wrong, and the rules in
+/// RATECELL_ECHANGE (the time is past the last that a new limit can decide at); RATECELL_EFILE and RATECELL_EREGION_DAMAGED of a
+/// file that cannot be locked or read, or has no room for more rules. Then why says what was wrong, and the rules in
 /// force stay.
 /// NULL: why may be, if why_len is 0.
 /// Threads: any; of several changes each is made. Not from a signal handler.
@@ -323,60 +334,4 @@ unsafe fn decided(
 
 fn code(outcome: Outcome) -> i32 {
     decision::status(outcome) as i32
-}
-
-impl ratecell_config {
-    /// The limiter by rules that the config describes.
-    ///
-    /// # Safety
-    /// `beside` is as the header's preamble has it.
-    unsafe fn rules_limiter(
-        self,
-        parsed: impl FnOnce() -> Result<Rules, Refusal>,
-    ) -> Result<RulesLimiter, Refusal> {
-        let config = self.with_flags(RATECELL_FORKED | RATECELL_RESERVATIONS)?;
-        if config.beside.is_null() {
-            return Ok(config.apply_to_rules(RulesLimiter::builder(parsed()?))?.build()?);
-        }
-        let Self { max_keys, when_full, flags, epoch_s, .. } = config;
-        if [max_keys, when_full, flags, epoch_s.unsigned_abs()] != [0; 4] {
-            let why = "max_keys, when_full, flags, epoch_s: expected 0 with beside, whose they are";
-            return Err(Refusal::config(why.to_owned()));
-        }
-        config.refuse_machines()?;
-        // SAFETY: the caller's word.
-        let earlier = unsafe { pointer::input(config.beside) }?;
-        Ok(earlier.limiter.beside(parsed()?)?)
-    }
-
-    /// What the config says of a limiter by rules.
-    fn apply_to_rules(self, mut builder: RulesLimiterBuilder) -> Result<RulesLimiterBuilder, Refusal> {
-        self.refuse_machines()?;
-        if self.max_keys > 0 {
-            builder = builder.max_keys(usize::try_from(self.max_keys).map_err(|_| RATECELL_ECONFIG)?);
-        }
-        if self.flags & u64::from(RATECELL_FORKED) != 0 {
-            builder = builder.forked();
-        }
-        if self.flags & u64::from(RATECELL_RESERVATIONS) != 0 {
-            builder = builder.reserving();
-        }
-        builder = builder.when_full(self.when_full()?);
-        Ok(match self.epoch()? {
-            Some(epoch) => builder.epoch(epoch),
-            None => builder,
-        })
-    }
-
-    /// An error where the config has what only a limiter of many machines has.
-    fn refuse_machines(&self) -> Result<(), Refusal> {
-        let Self { on_miss, wait_ns, on_failure, machines, store, store_name, policy_version, .. } = *self;
-        let numbers = [on_miss, wait_ns, on_failure, machines, policy_version];
-        if numbers == [0; 5] && store.is_null() && store_name.is_null() {
-            return Ok(());
-        }
-        let why = "on_miss, wait_ns, on_failure, machines, store, store_name, policy_version: expected none for rules, \
-                   which limit one process by itself";
-        Err(Refusal::config(why.to_owned()))
-    }
 }
