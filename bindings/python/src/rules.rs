@@ -22,9 +22,15 @@ use crate::stats::Stats;
 /// exactly what the rules allow; a change after the fork is of its process alone. With `reserving` every request is
 /// reserved, and rules may count requests `in_flight`.
 ///
+/// With `file`, the path of another file, the limits are in that: all processes that name it, in any language, admit together
+/// exactly what the rules allow. If it is absent, empty or all zeros, it is made. It knows each limit by the name of its rule
+/// and tier, and a change is for all processes. Rules of other names are added to it, and none is ever taken away. A rule that
+/// has another policy there is refused; with `follow` the policy of the file holds, and with `change` this one, for all.
+///
 /// Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a `when_full` of
-/// "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule with a `sliding_log`; OSError, as
-/// `open` does, for a file that cannot be read; MemoryError where there is too little for `max_keys`.
+/// "share", for a rule with `in_flight` without `reserving`, and with `forked` or `file` for a rule with a `sliding_log`; also
+/// for a `file` that holds another policy of a rule, or something else, and for options that do not go with it; OSError, as
+/// `open` does, for a file that cannot be read or used; MemoryError where there is too little for `max_keys`.
 #[pyclass(frozen, subclass, weakref, module = "ratecell._native")]
 pub(crate) struct Rules {
     limiter: RulesLimiter,
@@ -47,10 +53,11 @@ impl Rules {
     #[new]
     #[pyo3(
         signature = (
-            text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=None, reserving=None
+            text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=None, reserving=None,
+            file=None, follow=None, change=None
         ),
         text_signature = "(text=None, *, path=None, max_keys=None, when_full=None, epoch_s=None, forked=False, \
-                          reserving=False)"
+                          reserving=False, file=None, follow=False, change=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are Python's, by their names")]
     fn new(
@@ -62,8 +69,21 @@ impl Rules {
         epoch_s: Option<i64>,
         forked: Option<&Bound<'_, PyAny>>,
         reserving: Option<&Bound<'_, PyAny>>,
+        file: Option<Location>,
+        follow: Option<&Bound<'_, PyAny>>,
+        change: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (forked, reserving) = (flag("forked", forked)?, flag("reserving", reserving)?);
+        let (follow, change) = (flag("follow", follow)?, flag("change", change)?);
+        let wrong = match &file {
+            None if follow || change => Some("follow, change: expected neither without a file"),
+            Some(_) if follow && change => Some("follow, change: expected one of them, or neither"),
+            Some(_) if forked => Some("forked: expected none with a file, which processes share by its name"),
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            return Err(PyValueError::new_err(wrong));
+        }
         let mut builder = RulesLimiter::builder(parsed(py, text, path)?);
         if let Some(max_keys) = number("max_keys", max_keys)? {
             builder = builder.max_keys(max_keys);
@@ -80,8 +100,19 @@ impl Rules {
         if reserving {
             builder = builder.reserving();
         }
-        let limiter = py.detach(|| builder.build()).map_err(|error| errors::of_build(py, &error))?;
-        Ok(Self { limiter, home: (!forked).then(Home::here) })
+        if follow {
+            builder = builder.follow();
+        }
+        if change {
+            builder = builder.change();
+        }
+        let is_shared = forked || file.is_some();
+        let made = py.detach(|| match file {
+            None => builder.build(),
+            Some(Location(path)) => builder.open(path),
+        });
+        let limiter = made.map_err(|error| errors::of_build(py, &error))?;
+        Ok(Self { limiter, home: (!is_shared).then(Home::here) })
     }
 
     /// Decides a request with these attributes: all limits that apply to it are charged, or none is.
@@ -116,7 +147,8 @@ impl Rules {
     /// the old file or by the new one. A rule goes on with what it has counted if its name and its key stay: where the
     /// numbers of its limit change, what each key has used stays used, in units. With another algorithm, another window or
     /// another number of layers it begins anew; with `forked`, where its limit changes at all. `at_ns` is the time of the
-    /// change, as for `decide`. A fork of the process waits until the change is made.
+    /// change, as for `decide`. A fork of the process waits until the change is made. With `file` the limits change for all
+    /// processes, each of which goes on with its own rules; rules that are not in the new text stay in the file.
     ///
     /// Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the rules in force stay.
     #[pyo3(signature = (text=None, *, path=None, at_ns=None))]

@@ -507,10 +507,17 @@ class Rules:
     is of its process alone. With `reserving` every request is reserved, and rules may count requests
     `in_flight`.
 
+    With `file`, the path of another file, the limits are in that: all processes that name it, in any
+    language, admit together exactly what the rules allow. If it is absent, empty or all zeros, it is made. It
+    knows each limit by the name of its rule and tier, and a change is for all processes. Rules of other names
+    are added to it, and none is ever taken away. A rule that has another policy there is refused; with
+    `follow` the policy of the file holds, and with `change` this one, for all.
+
     Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a
-    `when_full` of "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule
-    with a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is
-    too little for `max_keys`.
+    `when_full` of "share", for a rule with `in_flight` without `reserving`, and with `forked` or `file` for a
+    rule with a `sliding_log`; also for a `file` that holds another policy of a rule, or something else, and
+    for options that do not go with it; OSError, as `open` does, for a file that cannot be read or used;
+    MemoryError where there is too little for `max_keys`.
     """
 
     def __new__(
@@ -523,6 +530,9 @@ class Rules:
         epoch_s: int | None = None,
         forked: bool = False,
         reserving: bool = False,
+        file: str | PathLike[str] | None = None,
+        follow: bool = False,
+        change: bool = False,
     ) -> Self: ...
     def decide(
         self, attributes: Mapping[str, str | bytes | None], *, at_ns: int | None = None
@@ -551,7 +561,8 @@ class Rules:
         and its key stay: where the numbers of its limit change, what each key has used stays used, in
         units. With another algorithm, another window or another number of layers it begins anew; with
         `forked`, where its limit changes at all. `at_ns` is the time of the change, as for `decide`. A fork
-        of the process waits until the change is made.
+        of the process waits until the change is made. With `file` the limits change for all processes, each
+        of which goes on with its own rules; rules that are not in the new text stay in the file.
 
         Raises what `Rules` raises, and PolicyError where a new limit cannot decide at that time; then the
         rules in force stay.

@@ -31,10 +31,17 @@ class Rules(_native.Rules):
     is of its process alone. With `reserving` every request is reserved, and rules may count requests
     `in_flight`.
 
+    With `file`, the path of another file, the limits are in that: all processes that name it, in any
+    language, admit together exactly what the rules allow. If it is absent, empty or all zeros, it is made. It
+    knows each limit by the name of its rule and tier, and a change is for all processes. Rules of other names
+    are added to it, and none is ever taken away. A rule that has another policy there is refused; with
+    `follow` the policy of the file holds, and with `change` this one, for all.
+
     Raises RulesError, a ValueError, for a file that is refused; ValueError for a `max_keys` of 0, for a
-    `when_full` of "share", for a rule with `in_flight` without `reserving`, and with `forked` for a rule with
-    a `sliding_log`; OSError, as `open` does, for a file that cannot be read; MemoryError where there is too
-    little for `max_keys`.
+    `when_full` of "share", for a rule with `in_flight` without `reserving`, and with `forked` or `file` for a
+    rule with a `sliding_log`; also for a `file` that holds another policy of a rule, or something else, and
+    for options that do not go with it; OSError, as `open` does, for a file that cannot be read or used;
+    MemoryError where there is too little for `max_keys`.
     """
 
     __slots__ = ()
