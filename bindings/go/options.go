@@ -144,6 +144,23 @@ func Names() Option {
 	}
 }
 
+// Following makes [OpenRules] take the policy of the file where a rule has another one there.
+func Following() Option {
+	return func(c *config) error {
+		c.flags |= C.RATECELL_FOLLOW
+		return nil
+	}
+}
+
+// Changing makes [OpenRules] change the policy in the file where a rule has another one there, for all processes, as
+// [Rules.Change] does.
+func Changing() Option {
+	return func(c *config) error {
+		c.flags |= C.RATECELL_CHANGE
+		return nil
+	}
+}
+
 func configured(options []Option) (config, error) {
 	var c config
 	for i, option := range options {
