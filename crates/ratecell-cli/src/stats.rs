@@ -1,8 +1,11 @@
 //! `ratecell stats`: how full the region in a file is, and what it had to forget.
 
+use std::time::SystemTime;
+
 use anyhow::Result;
 use jiff::Timestamp;
-use ratecell::{Region, Shared};
+use ratecell::rules::RulesRegion;
+use ratecell::{BuildError, Region, RegionError, RegionField, Shared, Stats, WhenFull};
 use serde::Serialize;
 
 use crate::cli::StatsArgs;
@@ -11,7 +14,8 @@ use crate::output::{print, table};
 /// The fields and their order are the documented ones.
 #[derive(Debug, Serialize)]
 struct Report {
-    policy: String,
+    #[serde(flatten)]
+    limits: Limits,
     max_keys: usize,
     when_full: String,
     epoch: Timestamp,
@@ -30,6 +34,21 @@ struct Report {
     denied: Option<u64>,
     #[serde(flatten)]
     leases: Option<Leases>,
+}
+
+/// Whose keys they are.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Limits {
+    Policy(String),
+    Rules(Vec<Rule>),
+}
+
+/// A limit of a file of rules.
+#[derive(Debug, Serialize)]
+struct Rule {
+    name: String,
+    policy: String,
 }
 
 /// Of a file of leases alone.
@@ -75,7 +94,13 @@ impl From<Shared> for Leases {
 }
 
 pub(crate) fn run(args: &StatsArgs) -> Result<()> {
-    let report = Report::new(&Region::read(&args.file)?)?;
+    let report = match Region::read(&args.file) {
+        Ok(region) => Report::new(&region),
+        Err(BuildError::File { error: RegionError::Differs { field: RegionField::Policy, .. }, .. }) => {
+            Report::of_rules(&RulesRegion::read(&args.file)?)
+        }
+        Err(error) => Err(error.into()),
+    }?;
     if args.json {
         return print(serde_json::to_string(&report)?);
     }
@@ -84,18 +109,48 @@ pub(crate) fn run(args: &StatsArgs) -> Result<()> {
     if let Some(meaning) = table.column_mut(2) {
         meaning.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
-    print(format_args!("{}: {}\n{table}", args.file.display(), report.policy))
+    let file = args.file.display();
+    match &report.limits {
+        Limits::Policy(policy) => print(format_args!("{file}: {policy}\n{table}")),
+        Limits::Rules(rules) => {
+            let rules = rules.iter().map(|rule| [rule.name.clone(), rule.policy.clone()]).collect();
+            let rules = crate::output::table(["rule", "policy"], 2, rules);
+            print(format_args!("{file}: the limits of rules\n{rules}\n{table}"))
+        }
+    }
 }
 
 impl Report {
     fn new(region: &Region) -> Result<Self> {
         let now_ns = region.now_ns();
-        let stats = region.stats_at(now_ns);
+        let limits = Limits::Policy(region.policy().to_string());
+        let table = (region.max_keys(), region.when_full());
+        let leases = region.shared().map(Leases::from);
+        let report = Self::of(limits, table, region.epoch(), now_ns, region.stats_at(now_ns))?;
+        Ok(Self { denied: region.denied(), leases, ..report })
+    }
+
+    fn of_rules(region: &RulesRegion) -> Result<Self> {
+        let now_ns = region.now_ns();
+        let rules =
+            region.limits().map(|(name, policy)| Rule { name: name.to_owned(), policy: policy.to_string() });
+        let limits = Limits::Rules(rules.collect());
+        let table = (region.max_keys(), region.when_full());
+        Self::of(limits, table, region.epoch(), now_ns, region.stats_at(now_ns))
+    }
+
+    fn of(
+        limits: Limits,
+        (max_keys, when_full): (usize, WhenFull),
+        epoch: SystemTime,
+        now_ns: u64,
+        stats: Stats,
+    ) -> Result<Self> {
         Ok(Self {
-            policy: region.policy().to_string(),
-            max_keys: region.max_keys(),
-            when_full: format!("{:?}", region.when_full()).to_lowercase(),
-            epoch: Timestamp::try_from(region.epoch())?,
+            limits,
+            max_keys,
+            when_full: format!("{when_full:?}").to_lowercase(),
+            epoch: Timestamp::try_from(epoch)?,
             now_ns,
             slots: stats.slots,
             live: stats.live,
@@ -107,8 +162,8 @@ impl Report {
             denied_full: stats.denied_full,
             allowed_full: stats.allowed_full,
             exhausted: stats.exhausted,
-            denied: region.denied(),
-            leases: region.shared().map(Leases::from),
+            denied: None,
+            leases: None,
         })
     }
 

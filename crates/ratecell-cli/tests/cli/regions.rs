@@ -30,6 +30,30 @@ fn stats_are_those_of_the_limiter() {
 }
 
 #[test]
+fn stats_of_rules_name_their_limits() {
+    let files = Files::new(&[]);
+    let path = files.path("limits");
+    let rules = "ratecell_rules = 1\n[[rule]]\nname = 'site'\nkey = []\nlimit = '5/1d'\n[[rule]]\nname = 'login'\n\
+        key = ['client']\nlimit = { by = 'header:tier', of = { pro = 'fixed_window 9/1m' }, default = '2/m' }\n";
+    let rules: ratecell::rules::Rules = rules.parse().unwrap();
+    let limiter = ratecell::rules::RulesLimiter::builder(rules).max_keys(600).open(&path).unwrap();
+    assert!(limiter.decide(&[("client", "203.0.113.7")]).is_allowed());
+    let json: Value =
+        serde_json::from_str(&ratecell(&["stats", arg(&path), "--json"]).quiet_success()).unwrap();
+    let limit = |name: &str, policy: &str| json!({ "name": name, "policy": policy });
+    let limits = [limit("site", "5/d"), limit("login;limit=pro", "fixed_window 9/m"), limit("login", "2/m")];
+    assert_eq!((&json["rules"], &json["max_keys"], &json["live"]), (&json!(limits), &json!(600), &json!(2)));
+    assert_eq!(json["policy"], Value::Null);
+    let text = ratecell(&["stats", arg(&path)]).quiet_success();
+    assert!(text.starts_with(&format!("{}: the limits of rules\n", path.display())), "{text}");
+    for row in ["login;limit=pro", "fixed_window 9/m", "keys that hold used units"] {
+        assert!(text.contains(row), "{text}");
+    }
+    let refused = ratecell(&["key", arg(&path), "203.0.113.7"]).error();
+    assert!(refused.contains("the region's policy: the limits of rules; expected one policy"), "{refused}");
+}
+
+#[test]
 fn a_key_is_shown_and_forgotten() {
     let files = Files::new(&[]);
     let (path, limiter) = region(&files);
