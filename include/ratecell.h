@@ -152,6 +152,8 @@
  * which may be personal data.
  */
 #define RATECELL_NAMES 4096
+
+/**
  * In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
  */
 #define RATECELL_FOLLOW 8192
