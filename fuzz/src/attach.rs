@@ -20,8 +20,8 @@ use ratecell::ffi::ratecell_status::{
     RATECELL_EREGION_WORDS,
 };
 use ratecell::ffi::{
-    RATECELL_AT, RATECELL_NAMES, ratecell_config, ratecell_limiter_stats, ratecell_policy_format, ratecell_region_attach,
-    ratecell_region_init, ratecell_region_size, ratecell_stats,
+    RATECELL_AT, RATECELL_NAMES, ratecell_config, ratecell_limiter_stats, ratecell_policy_format,
+    ratecell_region_attach, ratecell_region_init, ratecell_region_size, ratecell_stats,
 };
 
 use ratecell::{BuildError, KeyOrder, Limiter, Region, RegionError, RegionField, Watch};
