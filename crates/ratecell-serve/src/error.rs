@@ -12,7 +12,13 @@ use ratecell::BuildError;
 #[non_exhaustive]
 pub enum ServeError {
     /// A name that no policy can have.
-    Name(String),
+    #[non_exhaustive]
+    Name {
+        /// The name.
+        name: String,
+        /// The only one of its form that is taken.
+        taken: &'static str,
+    },
     /// Two policies have this name.
     NameTwice(String),
     /// The limiter of this name cannot be made.
@@ -38,11 +44,10 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(
+            Self::Name { name, taken } => write!(
                 f,
                 "policy name {name:?}: expected 1 to 64 letters, digits, `-`, `_` or `.`, the first of them a letter, and not \
-                 {}",
-                crate::THROTTLE
+                 {taken}"
             ),
             Self::NameTwice(name) => write!(f, "policy {name} is given twice: expected each name once"),
             Self::Limiter(name, _) => write!(f, "policy {name}"),
@@ -76,7 +81,7 @@ impl core::error::Error for ServeError {
         match self {
             Self::Limiter(_, error) | Self::Rules(error) => Some(error),
             Self::Listen(_, error) | Self::Socket(_, error) | Self::System(error) => Some(error),
-            Self::Name(_)
+            Self::Name { .. }
             | Self::NameTwice(_)
             | Self::Leases(_)
             | Self::Password

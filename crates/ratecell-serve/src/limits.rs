@@ -84,7 +84,7 @@ impl LimitsBuilder {
         let mut named = IndexMap::default();
         for (name, policy) in policies {
             if !is_name(&name) {
-                return Err(ServeError::Name(name));
+                return Err(ServeError::Name { name, taken: THROTTLE });
             }
             let limiter = limiter(policy, max_keys, folder, &name)?;
             if named.insert(name.clone().into_bytes(), limiter).is_some() {
