@@ -196,11 +196,16 @@ def test_a_file_names_denied_keys_if_it_is_asked_to(tmp_path: Path) -> None:
         return (tmp_path / name).read_bytes()
 
     named = made("named", True)
-    assert b"refused" in named and b"allowed" not in named
+    assert b"refused" in named
+    assert b"allowed" not in named
     assert b"refused" not in made("nameless", None) + made("refusing", False)
-    with pytest.raises(ValueError, match="the region's names: none are kept; expected a region that was made with"):
+    with pytest.raises(
+        ValueError, match="the region's names: none are kept; expected a region that was made with"
+    ):
         Limiter("1/100d", path=tmp_path / "nameless", names=True)
-    with pytest.raises(ValueError, match="names: a limiter in memory of its own has no reader of them; expected"):
+    with pytest.raises(
+        ValueError, match="names: a limiter in memory of its own has no reader of them; expected"
+    ):
         Limiter("1/100d", names=True)
     with pytest.raises(TypeError, match="names is of type int: expected bool"):
         Limiter("1/100d", path=tmp_path / "named", names=1)  # type: ignore[arg-type]

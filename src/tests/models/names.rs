@@ -114,6 +114,8 @@ fn dead() {
 #[test]
 fn all_of_them() {
     explore("names::all_of_them", Bound::Preemptions(0), || {
-        assert_eq!(until_dead(STEPS, || World::new().deny(A)), Some(()));
+        let lives: Actor = Box::new(|world| assert_eq!(until_dead(STEPS, || world.deny(A)), Some(())));
+        // Shuttle wants another thread.
+        World::new().race(vec![lives, denies(A, 0)]);
     });
 }

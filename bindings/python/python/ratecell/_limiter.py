@@ -34,10 +34,10 @@ class Limiter(_native.Limiter):
     gives `at_ns`: windows of a calendar are counted from it, and aligned windows are aligned to it. Without
     it that is the Monday 00:00 UTC before the limiter is made.
 
-    `names=True` keeps the names of denied keys in the file, and counts denials, so that `ratecell top` shows who
-    is denied. It takes 256 KiB. Whoever can read the file can read those keys, which may be personal data. A
-    file that was made without names is refused; without `path` there is nobody to read them, which is refused,
-    too.
+    `names=True` keeps the names of denied keys in the file, and counts denials, so that `ratecell top` shows
+    who is denied. It takes 256 KiB. Whoever can read the file can read those keys, which may be personal
+    data. A file that was made without names is refused; without `path` there is nobody to read them, which is
+    refused, too.
 
     Raises PolicyError, a ValueError, for a policy that is refused; ValueError for a file that holds something
     else or another policy, or a `max_keys` of 0; OSError, of the class and with the number that
