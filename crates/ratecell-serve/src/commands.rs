@@ -30,7 +30,7 @@ const MAX_REPLIES: usize = 16 * 1024;
 pub(crate) struct Progress {
     /// Bytes of requests that are done.
     pub(crate) used: usize,
-    /// Whether more requests lie there, for which the replies have no room before these are sent.
+    /// Whether more requests lie there, whose turn comes after these replies are sent and others had theirs.
     pub(crate) is_more: bool,
     /// Whether the connection is to be closed once the replies are sent.
     pub(crate) is_end: bool,
@@ -43,11 +43,14 @@ pub(crate) struct Answerer {
     views: Views,
     batch: Batch,
     replies: Replies,
+    /// Whether other connections are to have their turn now: what was answered last took long.
+    is_turn_over: bool,
 }
 
 impl Answerer {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Self { server, views: Views::new(), batch: Batch::default(), replies: Replies::default() }
+        let (views, batch, replies) = (Views::new(), Batch::default(), Replies::default());
+        Self { server, views, batch, replies, is_turn_over: false }
     }
 
     pub(crate) fn replies(&self) -> &[u8] {
@@ -60,11 +63,12 @@ impl Answerer {
         // Empty, unless another connection's task has panicked, which would be a bug.
         self.batch.clear();
         self.replies.protocol = session.protocol;
+        self.is_turn_over = false;
         let (mut used, mut commands) = (0, 0);
         let mut arguments = Arguments::new();
         let mut progress = Progress { used, is_more: false, is_end: false };
         loop {
-            if self.replies.bytes().len() + self.batch.reply_bytes() >= MAX_REPLIES {
+            if self.is_turn_over || self.replies.bytes().len() + self.batch.reply_bytes() >= MAX_REPLIES {
                 progress.is_more = used < input.len();
                 break;
             }
@@ -101,7 +105,7 @@ impl Answerer {
     fn command(&mut self, session: &mut Session, name: &[u8], arguments: &[&[u8]]) {
         let Some(command) = find(name) else {
             self.flush();
-            if is_http(name) {
+            if is_http(name, arguments) {
                 session.is_ended = true;
             } else if session.is_known {
                 self.replies.error(&unknown(name, arguments));
@@ -144,7 +148,11 @@ impl Answerer {
             Kind::Settle => hold::settle(&server.limits, replies, arguments),
             Kind::Release => hold::release(&server.limits, replies, arguments),
             Kind::Renew => hold::renew(&server.limits, replies, arguments),
-            Kind::Limits => observe::limits(&server.limits, replies, arguments),
+            Kind::Limits => {
+                // It looks at thousands of places of the table.
+                self.is_turn_over = true;
+                observe::limits(&server.limits, replies, arguments)
+            }
             Kind::Info => {
                 replies.bulk(server.info().as_bytes());
                 Ok(())
@@ -156,8 +164,10 @@ impl Answerer {
 }
 
 /// Whether a browser was made to send its request to this port: then it is not answered.
-fn is_http(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+fn is_http(name: &[u8], arguments: &[&[u8]]) -> bool {
+    let is_version = |word: &&[u8]| word.starts_with(b"HTTP/");
+    arguments.last().is_some_and(is_version)
+        || [&b"post"[..], b"host:"].iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
 /// In Redis' words.

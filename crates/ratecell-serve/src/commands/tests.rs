@@ -307,8 +307,21 @@ fn strangers_give_the_password_first() {
 }
 
 #[test]
+fn what_takes_long_ends_the_turn_of_a_connection() {
+    let mut client = Client::new(None);
+    let long = "RATECELL.INFO api\r\n";
+    let input = [long, long, "PING\r\n"].concat();
+    let progress = client.answerer.answer(&mut client.session, input.as_bytes());
+    assert_eq!(progress, Progress { used: long.len(), is_more: true, is_end: false });
+    let rest = &input.as_bytes()[long.len()..];
+    let progress = client.answerer.answer(&mut client.session, rest);
+    assert_eq!(progress, Progress { used: long.len(), is_more: true, is_end: false });
+    assert_eq!(client.says("PING"), "+PONG\n");
+}
+
+#[test]
 fn a_request_of_http_is_not_answered() {
-    for line in ["POST / HTTP/1.1", "Host: localhost:6380"] {
+    for line in ["POST / HTTP/1.1", "GET /path HTTP/1.1", "OPTIONS * HTTP/1.0", "Host: localhost:6380"] {
         let mut client = Client::new(None);
         assert_eq!(client.says(&format!("{line}\r\nRATECELL.FORGET api a")), "");
         assert!(client.session.is_ended);

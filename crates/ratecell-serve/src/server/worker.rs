@@ -22,10 +22,16 @@ use crate::commands::{Answerer, Server, Session};
 
 /// How long clients that are being answered have at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a client may take to give the password.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How long nobody is let in after an accept failed, as where no descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
 /// After so long without a byte a peer is asked whether it is still there.
-const KEEPALIVE: Duration = Duration::from_secs(300);
+const KEEPALIVE: Duration = Duration::from_secs(150);
+/// It is asked so often, and is gone if none of them is answered: after 5 minutes in all.
+const ASKED: u32 = 3;
+/// What lies between.
+const ASKED_EACH: Duration = Duration::from_secs(50);
 /// In Redis' words.
 const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
@@ -115,7 +121,8 @@ async fn unix_stream() -> io::Result<TcpStream> {
 fn tune(stream: &TcpStream) {
     // A connection without them works.
     let _ = stream.set_nodelay(true);
-    let _ = SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE));
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(ASKED_EACH).with_retries(ASKED);
+    let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
 }
 
 fn open<S: AsyncRead + AsyncWrite + Unpin + 'static>(stream: S, shared: &Rc<Loop>) {
@@ -129,7 +136,7 @@ fn open<S: AsyncRead + AsyncWrite + Unpin + 'static>(stream: S, shared: &Rc<Loop
     let session = Session::new(id, server.password.is_none());
     task::spawn_local(async move {
         let connection = Connection::new(stream, session);
-        connection.run(&place.0.buffers, place.0.ended.clone()).await;
+        connection.run(&place.0.buffers, place.0.ended.clone(), PATIENCE).await;
     });
 }
 
