@@ -6,11 +6,13 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-use socket2::{Domain, Socket, Type};
+#[cfg(target_os = "linux")]
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::error::ServeError;
 
 /// Connections that wait for an event loop.
+#[cfg(target_os = "linux")]
 const BACKLOG: i32 = 1024;
 /// Descriptors beside those of connections: files, listeners, event loops.
 #[cfg(unix)]
@@ -85,22 +87,28 @@ impl Listeners {
 
 /// A listener for each thread. Where the system shares connections out among sockets, each has a socket of its own.
 fn listen(address: SocketAddr, threads: usize) -> io::Result<Vec<TcpListener>> {
+    // Alone: if another server has the address, or comes at the same instant, one of the two is refused here. If both had it,
+    // each would get half of the connections, and admit the whole limit.
     let first = TcpListener::bind(address)?;
-    if cfg!(target_os = "linux") && threads > 1 {
-        // It was free. Had the first been shared, a second server would have had the half of its connections.
-        let address = first.local_addr()?;
-        drop(first);
-        return (0..threads).map(|_| shared(address)).collect();
-    }
     first.set_nonblocking(true)?;
+    #[cfg(target_os = "linux")]
+    if threads > 1 {
+        // It is listening, so it can be shared from now on: another server's first is refused as before.
+        SockRef::from(&first).listen(BACKLOG)?;
+        SockRef::from(&first).set_reuse_port(true)?;
+        let address = first.local_addr()?;
+        let others = (1..threads).map(|_| beside(address));
+        return [Ok(first)].into_iter().chain(others).collect();
+    }
     let others: Vec<_> = (1..threads).map(|_| first.try_clone()).collect::<Result<_, _>>()?;
     Ok(others.into_iter().chain([first]).collect())
 }
 
-fn shared(address: SocketAddr) -> io::Result<TcpListener> {
+/// One more listener at an address that is shared.
+#[cfg(target_os = "linux")]
+fn beside(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
-    #[cfg(target_os = "linux")]
     socket.set_reuse_port(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
@@ -149,4 +157,47 @@ pub(super) fn descriptors_for(connections: usize) -> usize {
     }
     #[cfg(not(unix))]
     connections
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpStream;
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn of_servers_that_start_at_the_same_instant_one_listens() {
+        let begin = Barrier::new(4);
+        for _ in 0..200 {
+            let free =
+                TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("an address");
+            let server = || {
+                begin.wait();
+                let listeners = listen(free, 3);
+                begin.wait();
+                listeners.is_ok()
+            };
+            let listening = thread::scope(|scope| {
+                let servers = [(); 4].map(|()| scope.spawn(server));
+                servers.into_iter().filter_map(|server| server.join().ok()).filter(|listens| *listens).count()
+            });
+            assert!(listening <= 1, "{listening} listen on {free}");
+        }
+    }
+
+    #[test]
+    fn connections_are_shared_out_among_threads() {
+        let listeners = listen("127.0.0.1:0".parse().expect("an address"), 3).expect("listeners");
+        let address = listeners[0].local_addr().expect("an address");
+        let streams = [(); 60].map(|()| TcpStream::connect(address).expect("a connection"));
+        let mut accepted = [0; 3];
+        while accepted.iter().sum::<usize>() < streams.len() {
+            for (listener, count) in listeners.iter().zip(&mut accepted) {
+                *count += core::iter::from_fn(|| listener.accept().ok()).count();
+            }
+        }
+        assert!(accepted.iter().all(|count| *count > 0), "{accepted:?}");
+    }
 }
