@@ -120,7 +120,8 @@ impl Decider {
         Self { styles, ..self }
     }
 
-    /// Makes it a trial: requests are decided, charged and counted, and all of them go at once, without fields.
+    /// Makes it a trial: requests are decided, charged and counted, and all of them go, without a delay and without fields. One
+    /// that the store of many machines is asked about waits for the answer, as it would then.
     #[must_use]
     pub fn shadow(self) -> Self {
         Self { is_shadow: true, ..self }

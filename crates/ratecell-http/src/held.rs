@@ -44,6 +44,13 @@ impl Held {
         }
     }
 
+    /// Whether the handler has promised to say what it used, and has not said it: something that is dropped with the body
+    /// may still say it.
+    #[must_use]
+    pub fn is_awaiting(&self) -> bool {
+        self.used.as_ref().is_some_and(|used| used.get().is_none())
+    }
+
     /// Settles at what was used. Permits stay.
     fn settle(&mut self, actual: &Actual) {
         match (&mut self.of, actual) {

@@ -47,7 +47,7 @@ impl Used {
         used
     }
 
-    /// What is said later, by a clone, before the body ends. If nobody says it, the request counts as one that nobody settles.
+    /// What is said later, by a clone, before the body is dropped, or as it is. If nobody says it, the request counts as one that nobody settles.
     #[must_use]
     pub fn later() -> Self {
         Self::default()

@@ -21,6 +21,7 @@ pin_project! {
 pin_project! {
     #[project = ContentProjection]
     enum Content<B> {
+        // In this order they are dropped.
         Service { #[pin] body: B, held: Option<Held> },
         Whole { data: Option<Bytes> },
     }
@@ -48,7 +49,8 @@ impl<B: Body<Data = Bytes>> Body for ResponseBody<B> {
             ContentProjection::Service { body, held } => {
                 let frame = ready!(body.poll_frame(context));
                 if !matches!(frame, Some(Ok(_))) {
-                    drop(held.take());
+                    // What the body says when it is dropped counts, too.
+                    drop(held.take_if(|held| !held.is_awaiting()));
                 }
                 Poll::Ready(frame)
             }

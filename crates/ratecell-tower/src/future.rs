@@ -176,7 +176,7 @@ fn answered<R: Body>(
         if let Some(used) = response.extensions().get::<Used>() {
             held.used(used.clone());
         }
-        (!response.body().is_end_stream()).then_some(held)
+        (held.is_awaiting() || !response.body().is_end_stream()).then_some(held)
     });
     response.map(|body| ResponseBody::of_service(body, held))
 }

@@ -179,8 +179,8 @@ impl RateLimitBuilder {
         self
     }
 
-    /// Makes it a trial: requests are decided, charged and [counted](RateLimitLayer::counts), and all of them go at once, without
-    /// fields.
+    /// Makes it a trial: requests are decided, charged and [counted](RateLimitLayer::counts), and all of them go, without a
+    /// delay and without fields. One that the store of many machines is asked about waits for the answer, as it would then.
     pub fn shadow(mut self) -> Self {
         self.is_shadow = true;
         self

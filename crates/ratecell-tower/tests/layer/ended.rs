@@ -165,6 +165,57 @@ async fn what_was_used_is_settled() {
     assert_eq!(left(), 83_000);
 }
 
+/// A body that says what it used when it is dropped, as a guard in it does.
+struct Says {
+    parts: Parts,
+    used: Used,
+}
+
+impl http_body::Body for Says {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+        Pin::new(&mut self.parts).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.parts.left == 0
+    }
+}
+
+impl Drop for Says {
+    fn drop(&mut self) {
+        self.used.set_units(10);
+    }
+}
+
+#[tokio::test]
+async fn a_body_may_say_what_it_used_when_it_is_dropped() {
+    for (left_to_send, reads, fails) in
+        [(2, 0, false), (2, 2, false), (2, 3, false), (2, 3, true), (0, 0, false)]
+    {
+        let (layer, left) = settled(Unsettled::Keep);
+        let service = layer.layer(service_fn(move |_: Request<Body>| async move {
+            let used = Used::later();
+            let mut response =
+                Response::new(Says { parts: Parts { left: left_to_send, fails }, used: used.clone() });
+            response.extensions_mut().insert(used);
+            Ok::<_, Infallible>(response)
+        }));
+        let mut response = service.oneshot(get("/")).await.expect("infallible");
+        for _ in 0..reads {
+            let _ = response.body_mut().frame().await;
+        }
+        assert_eq!(left(), 86_000);
+        drop(response);
+        assert_eq!(left(), 89_990, "after {reads} frames");
+    }
+}
+
 #[tokio::test]
 async fn what_nobody_settles_counts_as_was_chosen() {
     for (unsettled, remaining) in [(Unsettled::Keep, 86_000), (Unsettled::Cancel, 90_000)] {
