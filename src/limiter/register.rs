@@ -357,11 +357,21 @@ pub(crate) struct Dated {
     pub(crate) register: Arc<Register>,
 }
 
-/// The generations of each set of the last register, as far as it has had its numbers in all until then.
+/// The generations of each set of the last register, as far as it has had its numbers in all until then. `known` is one of the
+/// registers, or an earlier one, with what this function has made of it: those generations are the same.
 ///
 /// # Errors
 /// A policy does not fit its words, from that epoch on.
-pub(crate) fn lineages(registers: &[Dated], epoch_s: i64) -> Result<Vec<Lineage>, BuildError> {
+pub(crate) fn lineages(
+    registers: &[Dated],
+    epoch_s: i64,
+    known: Option<(&Register, &[Lineage])>,
+) -> Result<Vec<Lineage>, BuildError> {
+    let known: HashMap<&str, (&Set, &Lineage)> = known
+        .into_iter()
+        .flat_map(|(register, lineages)| register.sets.iter().zip(lineages))
+        .map(|(set, lineage)| (set.limits.name(), (set, lineage)))
+        .collect();
     let Some((last, earlier)) = registers.split_last() else { return Ok(Vec::new()) };
     let earlier: Vec<_> = earlier.iter().rev().map(|dated| (dated, dated.register.places())).collect();
     let lineage = |set: &Set| {
@@ -374,7 +384,14 @@ pub(crate) fn lineages(registers: &[Dated], epoch_s: i64) -> Result<Vec<Lineage>
         held.reverse();
         let mut lineage: Vec<Generation> = Vec::with_capacity(held.len());
         let mut before: Option<&Set> = None;
+        let known = known.get(set.limits.name()).filter(|(known, _)| known.numbers == set.numbers);
         for (dated, set) in held {
+            let made = known.and_then(|(_, made)| made.iter().find(|made| made.number() == dated.number));
+            if let Some(made) = made {
+                lineage.push(made.clone());
+                before = Some(set);
+                continue;
+            }
             let generation = match (lineage.last(), before) {
                 (Some(last), Some(before)) if before.decides_as(set) => {
                     last.repeated().numbered(dated.number)

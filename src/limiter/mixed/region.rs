@@ -88,6 +88,8 @@ pub(crate) struct Latest {
     pub(crate) number: u64,
     at_ns: u64,
     pub(crate) register: Arc<Register>,
+    /// Those that it was made of: of the last generations, this one included.
+    registers: Vec<Dated>,
     /// Of each set of limits.
     pub(crate) lineages: Vec<Lineage>,
     /// Where the set is whose first number this is.
@@ -96,9 +98,11 @@ pub(crate) struct Latest {
 }
 
 impl Latest {
-    fn new(registers: &[Dated], epoch_s: i64) -> Result<Self, BuildError> {
+    /// Of the last of the registers. `known` was in force before.
+    fn new(registers: Vec<Dated>, epoch_s: i64, known: Option<&Self>) -> Result<Self, BuildError> {
         let last = registers.last().ok_or(RegionError::Corrupt)?;
-        let (lineages, numbers) = (lineages(registers, epoch_s)?, Numbers::default());
+        let known = known.map(|known| (&*known.register, &*known.lineages));
+        let (lineages, numbers) = (lineages(&registers, epoch_s, known)?, Numbers::default());
         let mut places = HashMap::new();
         for (place, (its, lineage)) in last.register.numbers().zip(&lineages).enumerate() {
             for (layer, number) in its.iter().enumerate() {
@@ -107,7 +111,7 @@ impl Latest {
             places.extend(its.first().map(|first| (*first, place)));
         }
         let (number, at_ns, register) = (last.number, last.at_ns, Arc::clone(&last.register));
-        Ok(Self { number, at_ns, register, lineages, places, numbers: Arc::new(numbers) })
+        Ok(Self { number, at_ns, register, registers, lineages, places, numbers: Arc::new(numbers) })
     }
 
     /// The generations of the limits that have these numbers; `None` if there are none any more.
@@ -156,7 +160,7 @@ impl MixedRegion {
         let max_keys = keys_in(header.directory.buckets());
         let Header { when_full, numbers, secret, clock, .. } = header;
         let lists = numbers.ok_or(RegionError::Corrupt)?;
-        let latest = latest(&generations, &lists, clock.epoch_s())?;
+        let latest = latest(&generations, &lists, clock.epoch_s(), None)?;
         let (number, in_force) = (latest.number, generations.in_force().clone());
         let judge = Numbered::new(in_force.clone(), number, &latest.numbers, 0);
         let base = Table::in_memory(memory, parts, when_full, judge)?;
@@ -198,7 +202,8 @@ impl MixedRegion {
             if known.number == self.generations.records().number() {
                 return Ok(known);
             }
-            let made = Arc::new(latest(&self.generations, &self.lists, self.clock.epoch_s())?);
+            let epoch_s = self.clock.epoch_s();
+            let made = Arc::new(latest(&self.generations, &self.lists, epoch_s, Some(&known))?);
             // Before it is known, for whoever knows it makes handles of its numbers.
             let mut state = self.table.state();
             if state.generation < made.number {
@@ -284,13 +289,23 @@ impl MixedRegion {
     }
 }
 
-/// What is in force in a region.
-fn latest(generations: &OfRegion, lists: &Lists, epoch_s: i64) -> Result<Latest, BuildError> {
+/// What is in force in a region. Of what was in force before, `known`, nothing is read again: a list is written once.
+fn latest(
+    generations: &OfRegion,
+    lists: &Lists,
+    epoch_s: i64,
+    known: Option<&Latest>,
+) -> Result<Latest, BuildError> {
     let records = generations.records();
     let dated = |number: u64| -> Result<Option<Dated>, BuildError> {
+        let known_one = known.and_then(|known| known.registers.iter().find(|one| one.number == number));
+        if let Some(known_one) = known_one {
+            return Ok(Some(known_one.clone()));
+        }
         let Some(text) = lists.read(number, records)? else { return Ok(None) };
         let Some(at_ns) = generations.instant(number) else { return Ok(None) };
-        Ok(Some(Dated { number, at_ns, register: Arc::new(Register::of_text(&text)?) }))
+        let before = known.map(|known| &*known.register);
+        Ok(Some(Dated { number, at_ns, register: Arc::new(Register::of_text(&text, before)?) }))
     };
     for _ in 0..ATTEMPTS {
         let number = records.number();
@@ -300,7 +315,7 @@ fn latest(generations: &OfRegion, lists: &Lists, epoch_s: i64) -> Result<Latest,
         let others = if number == oldest { oldest..=number } else { oldest + 1..=number };
         if let Some(others) = others.map(dated).collect::<Result<Option<Vec<_>>, _>>()? {
             let registers: Vec<_> = first.into_iter().chain(others).collect();
-            return Latest::new(&registers, epoch_s);
+            return Latest::new(registers, epoch_s, known);
         }
     }
     Err(RegionError::Corrupt.into())

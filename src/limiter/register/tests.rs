@@ -25,7 +25,7 @@ fn dated(registers: &[&Register]) -> Vec<Dated> {
 
 /// The register that follows the last of these, in which each limit is changed.
 fn next(registers: &[&Register], asked: &[Limits]) -> Option<Register> {
-    let lineages = lineages(&dated(registers), 0).expect("policies");
+    let lineages = lineages(&dated(registers), 0, None).expect("policies");
     let last = registers.last().expect("a register");
     last.followed_by(&lineages, asked, Differing::Changed, 0, 0).expect("they follow")
 }
@@ -41,8 +41,8 @@ fn a_register_is_read_as_it_was_written() {
     let text = "1 400 site 200/s burst=400\n2,3 60,1000 api;limit=a%20b%3B%25%C3%A9 60/m & fixed_window 1000/d\n\
         4 9 quota;shared fixed_window 5/d\n4 9 quota;shared;limit=pro fixed_window 9/d\n";
     assert_eq!(register.text(), text);
-    assert_eq!(Register::of_text(text), Ok(register));
-    assert_eq!(Register::of_text(""), Ok(Register::default()));
+    assert_eq!(Register::of_text(text, None).as_ref(), Ok(&register));
+    assert_eq!(Register::of_text("", Some(&register)), Ok(Register::default()));
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn a_line_that_nobody_wrote_is_refused() {
         ("8 8 quota;shared;limit=pro fixed_window 8/d", "a limit of the set before"),
         ("8 9 quota;shared fixed_window 9/d", "a limit of the set before"),
     ] {
-        let error = Register::of_text(&format!("{held}{line}\n")).expect_err(line).to_string();
+        let error = Register::of_text(&format!("{held}{line}\n"), None).expect_err(line).to_string();
         assert!(error.starts_with("the region's section numbers: `"), "{error}");
         assert!(error.contains(expected), "{line}: {error}; expected {expected}");
     }
-    assert!(Register::of_text(held).is_ok());
+    assert!(Register::of_text(held, None).is_ok());
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_lineage_begins_where_the_numbers_were_given() {
     let three = next(&[&one, &two], &[limits("b", "sliding_window 5/1d")]).expect("another");
     let four =
         next(&[&one, &two, &three], &[limits("a", "6/s burst=7"), limits("c", "1/s")]).expect("another");
-    let made = lineages(&dated(&[&one, &two, &three, &four]), 0).expect("policies");
+    let made = lineages(&dated(&[&one, &two, &three, &four]), 0, None).expect("policies");
     let numbers = |lineage: &Lineage| {
         lineage.iter().map(|one| (one.number(), one.reach().to_vec(), one.at_ns())).collect::<Vec<_>>()
     };
@@ -167,14 +167,17 @@ fn no_text_leads_astray() {
             let to = from + random(1 + (text.len() - from).min(9));
             text.replace_range(from..to, PARTS[random(PARTS.len())]);
         }
-        let Ok(register) = Register::of_text(&text) else {
+        let Ok(register) = Register::of_text(&text, None) else {
             refused += 1;
             continue;
         };
         read += 1;
-        assert_eq!(Register::of_text(&register.text()).as_ref(), Ok(&register), "{text}");
+        // Whichever register was before.
+        for before in [None, Some(&seed), Some(&register)] {
+            assert_eq!(Register::of_text(&register.text(), before).as_ref(), Ok(&register), "{text}");
+        }
         for registers in [[&seed, &register], [&register, &seed]] {
-            let Ok(made) = lineages(&dated(&registers), 0) else { continue };
+            let Ok(made) = lineages(&dated(&registers), 0, None) else { continue };
             assert_eq!(made.len(), registers[1].numbers().count());
             for (lineage, numbers) in made.iter().zip(registers[1].numbers()) {
                 for layer in 0..numbers.len() {
@@ -186,4 +189,39 @@ fn no_text_leads_astray() {
         }
     }
     assert!(read > 100 && refused > 100, "{read} were read, {refused} refused");
+}
+
+/// What was made of the registers before is what would be made of them now, also where a process lags behind.
+#[test]
+fn known_lineages_are_those_that_would_be_made() {
+    let with = |before: &[&Register], asked: &[Limits]| next(before, asked).expect("another");
+    let one = first(&[limits("stays", "3/h"), limits("other", "10/s"), limits("kind", "5/h")]);
+    let two = with(&[&one], &[limits("other", "20/s"), limits("kind", "fixed_window 5/1h")]);
+    let three = with(&[&one, &two], &[limits("new", "7/h"), limits("kind", "9/h")]);
+    let four = with(&[&one, &two, &three], &[limits("other", "10/m"), limits("kind", "fixed_window 6/1h")]);
+    let five = with(&[&one, &two, &three, &four], &[limits("kind", "fixed_window 7/1h")]);
+    let all = dated(&[&one, &two, &three, &four, &five]);
+    let text = |made: Vec<Lineage>, words: &[u64]| -> Vec<String> {
+        let one = |lineage: &Lineage| {
+            let carried =
+                |word: &u64| lineage.windows(2).fold(*word, |word, pair| pair[0].changed(&pair[1], 0, word));
+            let generations: Vec<_> = lineage
+                .iter()
+                .map(|one| (one.number(), one.policy().to_string(), one.reach().to_vec()))
+                .collect();
+            format!("{generations:?} {:?}", words.iter().map(carried).collect::<Vec<_>>())
+        };
+        made.iter().map(one).collect()
+    };
+    let words = [0, 1, 1 << 20, 1 << 40, 3_600_000_000_000, u64::MAX >> 8];
+    for last in 1..all.len() {
+        let registers = &all[last.saturating_sub(3)..=last];
+        let expected = text(lineages(registers, 0, None).expect("policies"), &words);
+        for seen in 0..=last {
+            let before = &all[seen.saturating_sub(3)..=seen];
+            let known = lineages(before, 0, None).expect("policies");
+            let made = lineages(registers, 0, Some((&all[seen].register, &known))).expect("policies");
+            assert_eq!(text(made, &words), expected, "{last} after {seen}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A register as the text of a list.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use super::{Limit, Limits, Register, Set};
@@ -24,18 +24,24 @@ impl Register {
         text
     }
 
-    /// The register that a list says. Whoever can write the region may have written it.
+    /// The register that a list says. Whoever can write the region may have written it. Policies that the one `before` has by
+    /// the same name are taken from there: most stay, and to make one again takes up to a millisecond.
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn of_text(text: &str) -> Result<Self, RegionError> {
+    pub(crate) fn of_text(text: &str, before: Option<&Self>) -> Result<Self, RegionError> {
+        let before: HashMap<_, _> =
+            before.into_iter().flat_map(Self::limits).map(|(_, name, policy)| (name, policy)).collect();
         let (mut sets, mut used, mut names) = (Vec::<Set>::new(), HashSet::new(), HashSet::new());
         for line in text.lines() {
             let wrong = |expected: &str| damaged(&format!("`{line}`; expected {expected}"));
             let mut words = line.splitn(4, ' ');
             let mut next = || words.next().ok_or_else(|| wrong("numbers, capacities, a name and a policy"));
             let (numbers, reach, name, policy) = (next()?, next()?, next()?, next()?);
-            let policy: Policy = policy.parse().map_err(|error| wrong(&format!("a policy: {error}")))?;
+            let policy: Policy = match before.get(name) {
+                Some(before) if before.to_string() == policy => (*before).clone(),
+                _ => policy.parse().map_err(|error| wrong(&format!("a policy: {error}")))?,
+            };
             let layers = policy.layers().len();
             let numbers: Vec<usize> = split(numbers).ok_or_else(|| wrong("numbers"))?;
             let reach: Vec<u32> = split(reach).ok_or_else(|| wrong("capacities"))?;
