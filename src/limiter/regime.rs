@@ -15,7 +15,7 @@ use crate::table::Lookup;
 use crate::table::era::{Era, InForce, Lineage};
 use crate::table::log::LogTable;
 use ratecell_core::algorithm::{Kernel, Lend, Plan};
-use ratecell_core::{Decision, Policy, Request, with_kernel};
+use ratecell_core::{Decision, Generation, Policy, Request, with_kernel};
 
 /// How often a regime is made that is not in force any more when it is there.
 const ATTEMPTS: usize = 1_000;
@@ -88,7 +88,12 @@ impl Regime {
 
     /// Whether what was charged so many generations ago can be given back in the layer of that number.
     pub(super) fn can_give_back(&self, layer: usize, generations_ago: u16) -> bool {
-        let then = self.lineage.iter().rev().nth(usize::from(generations_ago));
+        let generations_ago = usize::from(generations_ago);
+        let then = self.lineage.iter().rev().nth(generations_ago);
+        // Policies of others have changed: each word has stayed what it was.
+        if then.is_some() && self.lineage.iter().rev().take(generations_ago).all(Generation::is_repeated) {
+            return true;
+        }
         match (then, self.lineage.last()) {
             (Some(then), Some(now)) => then.is_held_in(now, layer),
             (None, Some(now)) => now.has_fixed_times(layer),

@@ -208,7 +208,7 @@ impl RulesLimiter {
     ///
     /// A claim stays as it is where its rule is not in the file in force any more, makes its cost in another way than when
     /// it was charged, or has begun anew. After a [`change`](Self::change) of the numbers of its limit, units of windows come
-    /// back, and those of a rate or a bucket stay charged.
+    /// back, and those of a rate or a bucket stay charged; these also after four changes of other limits.
     ///
     /// Settle each reservation once: a second time gives back units of other requests.
     ///

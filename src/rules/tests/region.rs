@@ -268,6 +268,34 @@ fn what_is_held_is_given_back_by_any_of_them() {
     assert_eq!(there.release_at(late, 0), 0);
 }
 
+/// Units of a rate come back beside changes of other rules, and stay charged after one of its own.
+#[test]
+fn what_is_held_outlives_changes_of_others() {
+    let text = |rate: &str, more: &str| {
+        format!(
+            "[[rule]]\nname = 'a'\nkey = ['user']\nlimit = '{rate}'\ncost = {{ from = 'tier', default = 5 }}\n{more}"
+        )
+    };
+    for in_file in [true, false] {
+        for (changes, rate, left) in
+            [(0, "10/h", 10), (1, "10/h", 10), (3, "10/h", 10), (4, "10/h", 5), (1, "11/h", 6)]
+        {
+            let file = Scratch::new();
+            let other = |number: usize| rule("other", &format!("{}/s", 100 + number));
+            let builder = file.builder(&text("10/h", &other(0))).reserving();
+            let limiter = if in_file { builder.open(&file.0) } else { builder.build() }.expect("a limiter");
+            let held = limiter.reserve_at(&ANN, 0).1.expect("allowed");
+            for number in 1..=changes {
+                limiter.change_at(rules(&text(rate, &other(number))), 0).expect("limits");
+            }
+            limiter.settle_at(held, &[("tier", "0")], 0);
+            let peek = limiter.reserve_at(&[("user", "ann"), ("tier", "0")], 0).0;
+            let shown = peek.shown.map(|shown| shown.remaining);
+            assert_eq!(shown, Some(left), "{rate} after {changes} changes, in a file: {in_file}");
+        }
+    }
+}
+
 #[test]
 fn what_a_file_cannot_have_is_refused() {
     let file = Scratch::new();

@@ -106,6 +106,12 @@ impl Generation {
         Self { number: self.number.saturating_add(1), is_repeated: true, ..self.clone() }
     }
 
+    /// Whether it is the one before, [repeated](Self::repeated): then no word of that has changed.
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        self.is_repeated
+    }
+
     /// The same generation, whose words are leases of its policy's units. A lease of an older one is none: what it holds is
     /// charged by the units of the policy before, and passes.
     #[must_use]
