@@ -99,7 +99,8 @@ use tables::Tables;
 ///
 /// A decision never blocks, with two exceptions. A `sliding_log` locks briefly, and allocates its entries. A request that
 /// comes while limits are changed may wait until the new numbers of all rules are written, which takes some microseconds for
-/// each rule.
+/// each rule. In a [file](RulesLimiterBuilder::open) these are the rules of all programs, and a calendar that is another takes
+/// about a millisecond.
 ///
 /// A decision allocates until its thread has seen the longest keys of the file. After that it allocates only for an answer
 /// with shadow rules, where more than four rules limit one request, and the first time that it asks by a rule after a change of
