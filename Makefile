@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test site lint loom bench bench-store lib install uninstall go nginx nginx-demo nginx-install many-machines
+.PHONY: help demo test site lint loom bench bench-store lib install uninstall deb go nginx nginx-demo nginx-install many-machines
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -55,6 +55,11 @@ install:
 ## make uninstall         what `make install` put there
 uninstall:
 	ci/install.sh --remove
+
+## make deb               Debian's packages of the library, its headers, the program and nginx's module: OUT=FOLDER
+deb: OUT ?= target/packages
+deb:
+	ci/deb.sh $(OUT)
 
 ## make nginx             the module for the nginx that is installed; needs Debian's nginx and nginx-dev
 nginx:

@@ -23,13 +23,15 @@ done
 cargo fetch --quiet
 [ "${1:-}" = --tools ] || exit 0
 
-# What only the tests need: a linter of shell scripts, C++ and valgrind, abidiff, a JSON reader for the vectors, nginx,
+# What only the tests need: a linter of shell scripts, C++, CMake and valgrind, abidiff, a JSON reader for the vectors, what
+# makes and checks Debian's packages, nginx,
 # Prometheus' tool, Redis, Python, Node, a browser, and a linker and an interpreter of aarch64.
 packages=()
 needs() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'install ok installed' >/dev/null || packages+=("$1")
 }
 for package in shellcheck g++ binutils make cmake pkg-config valgrind libc6-dbg abigail-tools libjson-c-dev \
+    dpkg-dev debhelper help2man lintian man-db \
     nginx nginx-dev redis-server openssl tzdata util-linux-extra python3 python3-pip python3-venv chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do needs "$package"; done
 # Prometheus for its promtool alone, without the exporter that it recommends.
