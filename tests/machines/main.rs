@@ -154,8 +154,14 @@ fn joint_requests_wait_for_all_their_units() {
         Limiter::builder("9/h".parse::<Policy>().expect("a policy")).max_keys(10).build().expect("a limiter");
     let claims = [&local, &first, &second].map(|limiter| Claim { limiter, request: Request::new("k") });
     let mut decisions = [Decision::default(); 3];
-    let allowed = (0..6).filter(|_| Limiter::decide_all(&claims, &mut decisions) == Outcome::Allowed).count();
+    let mut is_allowed = || Limiter::decide_all(&claims, &mut decisions) == Outcome::Allowed;
+    // On a busy machine a lease may come later than a request waits.
+    let (mut allowed, started) = (0, Instant::now());
+    while allowed < 3 && started.elapsed() < Duration::from_secs(10) {
+        allowed += u32::from(is_allowed());
+    }
     assert_eq!(allowed, 3);
+    assert!(!(0..3).any(|_| is_allowed()));
     assert_eq!(local.peek("k").remaining(), 6);
     assert!(second.check_n("k", 2).is_allowed() && !second.check("k").is_allowed());
 }
