@@ -66,6 +66,7 @@ static void processes_admit_a_limit_together(void) {
     /* Another program, which has nothing of this one but the name. */
     pid_t child = fork();
     if (child == 0) {
+        ratecell_rules_free(rules);
         ratecell_rules *its = opened(text, 0);
         int right = admitted(its, 4) == 4;
         ratecell_rules_free(its);
@@ -78,6 +79,7 @@ static void processes_admit_a_limit_together(void) {
     check_case("a change by another process");
     child = fork();
     if (child == 0) {
+        ratecell_rules_free(rules);
         ratecell_rules *its = opened(more, RATECELL_CHANGE);
         int right = admitted(its, 1) == 1;
         right &= ratecell_rules_change(its, text, strlen(text), RATECELL_AT, 0, NULL, 0) == 0;
