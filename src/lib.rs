@@ -30,6 +30,7 @@ mod cell;
 mod table;
 #[cfg_attr(not(any(feature = "store", test)), expect(dead_code, reason = "an agent's part of it"))]
 mod board;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "regions, which hold them, are Linux's"))]
 mod names;
 #[cfg(not(ratecell_model))]
 #[cfg_attr(not(target_os = "linux"), path = "region/elsewhere.rs")]
