@@ -47,3 +47,17 @@ await() {
     cat "$2" >&2
     exit 1
 }
+
+# Writes redis_rate's script, which is a string of its Go source, into the file $1. The sum is the module's, as go.sum has it.
+redis_rate_script() {
+    local redis_rate=github.com/go-redis/redis_rate/v10@v10.0.1
+    local sum=h1:calPxi7tVlxojKunJwQ72kwfozdy25RjA0bCj1h0MUo=
+    local module found folder
+    module="$(cd "$store_folder" && go mod download -json "$redis_rate")"
+    field() { sed -n "s/^\t\"$1\": \"\(.*\)\",*$/\1/p" <<<"$module"; }
+    found="$(field Sum)"
+    [ "$found" = "$sum" ] || { echo "$redis_rate: found the sum $found, expected $sum" >&2; exit 1; }
+    folder="$(field Dir)"
+    sed -n '/^var allowN = redis.NewScript(`/,/^`)/{//!p}' "$folder/lua.go" >"$1"
+    grep -q emission_interval "$1" || { echo "$redis_rate: expected the script allowN in lua.go" >&2; exit 1; }
+}

@@ -23,16 +23,8 @@ fi
 store_folder="$(mktemp -d)"
 trap stores_end EXIT
 
-redis_rate=github.com/go-redis/redis_rate/v10@v10.0.1
-sum=h1:calPxi7tVlxojKunJwQ72kwfozdy25RjA0bCj1h0MUo=
-module="$(cd "$store_folder" && go mod download -json "$redis_rate")"
-field() { sed -n "s/^\t\"$1\": \"\(.*\)\",*$/\1/p" <<<"$module"; }
-found="$(field Sum)"
-[ "$found" = "$sum" ] || { echo "$redis_rate: found the sum $found, expected $sum" >&2; exit 1; }
-folder="$(field Dir)"
 script="$store_folder/redis_rate.lua"
-sed -n '/^var allowN = redis.NewScript(`/,/^`)/p' "$folder/lua.go" | sed '1d;$d' >"$script"
-grep -q emission_interval "$script" || { echo "$redis_rate: expected the script allowN in lua.go" >&2; exit 1; }
+redis_rate_script "$script"
 
 # The first processor is the servers', the others are the client's.
 last=$(($(nproc) - 1))

@@ -50,7 +50,7 @@ if ! (cd "$tree" && dpkg-buildpackage --build=binary --no-sign) >"$work/build.lo
     exit 1
 fi
 mkdir -p "$out"
-rm -f "$out"/*.deb "$work"/*-dbgsym_*.deb
+rm -f "$work"/*-dbgsym_*.deb
 mv "$work"/*.deb "$out"
 if [ $# -gt 0 ]; then
     ls "$out"

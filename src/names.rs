@@ -9,9 +9,9 @@
 //!
 //! There are 16 parts of 256 lines. A denied request looks at two of them, which are fetched together, in the part of its
 //! thread, and writes one: that of its key, which is in the second only if the first was another's when nobody had had the
-//! second. So the threads that deny one key do
-//! not wait for each other, as long as they are few. In its line a key outlives as many denials of others as it has had of
-//! its own, up to 15, and then gives way: those that are denied most keep their lines.
+//! second. So the threads that deny one key do not wait for each other, as long as they are few. In its line a key outlives
+//! as many denials of others as it has had of its own, up to 15, and then gives way: those that are denied most keep their
+//! lines.
 //!
 //! Every change is one exchange or is not believed before one, so a process that is killed anywhere leaves nothing to
 //! repair: a line that somebody has claimed and never written gives way as others do. All of it may stand in a file, where
