@@ -6,45 +6,23 @@
 # With DEPTH=long also, by zig's linker, those for glibc 2.17 and musl 1.2, on x86-64 and aarch64: OUT/zig. The one for this
 # machine is built in another folder as well, to the same bytes.
 source "$(dirname "$0")/lib.sh"
+# shellcheck source=reproducible.sh
+source ci/reproducible.sh
 
 [ $# -eq 1 ] || usage
 mkdir -p "$1"
 out="$(cd "$1" && pwd)"
 root="$PWD"
-venv="$target/python"
-[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"
-export PIP_DISABLE_PIP_VERSION_CHECK=1
+python_tools bindings/python/requirements-wheels.txt
 # It must be the interpreter of this folder whose abi3 is asked for.
-export PYO3_PYTHON="$venv/bin/python"
-pip install --quiet --requirement bindings/python/requirements-wheels.txt
+export PYO3_PYTHON="$VIRTUAL_ENV/bin/python"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# The bytes say neither where they were built nor when. Cargo names a crate by the folder in which it stands, and so do the
-# bytes: the sources are mounted where they are on every machine, for the compiler alone.
-export SOURCE_DATE_EPOCH=315532800
-cargo_home="${CARGO_HOME:-$HOME/.cargo}"
-stand=/tmp/ratecell-wheels
-export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$stand=/ratecell"$'\x1f'"--remap-path-prefix=$cargo_home=/cargo"
-mounting=(unshare --mount)
-[ "$EUID" -eq 0 ] || mounting+=(--map-root-user)
-mkdir -p "$stand"
-if ! "${mounting[@]}" mount --bind "$root" "$stand" 2>/dev/null; then
-    left_out "wheels of the same bytes: nothing can be mounted here, and they depend on the folder"
-    mounting=()
-fi
 # Builds the sources in the folder $1 in the folder $2, into the folder $3; the rest is maturin's.
 build() {
     rm -rf "$3"
-    # shellcheck disable=SC2016 # for the other shell
-    local run='mount --bind "$1" "$2" && cd "$2/bindings/python" && exec "${@:3}"'
-    if [ ${#mounting[@]} -eq 0 ]; then run='cd "$1/bindings/python" && exec "${@:3}"'; fi
-    "${mounting[@]}" bash -c "$run" build "$1" "$stand" \
-        maturin build --quiet --release --locked --target-dir "$2" --out "$3" "${@:4}"
-}
-same() {
-    cmp "$1"/*.whl "$2"/*.whl || { echo "the wheels in $1 and $2 are not the same bytes" >&2; exit 1; }
+    at_one_place "$1" bindings/python maturin build --quiet --release --locked --target-dir "$2" --out "$3" "${@:4}"
 }
 # Looks at the wheel in the folder $1, whose platform is to be the pattern $2.
 look() {
@@ -72,10 +50,7 @@ look() {
         fi
         ;;
     esac
-    if grep -qaF -e "$root" -e "$cargo_home" -r "$work/unpacked"; then
-        echo "$name names the folders in which it was built" >&2
-        exit 1
-    fi
+    expect_no_folder "$name" "$work/unpacked"
     size="$(stat -c %s "$wheel")"
     echo "$name: $size bytes"
 }
@@ -85,7 +60,7 @@ use() {
     python3 -m venv --without-pip "$work/clean"
     local bare=(env -i HOME="$work" PATH="$work/clean/bin")
     "${bare[@]}" "$BASH" -c 'if command -v cargo rustc cc; then echo "expected no compiler" >&2; exit 1; fi'
-    "${bare[@]}" "$venv/bin/python" -m pip --python "$work/clean" install --quiet --no-index "$1"/*.whl
+    "${bare[@]}" "$VIRTUAL_ENV/bin/python" -m pip --python "$work/clean" install --quiet --no-index "$1"/*.whl
     (cd "$work" && "${bare[@]}" \
         "$work/clean/bin/python" -B "$root/bindings/python/tests/first_lines.py" "$root/bindings/python/README.md")
 }
@@ -93,21 +68,20 @@ use() {
 build "$root" "$target/python-build" "$work/here"
 look "$work/here" "*linux*"
 build "$root" "$target/python-build" "$work/again"
-same "$work/here" "$work/again"
+expect_same "$work/here" "$work/again"
 use "$work/here"
 rm -f "$out"/*.whl
 cp "$work"/here/*.whl "$out"
 [ "$DEPTH" = long ] || exit 0
 
-pip install --quiet --requirement bindings/python/requirements-zig.txt
+python_tools ci/requirements-zig.txt
 machine="$(uname -m)"
 rm -rf "$out/zig"
-mkdir -p "$out/zig" "$work/elsewhere"
-# As files: what git knows of, wherever it is.
-git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$work/elsewhere"
-for pair in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:manylinux2014 \
-    x86_64-unknown-linux-musl:musllinux_1_2 aarch64-unknown-linux-musl:musllinux_1_2; do
-    triple="${pair%:*}" tag="${pair#*:}"
+mkdir -p "$out/zig"
+copy_sources "$work/elsewhere"
+for triple in "${platforms[@]}"; do
+    tag=manylinux2014
+    case "$triple" in *-musl) tag=musllinux_1_2 ;; esac
     rustup --quiet target add "$triple"
     by_zig=(--zig --target "$triple" --compatibility "$tag")
     build "$root" "$target/python-build" "$work/zig" "${by_zig[@]}"
@@ -116,7 +90,7 @@ for pair in x86_64-unknown-linux-gnu:manylinux2014 aarch64-unknown-linux-gnu:man
     if [ "$triple" = "$machine-unknown-linux-gnu" ]; then
         use "$work/zig"
         build "$work/elsewhere" "$work/elsewhere/target" "$work/other" "${by_zig[@]}"
-        same "$work/zig" "$work/other"
+        expect_same "$work/zig" "$work/other"
         echo "built in another folder: the same bytes"
     fi
     cp "$work"/zig/*.whl "$out/zig"
