@@ -154,13 +154,15 @@
 #define RATECELL_NAMES 4096
 
 /**
- * In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
+ * In a ratecell_config, for ratecell_region_attach and ratecell_limiter_open: where the region has another policy, that one
+ * holds. With a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
  */
 #define RATECELL_FOLLOW 8192
 
 /**
- * In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, it is changed for all
- * processes, as by ratecell_rules_change.
+ * In a ratecell_config, for ratecell_region_attach and ratecell_limiter_open: where the region has another policy, it is
+ * changed for all limiters of the region, as by ratecell_limiter_change. With a file, for ratecell_rules_new: where a rule in
+ * the file has another policy, it is changed for all processes, as by ratecell_rules_change.
  */
 #define RATECELL_CHANGE 16384
 
@@ -1888,12 +1890,14 @@ int32_t ratecell_region_init(void *memory,
  * Make a limiter in an existing region, made by any process, at any address.
  *
  * The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
- * made with; its rate, burst, capacity and limit may be others, and are this limiter's alone until
- * ratecell_limiter_change, which takes its rate away. Without a policy the
+ * made with; its burst, capacity and limit of a window may be others, and are this limiter's alone. Another rate than the one
+ * in force is RATECELL_EREGION_POLICY, and why has both policies. With RATECELL_FOLLOW in the config the region's policy
+ * holds where it is another; with RATECELL_CHANGE it is changed for all limiters of the region, as by
+ * ratecell_limiter_change. ratecell_limiter_with_policy makes a limiter with a rate of its own. Without a policy the
  * limiter follows the one in force.
  *
  * Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
- * Errors: as ratecell_region_init, and RATECELL_EREGION_....
+ * Errors: as ratecell_region_init, RATECELL_EREGION_..., and with RATECELL_CHANGE those of ratecell_limiter_change.
  * NULL: policy may be, for the region's; config, for what the region has.
  * Threads: any. Not from a signal handler.
  * Since: 0.1
@@ -1908,6 +1912,7 @@ int32_t ratecell_region_attach(void *memory,
 /**
  * Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
  * max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
+ * Where that has another policy, it is as with ratecell_region_attach, and so are RATECELL_FOLLOW and RATECELL_CHANGE.
  *
  * A new file has room for what is given back, as with RATECELL_RESERVATIONS, and names denied keys if the config has
  * RATECELL_NAMES; an existing one that was made without is then RATECELL_ECONFIG. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
@@ -1929,7 +1934,8 @@ int32_t ratecell_limiter_open(const char *path,
 
 /**
  * Make another limiter on the keys and in the memory of an existing one, with another policy: a tier, a
- * location, a new rate. The policy is as for ratecell_region_attach.
+ * location, a new rate. The policy has the algorithm and the windows of the existing one's; its rate, burst, capacity and
+ * limit may be others, and are this limiter's alone until ratecell_limiter_change, which takes its rate away.
  *
  * Returns 0; free *other with ratecell_limiter_free, before or after limiter.
  * Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG

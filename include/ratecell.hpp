@@ -350,9 +350,11 @@ struct Config {
     /// For Rules alone: the path of a file, in which all processes have their limits in common that name it; nullptr for none.
     /// It is not kept. See ratecell_config.
     const char *file = nullptr;
-    /// With a file: where a rule there has another policy, that one holds.
+    /// For Limiter::attach and Limiter::open: where the region has another policy, that one holds. For Rules with a file: where
+    /// a rule there has another policy.
     bool follow = false;
-    /// With a file: where a rule there has another policy, it is changed for all processes.
+    /// For the same: where the region has another policy, it is changed for all its limiters; where a rule in the file has,
+    /// for all processes.
     bool change = false;
 };
 
@@ -493,7 +495,8 @@ public:
     }
 
     /// Makes a limiter in a region that is there, made by any process, at any address. Without a policy, of nullptr, it
-    /// follows the region's. Errors: those of ratecell_region_attach.
+    /// follows the region's. One of another rate is refused, unless the config follows or changes it. Errors: those of
+    /// ratecell_region_attach.
     static Result<Limiter, Failure> attach(void *memory, std::size_t len, const char *policy,
                                            const Config &config = {}) {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
@@ -502,8 +505,8 @@ public:
     }
 
     /// Makes a limiter in the region that is in a file; if the file is absent, empty or all zeros, makes the region for
-    /// the config's max_keys. Without a policy, of nullptr, none is made: the limiter follows the file's. Errors: those
-    /// of ratecell_limiter_open.
+    /// the config's max_keys. Without a policy, of nullptr, none is made: the limiter follows the file's. One of another
+    /// rate is refused, unless the config follows or changes it. Errors: those of ratecell_limiter_open.
     static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_open(path, policy, raw, out);

@@ -18,6 +18,7 @@ mod batch;
 mod beside;
 mod builder;
 mod change;
+pub(crate) mod differing;
 mod direct;
 mod events;
 mod generations;

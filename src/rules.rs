@@ -50,7 +50,7 @@ use crate::error::BuildError;
 use crate::limiter::Family;
 #[cfg(feature = "async")]
 use crate::limiter::Sleep;
-use crate::limiter::register::Differing;
+use crate::limiter::differing::Differing;
 use crate::table::Stats;
 
 mod builder;

@@ -29,6 +29,16 @@ fn made(policy: &str, max_keys: usize) -> (Memory, Limiter) {
     (memory, limiter)
 }
 
+/// A limiter of a rate of its own in a region.
+fn beside(policy: &str, memory: &Memory) -> Result<Limiter, BuildError> {
+    Limiter::following().attach(memory)?.with_policy(policy.parse().expect("a policy"))
+}
+
+/// What a builder would make its region with.
+fn policy_of(builder: &LimiterBuilder) -> String {
+    builder.clone().build().expect("a limiter").policy().to_string()
+}
+
 fn refusal(result: Result<Limiter, BuildError>) -> BuildError {
     result.expect_err("a refusal")
 }
@@ -99,9 +109,9 @@ fn a_copy_at_another_address_goes_on_alike() {
 }
 
 #[test]
-fn a_rate_may_change_over_the_same_words() {
+fn a_rate_may_be_another_over_the_same_words() {
     let (memory, old) = made("10/s burst=20", 100);
-    let new = builder("5/s burst=5").attach(&memory).expect("attached");
+    let new = beside("5/s burst=5", &memory).expect("the same words");
     assert_eq!(new.policy().to_string(), "5/s burst=5");
     assert!(old.check_at("key", 4, 0).is_allowed());
     // 400 ms are spent: of 5/s that is 2 units.
@@ -114,6 +124,64 @@ fn a_rate_may_change_over_the_same_words() {
     assert_eq!(other.check_at("key", 10, 0).delay_ns(), 1_900_000_000);
 }
 
+/// Of a policy that is another only in a burst or the limit of a window everybody has its own.
+#[test]
+fn another_rate_is_refused_unless_it_is_followed_or_changed() {
+    for (held, asked) in [
+        ("10/s burst=20", "5/s burst=20"),
+        ("10/s burst=20", "leaky_queue 20/s queue=3"),
+        ("10/s", "9000000/s"),
+        ("token_bucket 6/m capacity=9 mode=interval", "token_bucket 7/m capacity=9 mode=interval"),
+        (
+            "token_bucket 6/m capacity=9 mode=interval_first",
+            "token_bucket 7/m capacity=9 mode=interval_first",
+        ),
+        ("fixed_window 5/h & 10/s", "fixed_window 5/h & 11/s"),
+    ] {
+        let (memory, first) = made(held, 100);
+        let asked = builder(asked);
+        let error = refusal(asked.clone().attach(&memory));
+        assert_eq!(field(&error), Some(RegionField::Policy), "{error}");
+        let text = format!(
+            "the region's policy: `{}` in force; expected `{}` to",
+            first.policy(),
+            policy_of(&asked)
+        );
+        assert!(error.to_string().starts_with(&text), "{error}");
+        let follower = asked.clone().follow().attach(&memory).expect("it follows");
+        assert_eq!(follower.policy(), first.policy());
+        // Nothing is put in force that cannot decide.
+        if let Err(error) = asked.clone().change().attach(&memory) {
+            assert!(matches!(&error, BuildError::Change(_)), "{error}");
+            assert_eq!(first.policy().to_string(), follower.policy().to_string());
+            continue;
+        }
+        for limiter in [&first, &follower] {
+            assert_eq!(limiter.policy().to_string(), policy_of(&asked));
+        }
+        assert!(asked.attach(&memory).is_ok());
+    }
+}
+
+/// A change on attaching is one as any other: what was used stays used, and a burst is changed, too.
+#[test]
+fn what_attaches_to_change_the_policy_forgives_nothing() {
+    let (memory, first) = made("10/h", 100);
+    assert!(first.check("key").is_allowed() && first.check_n("key", 9).is_allowed());
+    let second = builder("12/h").change().attach(&memory).expect("it changes");
+    assert!(first.check_n("key", 2).is_allowed() && !second.check("key").is_allowed());
+    let third = builder("12/h burst=13").change().attach(&memory).expect("it changes");
+    assert!(second.check("key").is_allowed() && !first.check("key").is_allowed());
+    assert_eq!(first.policy().to_string(), "12/h burst=13");
+    let follower = builder("12/h burst=20").follow().attach(&memory).expect("it follows");
+    assert_eq!((follower.policy(), third.policy()), (first.policy(), first.policy()));
+    // Another kind can be followed, and cannot be changed to.
+    let window = builder("fixed_window 9/h");
+    assert_eq!(window.clone().follow().attach(&memory).expect("it follows").policy(), first.policy());
+    assert!(matches!(refusal(window.change().attach(&memory)), BuildError::Change(_)));
+    assert_eq!(first.policy().to_string(), "12/h burst=13");
+}
+
 /// What one writes within its burst is not from the future for another of a smaller one.
 #[test]
 fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
@@ -123,7 +191,7 @@ fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
         ("1/s burst=100 heal=5s", "1/s burst=100"),
     ] {
         let (memory, first) = made(first, 100);
-        let second = builder(second).attach(&memory).expect("attached");
+        let second = beside(second, &memory).expect("the same words");
         let allowed =
             |limiter: &Limiter| (0..).take_while(|_| limiter.check_at("key", 1, 0).is_allowed()).count();
         let capacity = first.check_at("key", 0, 0).limit() as usize;
@@ -137,7 +205,7 @@ fn a_burst_may_shrink_over_words_that_heal_but_not_grow() {
         ("1/s burst=10", "1/s burst=10 heal=5s", "heal was not an option"),
     ] {
         let (memory, held) = made(first, 100);
-        let error = refusal(builder(second).attach(&memory));
+        let error = refusal(beside(second, &memory));
         assert!(matches!(&error, BuildError::Policy(_)) && error.to_string().contains(expected), "{error}");
         let error = refusal(held.with_policy(second.parse().expect("a policy")));
         assert!(error.to_string().contains(expected), "{error}");
@@ -152,7 +220,7 @@ fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
         layers.next().and_then(|layer| layer.emission).expect("a rate").exact
     };
     let (memory, ten) = made("10/s", 100);
-    let three = builder("3/s burst=1").attach(&memory).expect("attached");
+    let three = beside("3/s burst=1", &memory).expect("the same words");
     assert!(exact(&ten) && !exact(&three));
     let denied = {
         let _ = three.check_at("key", 1, 0);
@@ -163,7 +231,7 @@ fn a_rate_that_its_ticks_do_not_tell_is_rounded_down_and_says_so() {
     let (_, three) = made("3/s burst=1", 100);
     assert!(exact(&three));
     // Too fine for ticks of a nanosecond.
-    let error = refusal(builder("9000000/s").attach(&memory));
+    let error = refusal(beside("9000000/s", &memory));
     assert!(matches!(&error, BuildError::Policy(_)), "{error}");
 }
 

@@ -179,6 +179,33 @@ static void a_region_of_something_else_is_left_as_it_is(void) {
     CHECK(unlink(path) == 0);
 }
 
+/* A file of another rate is refused, and left as it is; or it is followed, or changed for all. */
+static void a_rate_that_is_another_is_followed_or_changed(void) {
+    ratecell_config following = few, changing = few;
+    char policy[64];
+    following.flags = RATECELL_FOLLOW;
+    changing.flags = RATECELL_CHANGE;
+    check_case("a file of another rate");
+    ratecell_limiter *maker = OPENED(path, "10/w", &few);
+    FILE_REFUSED(path, "20/w", &few, RATECELL_EREGION_POLICY, "policy: `10/w` in force; expected `20/w` to have");
+    ratecell_limiter *follower = OPENED(path, "20/w", &following);
+    CHECK(ratecell_limiter_policy(follower, policy, sizeof policy) > 0);
+    CHECK_TEXT(policy, "10/w");
+    ratecell_limiter *changer = OPENED(path, "20/w", &changing);
+    CHECK(ratecell_limiter_policy(maker, policy, sizeof policy) > 0);
+    CHECK_TEXT(policy, "20/w");
+    FILE_REFUSED(path, "10/w", &few, RATECELL_EREGION_POLICY, "`20/w` in force");
+    ratecell_limiter_free(changer);
+    ratecell_limiter_free(follower);
+    ratecell_limiter_free(maker);
+    CHECK(unlink(path) == 0);
+    check_case("no file, which is made");
+    ratecell_limiter_free(OPENED(path, "10/w", &following));
+    CHECK(unlink(path) == 0);
+    ratecell_limiter_free(OPENED(path, "10/w", &changing));
+    CHECK(unlink(path) == 0);
+}
+
 /* Without a policy a file is followed, and none is made. */
 static void without_a_policy_the_file_s_is_followed(void) {
     char policy[64];
@@ -370,6 +397,7 @@ int main(void) {
     zeros_become_a_region();
     another_s_file_is_left_as_it_is();
     a_region_of_something_else_is_left_as_it_is();
+    a_rate_that_is_another_is_followed_or_changed();
     without_a_policy_the_file_s_is_followed();
     a_file_outlives_the_machine_s_run();
     a_file_of_another_clock_is_refused();

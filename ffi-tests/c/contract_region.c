@@ -132,6 +132,13 @@ static void no_size_of_no_region(void) {
     free(memory);
 }
 
+/* The rate of a policy: what stands before its first option. */
+static int is_of_one_rate(const char *one, const char *other) {
+    const char *first = strpbrk(one, "0123456789"), *second = strpbrk(other, "0123456789");
+    size_t len = strcspn(first, " ");
+    return len == strcspn(second, " ") && strncmp(first, second, len) == 0;
+}
+
 /* Whether a policy's words are times of arrival, which gcra and the leaky buckets have in common. */
 static int is_of_arrival(const char *policy) {
     return (policy[0] >= '0' && policy[0] <= '9') || strncmp(policy, "leaky", 5) == 0;
@@ -151,15 +158,10 @@ static void a_region_is_of_one_kind_of_words(void) {
                 REFUSED(memory, len, shared[j], NULL, RATECELL_EREGION_LAYERS, "number of layers");
             } else if (!is_of_arrival(shared[i]) || !is_of_arrival(shared[j])) {
                 REFUSED(memory, len, shared[j], NULL, RATECELL_EREGION_WORDS, "words");
+            } else if (!is_of_one_rate(shared[i], shared[j])) {
+                REFUSED(memory, len, shared[j], NULL, RATECELL_EREGION_POLICY, "to have the same rate");
             } else {
-                /* In the ticks of another's rate a rate can be told, or not finely enough. */
-                ratecell_limiter *limiter = NULL;
-                int32_t status = ratecell_region_attach(memory, len, shared[j], NULL, &limiter);
-                CHECK(status == 0 || status == RATECELL_EPOLICY_PRECISION || status == RATECELL_EPOLICY_RANGE);
-                ratecell_limiter_free(limiter);
-                if (status != 0) {
-                    REFUSED(memory, len, shared[j], NULL, status, "expected");
-                }
+                ratecell_limiter_free(ATTACHED(memory, len, shared[j]));
             }
         }
         free(memory);
@@ -189,7 +191,8 @@ static void what_differs_is_told(void) {
         { "6/1m", "6/1m", CONFIG(0, RATECELL_FULL_ALLOW), RATECELL_EREGION_WHEN_FULL, "deny; expected allow" },
         { "6/1m", "6/1m", CONFIG(60, RATECELL_FULL_DENY), 0, "" },
         { "6/1m", "6/1m", CONFIG(56, RATECELL_FULL_DENY), 0, "" },
-        { "6/1m", "7/1h burst=9", CONFIG(0, 0), 0, "" },
+        { "6/1m", "7/1h burst=9", CONFIG(0, 0), RATECELL_EREGION_POLICY, "`6/m` in force; expected `7/h burst=9` to have" },
+        { "6/1m", "12/2m burst=9", CONFIG(0, 0), 0, "" },
         { "fixed_window 6/1m", "fixed_window 60000/1m", CONFIG(0, 0), 0, "" },
     };
     for (size_t i = 0; i < CHECK_COUNT(cases); i++) {
@@ -206,6 +209,73 @@ static void what_differs_is_told(void) {
         }
         free(memory);
     }
+}
+
+/* The text of a limiter's policy. */
+static void has_policy(const ratecell_limiter *limiter, const char *expected) {
+    char text[128];
+    CHECK(ratecell_limiter_policy(limiter, text, sizeof text) > 0);
+    CHECK_TEXT(text, expected);
+}
+
+static ratecell_limiter *attached_with(void *memory, size_t len, const char *policy, uint64_t flags) {
+    ratecell_config config = RATECELL_CONFIG_INIT;
+    ratecell_limiter *limiter = NULL;
+    config.flags = flags;
+    CHECK_STATUS(ratecell_region_attach(memory, len, policy, &config, &limiter), 0);
+    return limiter;
+}
+
+/* Where the region has another policy, that one is followed or changed, if the config says so. */
+static void another_policy_is_followed_or_changed(void) {
+    ratecell_config config = keys(25);
+    size_t len = 0;
+    check_case("a region with another policy");
+    void *memory = region_new("10/1h", &config, &len);
+    ratecell_limiter *first = ATTACHED(memory, len, "10/1h");
+    CHECK_STATUS(ratecell_limiter_check(first, "key", 3, 10, NULL), RATECELL_ALLOWED);
+    REFUSED(memory, len, "12/1h", NULL, RATECELL_EREGION_POLICY, "policy: `10/h` in force; expected `12/h` to have");
+    ratecell_limiter *follower = attached_with(memory, len, "12/1h", RATECELL_FOLLOW);
+    has_policy(follower, "10/h");
+    ratecell_limiter *without = attached_with(memory, len, NULL, RATECELL_FOLLOW);
+    ratecell_limiter *changer = attached_with(memory, len, "12/1h", RATECELL_CHANGE);
+    check_case("a policy that was changed by one who came");
+    has_policy(first, "12/h");
+    has_policy(follower, "12/h");
+    has_policy(without, "12/h");
+    CHECK_STATUS(ratecell_limiter_check(follower, "key", 3, 2, NULL), RATECELL_ALLOWED);
+    CHECK_STATUS(ratecell_limiter_check(changer, "key", 3, 1, NULL), RATECELL_DENIED);
+
+    check_case("what cannot follow");
+    config = keys(0);
+    config.flags = RATECELL_CHANGE;
+    ratecell_limiter *none;
+    char why[256] = "";
+    config.why = why;
+    config.why_len = sizeof why;
+    UNTOUCHED(none);
+    CHECK_STATUS(ratecell_region_attach(memory, len, "fixed_window 9/h", &config, &none), RATECELL_ECHANGE);
+    CHECK(strstr(why, "`fixed_window 9/h` cannot follow `12/h`") != NULL);
+    CHECK_STATUS(ratecell_region_attach(memory, len, NULL, &config, &none), RATECELL_ECONFIG);
+    CHECK_TEXT(why, "RATECELL_CHANGE: expected a policy beside it");
+    config.flags |= RATECELL_FOLLOW;
+    CHECK_STATUS(ratecell_region_attach(memory, len, "12/h", &config, &none), RATECELL_ECONFIG);
+    CHECK_TEXT(why, "RATECELL_FOLLOW, RATECELL_CHANGE: expected one of them, or neither");
+    check_case("calls that have no use for the flags");
+    for (uint64_t flag = RATECELL_FOLLOW; flag <= RATECELL_CHANGE; flag *= 2) {
+        config.flags = flag;
+        CHECK_STATUS(ratecell_limiter_new("12/h", &config, &none), RATECELL_ECONFIG);
+        CHECK_STATUS(ratecell_region_init(memory, len, "12/h", &config, &none), RATECELL_ECONFIG);
+        CHECK_U64(ratecell_region_size("12/h", &config), 0);
+        CHECK_STATUS(ratecell_limiter_with_policy(first, "12/h", &config, &none), RATECELL_ECONFIG);
+    }
+    CHECK_UNTOUCHED(none);
+    has_policy(first, "12/h");
+    ratecell_limiter_free(changer);
+    ratecell_limiter_free(without);
+    ratecell_limiter_free(follower);
+    ratecell_limiter_free(first);
+    free(memory);
 }
 
 /* Without a policy a limiter has that of the region's maker, and the same keys. */
@@ -322,7 +392,7 @@ static void a_full_region_is_full_for_all(void) {
     void *memory = region_memory(len);
     check_case("a full region");
     CHECK_STATUS(ratecell_region_init(memory, len, POLICY, &config, &here), 0);
-    ratecell_limiter *there = ATTACHED(memory, len, "20/w");
+    ratecell_limiter *there = ATTACHED(memory, len, "10/w burst=20");
     for (uint64_t hash = 0; hash < 100; hash++) {
         const ratecell_limiter *limiter = hash % 2 == 0 ? here : there;
         CHECK_STATUS(ask_hash_at(limiter, hash << 32, 1, 0, NULL),
@@ -348,6 +418,7 @@ int main(void) {
         two_limiters_are_of_one_region(shared[i], 86400 * SECOND);
     }
     no_size_of_no_region();
+    another_policy_is_followed_or_changed();
     a_region_is_of_one_kind_of_words();
     what_differs_is_told();
     without_a_policy_the_region_s_is_followed();

@@ -133,6 +133,15 @@ void a_file_keeps_its_keys() {
         CHECK_EQUAL(made->check_at("key", 4, 0s).remaining(), 6u);
     }
     CHECK_EQUAL(Limiter::open(path.c_str(), "10/w")->check_at("key", 0, 0s).remaining(), 6u);
+    CHECK_EQUAL(Limiter::open(path.c_str(), "20/w").error(), RATECELL_EREGION_POLICY);
+    Config differing;
+    differing.follow = true;
+    CHECK_EQUAL(*Limiter::open(path.c_str(), "20/w", differing)->policy(), "10/w");
+    differing.change = true;
+    CHECK_EQUAL(Limiter::open(path.c_str(), "20/w", differing).error(), RATECELL_ECONFIG);
+    differing.follow = false;
+    CHECK_EQUAL(*Limiter::open(path.c_str(), "20/w", differing)->policy(), "20/w");
+    CHECK_EQUAL(*Limiter::open(path.c_str(), nullptr)->policy(), "20/w");
     CHECK_EQUAL(Limiter::open(path.c_str(), "fixed_window 10/w").error(), RATECELL_EREGION_WORDS);
     CHECK(Limiter::open(path.c_str(), "fixed_window 10/w").error().why().find("expected fixed") != std::string::npos);
     CHECK_EQUAL(Limiter::open(path.c_str(), "10/0s").error(), RATECELL_EPOLICY_ZERO_PERIOD);

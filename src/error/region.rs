@@ -9,7 +9,7 @@ use std::io;
 pub enum RegionField {
     /// The layout of header and sections, which a version of the library may change, and the order of bytes.
     Layout,
-    /// The policy in force: of a rule of that name, another limit; or one policy in place of the limits of rules.
+    /// The policy in force: another rate; of a rule of that name, another limit; or one policy in place of the limits of rules.
     Policy,
     /// The number of layers of the policy.
     Layers,

@@ -36,10 +36,12 @@ pub const RATECELL_CANCEL: u32 = 2048;
 /// denials, for `ratecell top` and those who read a file as it does. It takes 262,144 bytes. Whoever can read the region can read those keys,
 /// which may be personal data.
 pub const RATECELL_NAMES: u32 = 4096;
-/// In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
+/// In a ratecell_config, for ratecell_region_attach and ratecell_limiter_open: where the region has another policy, that one
+/// holds. With a file, for ratecell_rules_new: where a rule in the file has another policy, that one holds.
 pub const RATECELL_FOLLOW: u32 = 8192;
-/// In a ratecell_config with a file, for ratecell_rules_new: where a rule in the file has another policy, it is changed for all
-/// processes, as by ratecell_rules_change.
+/// In a ratecell_config, for ratecell_region_attach and ratecell_limiter_open: where the region has another policy, it is
+/// changed for all limiters of the region, as by ratecell_limiter_change. With a file, for ratecell_rules_new: where a rule in
+/// the file has another policy, it is changed for all processes, as by ratecell_rules_change.
 pub const RATECELL_CHANGE: u32 = 16384;
 
 /// The instant of a call whose only flag is [`RATECELL_AT`]; `None` by the limiter's clock.

@@ -3,7 +3,9 @@
 use core::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 
-use super::flags::{RATECELL_NAMES, RATECELL_RESERVATIONS, RATECELL_ZEROED};
+use super::flags::{
+    RATECELL_CHANGE, RATECELL_FOLLOW, RATECELL_NAMES, RATECELL_RESERVATIONS, RATECELL_ZEROED,
+};
 use super::limiter::make;
 use super::policy;
 use super::why::{Refusal, explained, guarded};
@@ -14,14 +16,30 @@ use crate::memory::Memory;
 /// The flags of a config of which a region is made.
 const FLAGS: u32 = RATECELL_ZEROED | RATECELL_RESERVATIONS | RATECELL_NAMES;
 
+/// Those that say what is done where a region has another policy.
+const DIFFERING: u32 = RATECELL_FOLLOW | RATECELL_CHANGE;
+
 /// # Safety
 /// As the header's preamble has it.
 unsafe fn builder(policy: *const c_char, config: &ratecell_config) -> Result<LimiterBuilder, Refusal> {
+    let differing = [RATECELL_FOLLOW, RATECELL_CHANGE].map(|flag| config.flags & u64::from(flag) != 0);
+    if differing == [true, true] {
+        let why = "RATECELL_FOLLOW, RATECELL_CHANGE: expected one of them, or neither";
+        return Err(Refusal::config(why.to_owned()));
+    }
     if policy.is_null() {
-        return config.apply(Limiter::following());
+        return match differing {
+            [_, false] => config.apply(Limiter::following()),
+            _ => Err(Refusal::config("RATECELL_CHANGE: expected a policy beside it".to_owned())),
+        };
     }
     // SAFETY: the caller's word.
-    config.apply(Limiter::builder(unsafe { policy::read(policy) }?))
+    let builder = config.apply(Limiter::builder(unsafe { policy::read(policy) }?))?;
+    Ok(match differing {
+        [true, _] => builder.follow(),
+        [_, true] => builder.change(),
+        _ => builder,
+    })
 }
 
 /// # Safety
@@ -121,12 +139,14 @@ pub unsafe extern "C" fn ratecell_region_init(
 /// Make a limiter in an existing region, made by any process, at any address.
 ///
 /// The memory is as for ratecell_region_init. The policy has the algorithm and the windows that the region was
-/// made with; its rate, burst, capacity and limit may be others, and are this limiter's alone until
-/// ratecell_limiter_change, which takes its rate away. Without a policy the
+/// made with; its burst, capacity and limit of a window may be others, and are this limiter's alone. Another rate than the one
+/// in force is RATECELL_EREGION_POLICY, and why has both policies. With RATECELL_FOLLOW in the config the region's policy
+/// holds where it is another; with RATECELL_CHANGE it is changed for all limiters of the region, as by
+/// ratecell_limiter_change. ratecell_limiter_with_policy makes a limiter with a rate of its own. Without a policy the
 /// limiter follows the one in force.
 ///
 /// Returns 0; free *limiter with ratecell_limiter_free, which does not touch the memory.
-/// Errors: as ratecell_region_init, and RATECELL_EREGION_....
+/// Errors: as ratecell_region_init, RATECELL_EREGION_..., and with RATECELL_CHANGE those of ratecell_limiter_change.
 /// NULL: policy may be, for the region's; config, for what the region has.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -141,12 +161,15 @@ pub unsafe extern "C" fn ratecell_region_attach(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        make(config, 0, limiter, |config| Ok(builder(policy, config)?.attach(&self::memory(memory, len)?)?))
+        make(config, DIFFERING, limiter, |config| {
+            Ok(builder(policy, config)?.attach(&self::memory(memory, len)?)?)
+        })
     }
 }
 
 /// Make a limiter in the region in a file. If the file is absent, empty or all zeros, a region for the config's
 /// max_keys is made in it. Without a policy no region is made: the limiter follows the policy of the one that is there.
+/// Where that has another policy, it is as with ratecell_region_attach, and so are RATECELL_FOLLOW and RATECELL_CHANGE.
 ///
 /// A new file has room for what is given back, as with RATECELL_RESERVATIONS, and names denied keys if the config has
 /// RATECELL_NAMES; an existing one that was made without is then RATECELL_ECONFIG. It can be read and written by its owner alone; one that is there keeps its owner and mode. It outlives
@@ -169,12 +192,15 @@ pub unsafe extern "C" fn ratecell_limiter_open(
 ) -> i32 {
     // SAFETY: as the header's preamble has it.
     unsafe {
-        make(config, RATECELL_NAMES, limiter, |config| Ok(builder(policy, config)?.open(self::path(path)?)?))
+        make(config, RATECELL_NAMES | DIFFERING, limiter, |config| {
+            Ok(builder(policy, config)?.open(self::path(path)?)?)
+        })
     }
 }
 
 /// Make another limiter on the keys and in the memory of an existing one, with another policy: a tier, a
-/// location, a new rate. The policy is as for ratecell_region_attach.
+/// location, a new rate. The policy has the algorithm and the windows of the existing one's; its rate, burst, capacity and
+/// limit may be others, and are this limiter's alone until ratecell_limiter_change, which takes its rate away.
 ///
 /// Returns 0; free *other with ratecell_limiter_free, before or after limiter.
 /// Errors: RATECELL_EINVAL and RATECELL_EALIGN (limiter, policy, config, other), RATECELL_ESIZE and RATECELL_E2BIG

@@ -12,6 +12,7 @@ use ratecell_sync::{
     StoreErrorKind, Terms, drive,
 };
 
+use super::differing::Differing;
 use super::generations::{Generations, Own};
 use super::regime::{Regime, Regimes};
 use super::regions::{fit, kernels, of_file};
@@ -254,6 +255,10 @@ fn join(builder: &LimiterBuilder, store: &Named) -> Result<Joined, BuildError> {
     }
     if builder.policy_version.is_some() && builder.policy.is_none() {
         let reason = "policy_version: expected a policy beside it, whose number it is";
+        return Err(BuildError::Shared { reason: reason.to_owned() });
+    }
+    if builder.differing == Differing::Changed {
+        let reason = "change: expected a policy_version, by which a limiter with a store changes the policy of all machines";
         return Err(BuildError::Shared { reason: reason.to_owned() });
     }
     let version = builder.policy_version.unwrap_or(0);

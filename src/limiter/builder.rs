@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "store")]
 use super::agent;
+use super::differing::Differing;
 use super::generations::{Generations, Own};
 use super::regime::{Regime, Regimes};
 use super::remote::Member;
@@ -44,6 +45,7 @@ pub struct LimiterBuilder {
     #[cfg(feature = "store")]
     pub(super) store: Option<ratecell_sync::Named>,
     pub(super) policy_version: Option<u64>,
+    pub(super) differing: Differing,
 }
 
 impl LimiterBuilder {
@@ -144,6 +146,21 @@ impl LimiterBuilder {
         self
     }
 
+    /// For [`open`](Self::open) and [`attach`](Self::attach): where the region has another policy, that one holds, and this
+    /// limiter goes with its changes. The policy of the builder is then for a region that is still to be made.
+    pub fn follow(mut self) -> Self {
+        self.differing = Differing::Followed;
+        self
+    }
+
+    /// For [`open`](Self::open) and [`attach`](Self::attach): where the region has another policy, it is changed for all
+    /// limiters of the region, as by [`Limiter::change`]. A limiter whose agent talks to a [store](crate::store) has
+    /// [`policy_version`](Self::policy_version) for that, and refuses to be built with this.
+    pub fn change(mut self) -> Self {
+        self.differing = Differing::Changed;
+        self
+    }
+
     pub(super) fn of(policy: Policy) -> Self {
         Self { policy: Some(policy), ..Self::nothing() }
     }
@@ -164,6 +181,7 @@ impl LimiterBuilder {
             #[cfg(feature = "store")]
             store: None,
             policy_version: None,
+            differing: Differing::default(),
         }
     }
 

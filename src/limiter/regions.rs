@@ -4,6 +4,7 @@ use core::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::differing::Differing;
 use super::generations::{Generations, OfRegion};
 use super::regime::{Regime, Regimes};
 use super::remote::{Member, Remote};
@@ -28,15 +29,16 @@ use ratecell_core::{Generation, Layer, Policy, PolicyError};
 /// maker of the region sets them. A region has one policy in force: its maker's, until [`Limiter::change`] puts another
 /// one in its place, for all limiters of the region. A limiter begun by [`Limiter::following`] has the policy in force.
 ///
-/// A limiter that attaches with another rate, capacity or limit has its own, while others go on with theirs:
+/// A limiter that attaches with another burst, capacity or limit of a window has its own, while others go on with theirs,
+/// and keeps it when the policy changes. A limit may be as high as the width of the counts allows, and they are as wide as
+/// the horizon allows. A GCRA with `heal` uses the greatest burst of the policies in force until now, so the burst of a
+/// limiter may be lower, but not higher; a change may raise it.
 ///
-/// - A GCRA rate is expressed in the region's ticks, rounded so that it is never exceeded;
-///   [`Resolved::emission`](crate::Resolved::emission) has the result.
-/// - A limit may be as high as the width of the counts allows. They are as wide as the horizon allows.
-/// - A GCRA with `heal` uses the greatest burst of the policies in force until now, so the burst of a limiter may be
-///   lower, but not higher. A change may raise it.
-///
-/// After a change such a limiter has the rate in force. It keeps its own capacity or limit.
+/// A limiter of another rate is refused with both policies in the error ([`RegionField::Policy`]), so that nobody limits by a
+/// rate that others do not know of. With [`follow`](Self::follow) the region's policy holds, and with
+/// [`change`](Self::change) the limiter's, for all. For a rate of its own beside the region's, there is
+/// [`Limiter::with_policy`]. There a GCRA rate is expressed in the region's ticks, rounded so that it is never exceeded;
+/// [`Resolved::emission`](crate::Resolved::emission) has the result.
 ///
 /// ```
 /// use ratecell::{Limiter, Memory, Policy};
@@ -50,6 +52,13 @@ use ratecell_core::{Generation, Layer, Policy, PolicyError};
 ///
 /// let follower = Limiter::following().attach(&memory)?;
 /// assert_eq!(follower.policy().to_string(), "3/h");
+///
+/// let asked = Limiter::builder("9/h".parse::<Policy>()?);
+/// let error = asked.clone().attach(&memory).unwrap_err().to_string();
+/// assert!(error.contains("`3/h` in force; expected `9/h` to have the same rate"), "{error}");
+/// assert_eq!(asked.clone().follow().attach(&memory)?.policy().to_string(), "3/h");
+/// asked.change().attach(&memory)?;
+/// assert_eq!(here.policy().to_string(), "9/h");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl LimiterBuilder {
@@ -109,11 +118,14 @@ impl LimiterBuilder {
     ///
     /// # Errors
     /// [`BuildError::Region`]: the memory holds no region, or one that differs, or the policy has a `sliding_log`.
-    /// [`BuildError::Policy`]: the policy does not fit the words of the region. [`BuildError::Processor`].
+    /// [`BuildError::Policy`]: the policy does not fit the words of the region. [`BuildError::Change`]: with
+    /// [`change`](Self::change), the policy cannot follow the one in force. [`BuildError::Processor`].
     pub fn attach(self, memory: &Memory) -> Result<Limiter, BuildError> {
         self.refuse_store()?;
         let header = region::attach(memory, Medium::Memory)?;
-        self.attached(memory, header)
+        let limiter = self.attached(memory, header)?;
+        self.put_in_force(&limiter)?;
+        Ok(limiter)
     }
 
     fn attached(&self, memory: &Memory, header: Header) -> Result<Limiter, BuildError> {
@@ -157,6 +169,7 @@ impl LimiterBuilder {
             let generations = OfRegion::new(&header).in_file(path);
             let limiter = self.limiter(&memory, header, generations)?;
             region::note(&memory)?;
+            self.put_in_force(&limiter)?;
             Ok(limiter)
         });
         opened.inspect(|limiter| events::opened(limiter, path)).map_err(|error| of_file(path, error))
@@ -200,6 +213,19 @@ impl LimiterBuilder {
         })
     }
 
+    /// The policy that the limiter begins by, if that is not the region's.
+    fn asked(&self) -> Option<&Policy> {
+        self.policy.as_ref().filter(|_| self.differing == Differing::Refused)
+    }
+
+    /// Puts the builder's policy in force for all, if it is to be.
+    fn put_in_force(&self, limiter: &Limiter) -> Result<(), BuildError> {
+        match &self.policy {
+            Some(policy) if self.differing == Differing::Changed => limiter.change_by(policy, None),
+            _ => Ok(()),
+        }
+    }
+
     /// The builder's policy, or otherwise that of the region, in the words of the region's last generation.
     pub(super) fn fitted(&self, header: &Header, lineage: &Lineage) -> Result<Policy, BuildError> {
         let held = lineage.last().map(Generation::policy).ok_or(RegionError::Corrupt)?;
@@ -207,15 +233,19 @@ impl LimiterBuilder {
             return self.fitted_to_leases(held.clone(), header);
         }
         self.refuse_sharing()?;
-        let policy = self.policy.as_ref().unwrap_or(held);
+        let policy = self.asked().unwrap_or(held);
         header.agrees(&self.wide(policy)?)?;
-        fit(policy, &packings(held, false)?, held)
+        let words = packings(held, false)?;
+        if are_alike(policy, &words)? && !policy.has_rates_of(held) {
+            return Err(of_another_rate(held, policy).into());
+        }
+        fit(policy, &words, held)
     }
 
     /// The policy of a region of leases, which is the store's.
     fn fitted_to_leases(&self, held: Policy, header: &Header) -> Result<Policy, BuildError> {
         // The agent brings the store's policy, which the region follows.
-        let asked = self.policy.as_ref().filter(|_| self.member.is_none());
+        let asked = self.asked().filter(|_| self.member.is_none());
         if let Some(asked) = asked.filter(|asked| **asked != held) {
             let reason = format!(
                 "the region shares \"{held}\" with other machines through a store, and \"{asked}\" was asked for: expected \
@@ -320,6 +350,20 @@ pub(super) fn kernels(policy: &Policy, leased: bool) -> Result<Vec<Kernel>, Regi
 pub(super) fn packings(policy: &Policy, leased: bool) -> Result<Vec<WordLayout>, RegionError> {
     let packing = |kernel: &Kernel| with_kernel!(kernel, algorithm => algorithm.packing());
     Ok(kernels(policy, leased)?.iter().map(packing).collect())
+}
+
+/// The error of a policy of another rate than the one in force.
+fn of_another_rate(held: &Policy, asked: &Policy) -> RegionError {
+    let held = format!("`{held}` in force");
+    let asked = format!(
+        "`{asked}` to have the same rate, or a limiter that follows the region's policy or changes it"
+    );
+    RegionError::Differs { field: RegionField::Policy, held, asked }
+}
+
+/// Whether words of `policy` can be packed as those.
+fn are_alike(policy: &Policy, held: &[WordLayout]) -> Result<bool, RegionError> {
+    Ok(held.iter().zip(packings(policy, false)?).all(|(held, asked)| held.is_like(&asked)))
 }
 
 /// `policy` packed in the words `held`, one for each of its layers. `holder` is a policy with these words, for the error.

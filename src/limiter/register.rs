@@ -15,11 +15,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::error::{BuildError, RegionError, RegionField};
+use crate::limiter::differing::Differing;
 use crate::region::numbers::damaged;
 use crate::table::era::Lineage;
 use crate::table::numbers::NAMED;
 use ratecell_core::algorithm::LayoutChoice;
 use ratecell_core::{ChangeError, Generation, Layer, Policy};
+
 #[cfg(test)]
 mod tests;
 mod text;
@@ -49,18 +51,6 @@ struct Set {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Register {
     sets: Vec<Set>,
-}
-
-/// What is done where a limit is another than the region's of the same name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Differing {
-    /// It is an error.
-    #[default]
-    Refused,
-    /// The region's holds.
-    Followed,
-    /// It holds, for all.
-    Changed,
 }
 
 /// What stands in the name of limits that share their cells.

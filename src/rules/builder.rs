@@ -12,8 +12,8 @@ use crate::clock::Clock;
 #[cfg(feature = "mock-clock")]
 use crate::clock::MockClock;
 use crate::error::BuildError;
+use crate::limiter::differing::Differing;
 use crate::limiter::mixed::Asked;
-use crate::limiter::register::Differing;
 use crate::limiter::{Family, of_file, seconds_since_1970};
 use crate::table::{DEFAULT_MAX_KEYS, WhenFull};
 

@@ -15,8 +15,9 @@ use super::tables::Tables;
 use crate::clock::Clock;
 use crate::error::{BuildError, RegionError};
 use crate::limiter::Limiter;
+use crate::limiter::differing::Differing;
 use crate::limiter::mixed::{Asked, Latest, MixedRegion};
-use crate::limiter::register::{Differing, Limit, Limits, Register, name};
+use crate::limiter::register::{Limit, Limits, Register, name};
 
 /// The region that a limiter by rules has in common with other processes.
 #[derive(Clone, Debug)]

@@ -17,9 +17,27 @@ impl Policy {
             .map(|((own, held), next)| own.beside(held, next).ok().flatten().unwrap_or_else(|| next.clone()));
         Self { layers: layers.collect() }
     }
+
+    /// Whether each layer has the rate of the same layer of `held`, as [`beside`](Self::beside) takes for granted: so many
+    /// units in so long, or of a bucket that is refilled at intervals, the same refill and interval. The limit of a window
+    /// is no rate. Both have as many layers, over words of the same kinds.
+    #[must_use]
+    pub fn has_rates_of(&self, held: &Self) -> bool {
+        self.layers.iter().zip(&held.layers).all(|(own, held)| own.has_rate_of(held))
+    }
 }
 
 impl Layer {
+    fn has_rate_of(&self, held: &Self) -> bool {
+        let ((units, period), (held_units, held_period)) = (self.rate(), held.rate());
+        match &self.plan {
+            Plan::Word(Kernel::Gcra(_)) => {
+                u128::from(units) * u128::from(held_period) == u128::from(held_units) * u128::from(period)
+            }
+            _ => self.counts_in_windows() || (units, period) == (held_units, held_period),
+        }
+    }
+
     /// `None` where it is as `next` says.
     fn beside(&self, held: &Self, next: &Self) -> Result<Option<Self>, PolicyError> {
         let packing = match &next.plan {
@@ -79,6 +97,28 @@ impl Layer {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn a_rate_is_units_in_a_time() {
+        const INTERVAL: &str = "token_bucket 6/1m capacity=9 mode=interval";
+        let policy = |text: &str| text.parse::<Policy>().expect(text);
+        for (own, held, expected) in [
+            ("10/s burst=20", "10/s", true),
+            ("10/s", "20/2s burst=3", true),
+            ("leaky_queue 10/s queue=20", "10/s", true),
+            ("10/s", "11/s", false),
+            ("token_bucket 6/1m capacity=3 mode=interval", INTERVAL, true),
+            ("token_bucket 3/30s capacity=9 mode=interval", INTERVAL, false),
+            ("token_bucket 7/1m capacity=9 mode=interval", INTERVAL, false),
+            ("fixed_window 5/h", "fixed_window 9/h", true),
+            ("sliding_window 5/h strict=true", "sliding_window 9/h", true),
+            ("in_flight 2 hold=1s", "in_flight 4 hold=1s", true),
+            ("fixed_window 9/h & 3/s", "fixed_window 5/h & 3/s", true),
+            ("fixed_window 9/h & 3/s", "fixed_window 9/h & 4/s", false),
+        ] {
+            assert_eq!(policy(own).has_rates_of(&policy(held)), expected, "{own}, {held}");
+        }
+    }
 
     #[test]
     fn a_burst_of_its_own_stays_and_the_rate_follows() {
