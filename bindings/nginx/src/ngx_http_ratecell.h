@@ -107,7 +107,17 @@ ngx_int_t ngx_http_ratecell_client_variable(ngx_http_request_t *r,
 ngx_int_t ngx_http_ratecell_check_file(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_array_t *zones);
 ngx_int_t ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone);
+int32_t ngx_http_ratecell_by_own_policy(ngx_http_ratecell_zone_t *zone,
+    char *why, size_t len);
+u_char *ngx_http_ratecell_path_to_open(ngx_str_t *file, u_char *name,
+    size_t len);
 const char *ngx_http_ratecell_without_path(const char *why, ngx_str_t *path);
+
+ngx_int_t ngx_http_ratecell_open_rules(ngx_conf_t *cf,
+    ngx_http_ratecell_rules_t *rules);
+void ngx_http_ratecell_change_rules(ngx_cycle_t *cycle,
+    ngx_http_ratecell_main_conf_t *rmcf,
+    ngx_http_ratecell_main_conf_t *earlier);
 
 ngx_int_t ngx_http_ratecell_store_parameter(ngx_conf_t *cf,
     ngx_http_ratecell_zone_t *zone, ngx_str_t *value);

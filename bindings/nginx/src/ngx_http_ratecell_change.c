@@ -70,7 +70,13 @@ ngx_http_ratecell_init_module(ngx_cycle_t *cycle)
                                                ngx_http_ratecell_module);
     earlier = ngx_http_ratecell_earlier_conf(cycle);
 
-    if (ngx_test_config || rmcf == NULL || earlier == NULL) {
+    if (ngx_test_config || rmcf == NULL) {
+        return NGX_OK;
+    }
+
+    ngx_http_ratecell_change_rules(cycle, rmcf, earlier);
+
+    if (earlier == NULL) {
         return NGX_OK;
     }
 

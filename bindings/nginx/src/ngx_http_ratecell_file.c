@@ -51,9 +51,28 @@ ngx_http_ratecell_check_file(ngx_conf_t *cf, ngx_http_ratecell_zone_t *zone,
 
 /*
  * A test of the configuration leaves no file behind: its table would keep the
- * policy that was tested, and refuse another.  A file beside it, which is
- * removed at once, shows what the system refuses.
+ * policy that was tested, and refuse another.  A file beside it, which the
+ * caller removes at once, shows what the system refuses: then "name" is
+ * returned.
  */
+
+u_char *
+ngx_http_ratecell_path_to_open(ngx_str_t *file, u_char *name, size_t len)
+{
+    ngx_file_info_t  fi;
+
+    if (!ngx_test_config || ngx_file_info(file->data, &fi) != NGX_FILE_ERROR
+        || ngx_errno != NGX_ENOENT)
+    {
+        return file->data;
+    }
+
+    (void) ngx_slprintf(name, name + len - 1, "%V.test.%P%Z", file, ngx_pid);
+    name[len - 1] = '\0';
+
+    return name;
+}
+
 
 ngx_int_t
 ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
@@ -61,30 +80,18 @@ ngx_http_ratecell_open_file(ngx_shm_zone_t *shm_zone)
     int32_t                    rc;
     u_char                    *path;
     ngx_str_t                  opened;
-    ngx_uint_t                 beside;
-    ngx_file_info_t            fi;
     ngx_http_ratecell_zone_t  *zone;
-    u_char                     name[NGX_MAX_PATH + NGX_INT64_LEN + 8];
+    u_char                     name[NGX_HTTP_RATECELL_TEST_LEN];
     char                       why[NGX_MAX_PATH + NGX_HTTP_RATECELL_WHY_LEN];
 
     zone = shm_zone->data;
-    path = zone->file.data;
-
-    beside = ngx_test_config && ngx_file_info(path, &fi) == NGX_FILE_ERROR
-             && ngx_errno == NGX_ENOENT;
-
-    if (beside) {
-        path = name;
-        (void) ngx_slprintf(name, name + sizeof(name) - 1, "%V.test.%P%Z",
-                            &zone->file, ngx_pid);
-        name[sizeof(name) - 1] = '\0';
-    }
+    path = ngx_http_ratecell_path_to_open(&zone->file, name, sizeof(name));
 
     why[0] = '\0';
 
     rc = ngx_http_ratecell_open_table(zone, (char *) path, why, sizeof(why));
 
-    if (beside) {
+    if (path == name) {
         (void) ngx_delete_file(path);
     }
 
@@ -126,21 +133,46 @@ ngx_http_ratecell_open_table(ngx_http_ratecell_zone_t *zone, char *path,
     ratecell_config  config = RATECELL_CONFIG_INIT;
 
     config.max_keys = ngx_http_ratecell_keys_in(zone);
-    config.flags = zone->names ? RATECELL_NAMES : 0;
+    config.flags = RATECELL_FOLLOW | (zone->names ? RATECELL_NAMES : 0);
     config.why = why;
     config.why_len = len;
 
     rc = ratecell_limiter_open(path, (char *) zone->policy.data, &config,
                                &zone->limiter);
 
-    if (rc != RATECELL_EREGION_MAX_KEYS) {
-        return rc;
+    if (rc == RATECELL_EREGION_MAX_KEYS) {
+        config.max_keys = 0;
+        rc = ratecell_limiter_open(path, (char *) zone->policy.data, &config,
+                                   &zone->limiter);
     }
 
-    config.max_keys = 0;
+    return rc == 0 ? ngx_http_ratecell_by_own_policy(zone, why, len) : rc;
+}
 
-    return ratecell_limiter_open(path, (char *) zone->policy.data, &config,
-                                 &zone->limiter);
+
+/*
+ * The zone's policy over the words of the one in force, which a reload changes
+ * only when nothing refuses the configuration any more.
+ */
+
+int32_t
+ngx_http_ratecell_by_own_policy(ngx_http_ratecell_zone_t *zone, char *why,
+    size_t len)
+{
+    int32_t            rc;
+    ratecell_config    config = RATECELL_CONFIG_INIT;
+    ratecell_limiter  *own;
+
+    config.why = why;
+    config.why_len = len;
+
+    rc = ratecell_limiter_with_policy(zone->limiter,
+                                      (char *) zone->policy.data, &config,
+                                      &own);
+    ratecell_limiter_free(zone->limiter);
+    zone->limiter = rc == 0 ? own : NULL;
+
+    return rc;
 }
 
 

@@ -212,8 +212,11 @@ ngx_http_ratecell_attach_table(ngx_shm_zone_t *shm_zone)
     config.why_len = sizeof(why);
 
     rc = ratecell_region_attach(ngx_http_ratecell_table(shm), shm->table_len,
-                                (char *) zone->policy.data, &config,
-                                &zone->limiter);
+                                NULL, &config, &zone->limiter);
+    if (rc == 0) {
+        rc = ngx_http_ratecell_by_own_policy(zone, why, sizeof(why));
+    }
+
     if (rc == 0) {
         return NGX_OK;
     }

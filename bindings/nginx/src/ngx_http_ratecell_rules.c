@@ -1,7 +1,7 @@
 
 /*
  * The "ratecell_rules" directive: files of rules, each with its tables, and
- * what becomes of the tables at a reload.
+ * what becomes of tables in memory at a reload.
  */
 
 
@@ -68,17 +68,27 @@ ngx_http_ratecell_rules_directive(ngx_conf_t *cf, ngx_command_t *cmd,
         }
     }
 
+    if (rules->differing && rules->file.len == 0) {
+        return "has \"follow\" or \"change\" without a file of its limits: "
+               "expected file=path beside it";
+    }
+
     rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_ratecell_module);
     same = ngx_http_ratecell_find_rules(rmcf, &rules->path);
 
     if (same) {
 
         if (same->max_keys != rules->max_keys
-            || same->when_full != rules->when_full)
+            || same->when_full != rules->when_full
+            || same->differing != rules->differing
+            || same->file.len != rules->file.len
+            || ngx_strncmp(same->file.data, rules->file.data, same->file.len)
+               != 0)
         {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "\"%V\" has another \"max_keys\" or "
-                               "\"when_full\" than at its first use of file "
+                               "\"%V\" has another \"max_keys\", "
+                               "\"when_full\", \"file\", \"follow\" or "
+                               "\"change\" than at its first use of file "
                                "\"%V\": expected the same", &cmd->name,
                                &rules->path);
             return NGX_CONF_ERROR;
@@ -136,9 +146,31 @@ ngx_http_ratecell_rules_parameter(ngx_conf_t *cf,
         }
     }
 
+    if (ngx_http_ratecell_parameter(value, "file=", &text) && text.len) {
+
+        rules->file = text;
+
+        return ngx_conf_full_name(cf->cycle, &rules->file, 0) == NGX_OK
+               ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
+    for (i = 0; i < 2; i++) {
+
+        if (ngx_strcmp(value->data, i ? "change" : "follow") == 0) {
+
+            if (rules->differing) {
+                return "has two of \"follow\" and \"change\": expected one";
+            }
+
+            rules->differing = i ? RATECELL_CHANGE : RATECELL_FOLLOW;
+            return NGX_CONF_OK;
+        }
+    }
+
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid parameter \"%V\": expected max_keys=number or "
-                       "when_full=evict, deny or allow", value);
+                       "invalid parameter \"%V\": expected max_keys=number, "
+                       "when_full=evict, deny or allow, file=path, follow or "
+                       "change", value);
 
     return NGX_CONF_ERROR;
 }
@@ -200,6 +232,20 @@ ngx_http_ratecell_make_rules(ngx_conf_t *cf, ngx_http_ratecell_rules_t *rules)
     text = ngx_http_ratecell_read_rules(cf, &rules->path, &len);
     if (text == NULL) {
         return NGX_ERROR;
+    }
+
+    if (rules->file.len) {
+        rules->text.len = len;
+        rules->text.data = ngx_pnalloc(cf->pool, len + 1);
+
+        if (rules->text.data) {
+            ngx_memcpy(rules->text.data, text, len);
+        }
+
+        ngx_free(text);
+
+        return rules->text.data ? ngx_http_ratecell_open_rules(cf, rules)
+                                : NGX_ERROR;
     }
 
     rc = ratecell_rules_new((char *) text, len, &config, &rules->rules);
@@ -306,7 +352,8 @@ ngx_http_ratecell_earlier_rules(ngx_conf_t *cf,
 
     earlier = ngx_http_ratecell_find_rules(rmcf, &rules->path);
 
-    if (earlier && earlier->max_keys == rules->max_keys
+    if (earlier && earlier->file.len == 0
+        && earlier->max_keys == rules->max_keys
         && earlier->when_full == rules->when_full)
     {
         return earlier;

@@ -48,6 +48,9 @@
 /* A sentence of the library's about what is wrong. */
 #define NGX_HTTP_RATECELL_WHY_LEN      512
 
+/* A path that a test of the configuration opens in place of another. */
+#define NGX_HTTP_RATECELL_TEST_LEN     (NGX_MAX_PATH + NGX_INT64_LEN + 8)
+
 /* Shadow rules of a request that are logged. */
 #define NGX_HTTP_RATECELL_MAX_SHADOWS  8
 
@@ -143,13 +146,17 @@ typedef struct {
 
 /*
  * A file of rules.  Its tables are in memory that the master shares with all
- * workers, and over a reload with those of the next configuration.
+ * workers, and over a reload with those of the next configuration; or they are
+ * in a file that other programs have open, too.
  */
 
 typedef struct {
     ngx_str_t                     path;       /* and a NUL */
     ngx_uint_t                    max_keys;   /* 0: the library's */
     ngx_uint_t                    when_full;  /* ratecell_when_full */
+    ngx_str_t                     file;       /* and a NUL; none: in memory */
+    ngx_uint_t                    differing;  /* RATECELL_FOLLOW, _CHANGE, 0 */
+    ngx_str_t                     text;       /* of rules in a file */
     ratecell_rules               *rules;
 } ngx_http_ratecell_rules_t;
 
