@@ -225,3 +225,49 @@ func TestALimiterWithoutAPolicyHasTheFiles(t *testing.T) {
 		t.Errorf("%q, %q", got, first.Policy())
 	}
 }
+
+// A file with another rate is refused, unless its policy is followed or changed for all.
+func TestOpenOverAnotherPolicy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "limits")
+	open := func(policy string, options ...Option) *Limiter {
+		t.Helper()
+		limiter, err := Open(path, policy, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { limiter.Close() })
+		return limiter
+	}
+	first := open("10/365d", MaxKeys(100))
+	if !first.AllowN("key", 10) {
+		t.Fatal("ten were refused")
+	}
+	_, err := Open(path, "12/365d")
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Status != StatusRegionPolicy || !strings.Contains(refused.Text, "`10/365d` in force; expected `12/365d`") {
+		t.Fatalf("%v: expected StatusRegionPolicy, with both policies", err)
+	}
+	if own := open("10/365d burst=11"); !own.Allow("key") || own.Allow("key") || first.Policy() != "10/365d" {
+		t.Fatal("a burst is not its limiter's own")
+	}
+	follower := open("12/365d", Following())
+	if got := follower.Policy(); got != "10/365d" {
+		t.Fatalf("a follower has %q", got)
+	}
+	changer := open("12/365d", Changing())
+	if first.Policy() != "12/365d" || follower.Policy() != "12/365d" {
+		t.Fatalf("after a change: %q and %q", first.Policy(), follower.Policy())
+	}
+	if !follower.Allow("key") || changer.Allow("key") {
+		t.Fatal("11 of 12 were used")
+	}
+	for what, options := range map[string][]Option{"of New": {Changing()}, "beside each other": {Following(), Changing()}} {
+		if limiter, err := New("12/365d", options...); err == nil {
+			limiter.Close()
+			t.Fatalf("%s: no error", what)
+		}
+	}
+	if _, err := Open(path, "12/365d", Following(), Changing()); !errors.As(err, &refused) || refused.Status != StatusConfig {
+		t.Fatalf("%v: expected StatusConfig", err)
+	}
+}

@@ -32,6 +32,7 @@ func TestErrorsHaveAStatus(t *testing.T) {
 		StatusNoMemory:               func() (*Limiter, error) { return New("1/s", MaxKeys(1<<62)) },
 		StatusFile:                   func() (*Limiter, error) { return Open(dir, "1/s") },
 		StatusRegionNone:             func() (*Limiter, error) { return Open(text, "1/s") },
+		StatusRegionPolicy:           func() (*Limiter, error) { return Open(made, "2/s") },
 		StatusRegionLayers:           func() (*Limiter, error) { return Open(made, "1/s & 2/m") },
 		StatusRegionWords:            func() (*Limiter, error) { return Open(made, "fixed_window 1/s") },
 		StatusRegionMaxKeys:          func() (*Limiter, error) { return Open(made, "1/s", MaxKeys(200)) },

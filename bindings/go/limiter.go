@@ -66,8 +66,10 @@ func New(policy string, options ...Option) (*Limiter, error) {
 }
 
 // Open makes a limiter whose keys are in a file, which it makes if there is none. All that open the same file
-// limit together, in any process and any language, each by its own rate; the algorithm and the windows are the
-// file's, and so is the secret of its hash.
+// limit together, in any process and any language; the algorithm, the rate and the windows are the file's, and so is the
+// secret of its hash. The burst, capacity or limit of a window may be another, and is then this limiter's alone. Another rate
+// is refused with [StatusRegionPolicy]: with [Following] the policy of the file holds, and with [Changing] this one, for all.
+// [Limiter.WithPolicy] makes a limiter with a rate of its own.
 //
 // With the policy "" the limiter has the one of the file, and follows its changes; a file that is not there yet is then an
 // error.

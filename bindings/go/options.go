@@ -144,7 +144,8 @@ func Names() Option {
 	}
 }
 
-// Following makes [OpenRules] take the policy of the file where a rule has another one there.
+// Following makes [Open] take the policy of the file where that is another, and [OpenRules] where a rule has another one
+// there.
 func Following() Option {
 	return func(c *config) error {
 		c.flags |= C.RATECELL_FOLLOW
@@ -152,8 +153,8 @@ func Following() Option {
 	}
 }
 
-// Changing makes [OpenRules] change the policy in the file where a rule has another one there, for all processes, as
-// [Rules.Change] does.
+// Changing makes [Open] change the policy of the file where that is another, for all processes, as [Limiter.Change] does,
+// and [OpenRules] where a rule has another one there, as [Rules.Change] does.
 func Changing() Option {
 	return func(c *config) error {
 		c.flags |= C.RATECELL_CHANGE

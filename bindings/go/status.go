@@ -59,7 +59,7 @@ const (
 	// StatusStore: it holds the units of many machines, and was made for another policy or store; or it holds those of
 	// one machine, and was asked for those of many.
 	StatusStore Status = C.RATECELL_ESTORE
-	// StatusRegionPolicy: a rule in it has another policy; or it holds the limits of rules, and not one policy, or the other
+	// StatusRegionPolicy: it has another rate, or a rule in it another policy; or it holds the limits of rules, and not one policy, or the other
 	// way round.
 	StatusRegionPolicy Status = C.RATECELL_EREGION_POLICY
 	// StatusRegionNoWord: the policy is a sliding_log, which cannot be shared.

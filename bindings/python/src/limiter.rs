@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use ratecell::{Outcome, Policy, Request};
 
@@ -118,7 +118,7 @@ fn parse(py: Python<'_>, policy: &str) -> PyResult<Policy> {
 #[pymethods]
 impl Limiter {
     #[new]
-    #[pyo3(signature = (policy=None, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, names=None, _beside=None))]
+    #[pyo3(signature = (policy=None, *, max_keys=None, when_full=None, path=None, on_miss=None, wait_ns=None, on_failure=None, epoch_s=None, names=None, follow=None, change=None, _beside=None))]
     #[expect(clippy::too_many_arguments, reason = "a limiter has that many options")]
     fn new(
         py: Python<'_>,
@@ -131,9 +131,12 @@ impl Limiter {
         on_failure: Option<&Bound<'_, PyAny>>,
         epoch_s: Option<i64>,
         names: Option<&Bound<'_, PyAny>>,
+        follow: Option<&Bound<'_, PyAny>>,
+        change: Option<&Bound<'_, PyAny>>,
         _beside: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let policy = policy.map(|policy| parse(py, policy.0)).transpose()?;
+        let has_policy = policy.is_some();
         let mut builder = match (_beside, policy) {
             (Some(beside), Some(policy)) => {
                 let core = beside.core.with_policy(policy).map_err(|error| errors::of_build(py, &error))?;
@@ -163,6 +166,18 @@ impl Limiter {
             builder = builder.epoch(epoch);
         }
         builder = builder.names(flag("names", names)?);
+        let (follow, change) = (flag("follow", follow)?, flag("change", change)?);
+        if (follow || change) && (path.is_none() || !has_policy) {
+            return Err(PyValueError::new_err("follow, change: expected neither without a path and a policy"));
+        }
+        builder = match (follow, change) {
+            (true, true) => {
+                return Err(PyValueError::new_err("follow, change: expected one of them, or neither"));
+            }
+            (true, false) => builder.follow(),
+            (false, true) => builder.change(),
+            (false, false) => builder,
+        };
         let home = path.is_none().then(Home::here);
         // Taking and zeroing the memory, or waiting for who makes the file.
         let core = py.detach(|| match path {

@@ -126,3 +126,32 @@ def test_a_limiter_without_a_policy_has_the_files(tmp_path: Path) -> None:
     assert not first.check("key")
     with pytest.raises(TypeError, match="policy is missing"):
         Limiter()
+
+
+def test_another_rate_is_refused_followed_or_changed(tmp_path: Path) -> None:
+    path = tmp_path / "cells"
+    first = Limiter("10/365d", path=path, max_keys=100)
+    assert first.check("key", 10)
+    with pytest.raises(ValueError, match=r"`10/365d` in force; expected `12/365d` to have the same rate"):
+        Limiter("12/365d", path=path)
+    own = Limiter("10/365d burst=11", path=path)
+    assert [bool(own.check("key")), bool(own.check("key")), first.policy] == [True, False, "10/365d"]
+    follower = Limiter("12/365d", path=path, follow=True)
+    assert follower.policy == "10/365d"
+    changer = Limiter("12/365d", path=path, change=True)
+    assert first.policy == follower.policy == "12/365d"
+    assert [bool(follower.check("key")), bool(changer.check("key"))] == [True, False]
+    with pytest.raises(PolicyError, match="cannot follow"):
+        Limiter("fixed_window 12/365d", path=path, change=True)
+
+
+def test_what_to_do_with_another_policy_is_for_a_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "cells"
+    for option in ({"follow": True}, {"change": True}):
+        with pytest.raises(ValueError, match="expected neither without a path and a policy"):
+            Limiter("10/s", **option)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="expected neither without a path and a policy"):
+            Limiter(path=path, **option)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected one of them, or neither"):
+        Limiter("10/s", path=path, follow=True, change=True)
+    assert not path.exists()

@@ -23,6 +23,10 @@ class Limiter(_native.Limiter):
     shares the same limits; without, the limiter is this process's alone. Without a policy it has the file's,
     and follows its changes.
 
+    A policy may have a burst, capacity or limit of a window that the file's has not. Another rate is refused
+    with a ValueError that has both policies: with `follow=True` the policy of the file holds, and with
+    `change=True` this one, for all, as by `change`. `with_policy` makes a limiter with a rate of its own.
+
     A file that `ratecell sync` made has the units of many machines. There a request that no lease of this
     machine answers waits, without the GIL, for at most `wait_ns` nanoseconds (50 ms); with `on_miss="deny"`
     it is denied at once. While the store does not answer, it is denied, or allowed with `on_failure="open"`.
@@ -61,6 +65,8 @@ class Limiter(_native.Limiter):
         on_failure: Literal["closed", "open"] | None = None,
         epoch_s: int | None = None,
         names: bool | None = None,
+        follow: bool | None = None,
+        change: bool | None = None,
     ) -> None:
         """Is made by `__new__`, as immutable objects are."""
         super().__init__()

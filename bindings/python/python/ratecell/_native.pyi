@@ -336,6 +336,8 @@ class Limiter:
         on_failure: Literal["closed", "open"] | None = None,
         epoch_s: int | None = None,
         names: bool | None = None,
+        follow: bool | None = None,
+        change: bool | None = None,
         _beside: Limiter | None = None,
     ) -> Self: ...
     def check(
