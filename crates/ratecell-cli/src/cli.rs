@@ -6,6 +6,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod envoy;
+
+pub(crate) use envoy::{EnvoyArgs, Fields, RulesImportArgs};
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use ratecell::{OnFailure, Policy, PolicyError};
@@ -39,6 +43,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rules(RulesCommand),
     Serve(ServeArgs),
+    Envoy(EnvoyArgs),
     Sync(SyncArgs),
     Change(ChangeArgs),
 }
@@ -250,10 +255,11 @@ pub(crate) struct KeyArgs {
     pub(crate) forget: bool,
 }
 
-/// Look at files of rules, which say what limits apply to which requests.
+/// Look at files of rules, which say what limits apply to which requests, and import them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
     Check(RulesCheckArgs),
+    Import(RulesImportArgs),
 }
 
 /// Check a file of rules, and print what each rule says.

@@ -15,6 +15,9 @@ mod text;
 
 use files::Files;
 
+pub(crate) use accept::Format;
+pub(crate) use text::{Label, Text};
+
 pub(crate) fn run(args: ExportArgs) -> Result<()> {
     let files = Files::new(args.files)?;
     let listener = TcpListener::bind(args.listen).with_context(|| {

@@ -7,6 +7,7 @@ use clap::Parser;
 mod change;
 mod check;
 mod cli;
+mod envoy;
 mod export;
 mod key;
 mod log;
@@ -44,6 +45,7 @@ pub fn run() -> ExitCode {
         Command::Key(args) => key::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rules(command) => rules::run(&command),
         Command::Serve(args) => serve::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Envoy(args) => envoy::run(args).map(|()| ExitCode::SUCCESS),
         Command::Sync(args) => sync::run(args).map(|()| ExitCode::SUCCESS),
         Command::Change(args) => change::run(args).map(|()| ExitCode::SUCCESS),
     };

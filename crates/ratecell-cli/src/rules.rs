@@ -1,12 +1,14 @@
-//! `ratecell rules`: is a file of rules right, and what does each rule say?
+//! `ratecell rules`: is a file of rules right, and what does each rule say? And files of rules from those of others.
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use ratecell::rules::{Mode, Rules};
+use ratecell_envoy::Import;
 
-use crate::cli::{RulesCheckArgs, RulesCommand};
+use crate::cli::{RulesCheckArgs, RulesCommand, RulesImportArgs};
 use crate::output::{one_line, print, table};
 
 const HEADING: [&str; 7] = ["rule", "mode", "group", "match", "key", "limit", "cost"];
@@ -14,7 +16,40 @@ const HEADING: [&str; 7] = ["rule", "mode", "group", "match", "key", "limit", "c
 pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
     match command {
         RulesCommand::Check(args) => check(args),
+        RulesCommand::Import(args) => import(args),
     }
+}
+
+/// The rules of a file. The place of a fault comes first, where editors look for it.
+pub(crate) fn read(file: &Path) -> Result<Rules> {
+    let name = file.display();
+    let text = fs::read(file).with_context(|| format!("{name}: cannot be read, expected a file of rules"))?;
+    Rules::parse(text).map_err(|error| {
+        let line = error.line().map_or_else(String::new, |line| format!("{line}:"));
+        anyhow!("{name}:{line} {}", error.without_line())
+    })
+}
+
+fn import(args: &RulesImportArgs) -> Result<ExitCode> {
+    let mut import = Import::new();
+    if args.ignore_replaces {
+        import = import.ignoring_replaces();
+    }
+    for file in &args.files {
+        let name = file.display();
+        let expected = "expected a file of envoyproxy/ratelimit, in UTF-8";
+        let text = fs::read_to_string(file).with_context(|| format!("{name}: cannot be read, {expected}"))?;
+        if let Err(error) = import.add(&text) {
+            // The place comes first, where editors look for it.
+            eprintln!("{}", one_line(&format!("{name}:{}: {}", error.line, error.message)));
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    let text = import.finish();
+    // What is printed is a file that will be accepted.
+    Rules::parse(&text).context("the imported rules")?;
+    print(text.trim_end())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn check(args: &RulesCheckArgs) -> Result<ExitCode> {

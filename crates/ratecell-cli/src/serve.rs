@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use anyhow::{Context, Result, anyhow, bail};
-use ratecell::rules::Rules;
+use anyhow::{Context, Result, bail};
 use ratecell_serve::{Limits, Server, ServerConfig};
 
 use crate::cli::ServeArgs;
 use crate::output::{complain, print};
+use crate::rules;
 
 /// Where nothing else is said: the port beside Redis' own.
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 6380);
@@ -28,7 +28,7 @@ pub(crate) fn run(args: ServeArgs) -> Result<()> {
         builder = builder.folder(folder);
     }
     if let Some(file) = &args.rules {
-        builder = builder.rules(rules(file)?);
+        builder = builder.rules(rules::read(file)?);
     }
     let limits = Arc::new(builder.build()?);
     limits.warnings().for_each(|warning| complain(format_args!("warning: {warning}")));
@@ -58,16 +58,6 @@ pub(crate) fn run(args: ServeArgs) -> Result<()> {
     )
 }
 
-/// The rules of a file. The place of a fault comes first, where editors look for it.
-fn rules(file: &Path) -> Result<Rules> {
-    let name = file.display();
-    let text = fs::read(file).with_context(|| format!("{name}: cannot be read, expected a file of rules"))?;
-    Rules::parse(text).map_err(|error| {
-        let line = error.line().map_or_else(String::new, |line| format!("{line}:"));
-        anyhow!("{name}:{line} {}", error.without_line())
-    })
-}
-
 /// The first line of a file.
 fn password(file: &Path) -> Result<Vec<u8>> {
     let text = fs::read(file);
@@ -85,7 +75,7 @@ fn reload(limits: &Limits, file: Option<&Path>) {
     let (Some(limiter), Some(file)) = (limits.rules(), file) else {
         return complain("warning: SIGHUP reads the rules again, and there are none");
     };
-    let changed = rules(file).and_then(|rules| Ok(limiter.change(rules)?));
+    let changed = rules::read(file).and_then(|rules| Ok(limiter.change(rules)?));
     match changed {
         Ok(()) => complain(format_args!("{}: its rules are in force", file.display())),
         Err(error) => complain(format_args!("warning: the rules before stay in force: {error:#}")),

@@ -213,9 +213,8 @@ fn limit(node: &Node) -> Result<Limit, ImportError> {
         let Some(unit) = unit else {
             return Err(ImportError::at(node.line, format!("a rate_limit without `unit`: {expected}")));
         };
-        let unit = Unit::named(&unit).ok_or_else(|| {
-            ImportError::at(fields.line("unit"), format!("the unit {unit:?}: {expected}"))
-        })?;
+        let unit = Unit::named(&unit)
+            .ok_or_else(|| ImportError::at(fields.line("unit"), format!("the unit {unit:?}: {expected}")))?;
         Rate::Window { requests: fields.number("requests_per_unit")?.unwrap_or(0), unit }
     };
     Ok(Limit { line: node.line, name, replaces, rate })
@@ -231,7 +230,10 @@ fn fields<'n>(node: &'n Node, known: &[&str]) -> Result<Fields<'n>, ImportError>
     };
     if let Some((key, _)) = map.iter().find(|(key, _)| !known.contains(&&*key.text)) {
         let known = known.join(", ");
-        return Err(ImportError::at(key.line, format!("unknown field `{}`: expected one of {known}", key.text)));
+        return Err(ImportError::at(
+            key.line,
+            format!("unknown field `{}`: expected one of {known}", key.text),
+        ));
     }
     Ok(Fields(map))
 }
@@ -268,9 +270,10 @@ impl<'n> Fields<'n> {
         match text.map(|text| text.to_ascii_lowercase()).as_deref() {
             None | Some("false" | "no" | "off" | "n") => Ok(false),
             Some("true" | "yes" | "on" | "y") => Ok(true),
-            Some(other) => {
-                Err(ImportError::at(self.line(name), format!("`{name}` is {other:?}: expected true or false")))
-            }
+            Some(other) => Err(ImportError::at(
+                self.line(name),
+                format!("`{name}` is {other:?}: expected true or false"),
+            )),
         }
     }
 

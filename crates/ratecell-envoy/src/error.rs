@@ -1,8 +1,11 @@
 //! Why a file cannot be imported, and why a server cannot be made.
 
 use core::fmt;
+#[cfg(feature = "server")]
 use std::io;
+#[cfg(feature = "server")]
 use std::net::SocketAddr;
+#[cfg(feature = "server")]
 use std::path::PathBuf;
 
 /// Why a file of limits cannot be written as rules.
@@ -30,10 +33,11 @@ impl fmt::Display for ImportError {
 impl core::error::Error for ImportError {}
 
 /// Why a server cannot be made.
+#[cfg(feature = "server")]
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EnvoyError {
-    /// An address that other machines reach, without TLS that asks clients for a certificate.
+    /// An address that other machines reach, without TLS.
     Wide(SocketAddr),
     /// There is neither an address nor a socket to listen on.
     Nowhere,
@@ -47,13 +51,14 @@ pub enum EnvoyError {
     System(io::Error),
 }
 
+#[cfg(feature = "server")]
 impl fmt::Display for EnvoyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wide(address) => write!(
                 f,
-                "{address} is an address that other machines reach: expected a loopback address such as 127.0.0.1:8081, TLS \
-                 with the authorities of clients' certificates, or --insecure"
+                "{address} is an address that other machines reach: expected a loopback address such as 127.0.0.1:8081, \
+                 TLS, or --insecure"
             ),
             Self::Nowhere => f.write_str("nothing to listen on: expected an address or a path"),
             Self::Listen(address, _) => {
@@ -72,6 +77,7 @@ impl fmt::Display for EnvoyError {
     }
 }
 
+#[cfg(feature = "server")]
 impl core::error::Error for EnvoyError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {

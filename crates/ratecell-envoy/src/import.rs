@@ -60,7 +60,8 @@ impl Import {
     /// The file is no such configuration, says what rules cannot express, or has the domain of another. Nothing was added
     /// then.
     pub fn add(&mut self, text: &str) -> Result<(), ImportError> {
-        let config = config::read(&*yaml::read(text)?)?;
+        let document = yaml::read(text)?;
+        let config = config::read(&document)?;
         if self.domains.contains(&config.domain) {
             return Err(ImportError::at(
                 config.line,
@@ -196,7 +197,12 @@ impl<'w> Writer<'w> {
         level.iter().filter(is_beside).count() == count(&self.config.descriptors, name)
     }
 
-    fn limit(&mut self, path: &[&'w Descriptor], node: &Descriptor, limit: &Limit) -> Result<(), ImportError> {
+    fn limit(
+        &mut self,
+        path: &[&'w Descriptor],
+        node: &Descriptor,
+        limit: &Limit,
+    ) -> Result<(), ImportError> {
         let attributes = self.attributes(path);
         let counted = path.iter().zip(&attributes).filter(|(one, _)| match one.value {
             Pattern::Exact(_) => false,

@@ -28,6 +28,14 @@ pub(crate) fn attributes<'k>(keys: &[&'k str]) -> Vec<Cow<'k, str>> {
     keys.iter().enumerate().map(name).collect()
 }
 
+/// The index of the entry that is called so, if it is called by its number.
+#[cfg(feature = "server")]
+pub(crate) fn number(name: &str) -> Option<usize> {
+    let number = name.strip_prefix(NUMBERED)?;
+    // What is no number, or 0, is the name of no entry.
+    Some(number.parse().ok().and_then(|number: usize| number.checked_sub(1)).unwrap_or(usize::MAX))
+}
+
 /// Whether a file of rules can declare it as an attribute, and nothing else is called so.
 fn is_free(key: &str) -> bool {
     let is_name = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -102,8 +110,8 @@ mod tests {
             ["user", "PATH", "user", "entry.9", "domain", ":path", "x-y.z", &long, "client", "_a", "entries"];
         let names = attributes(&keys);
         let expected = [
-            "user", "entry.2", "entry.3", "entry.4", "entry.5", "entry.6", "x-y.z", "entry.8", "entry.9", "_a",
-            "entry.11",
+            "user", "entry.2", "entry.3", "entry.4", "entry.5", "entry.6", "x-y.z", "entry.8", "entry.9",
+            "_a", "entry.11",
         ];
         assert_eq!(names, expected);
     }

@@ -20,7 +20,10 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) enum Value {
     /// As it is written. A plain one may be something else than text.
-    Scalar { text: String, is_plain: bool },
+    Scalar {
+        text: String,
+        is_plain: bool,
+    },
     List(Vec<Rc<Node>>),
     /// In the order of the file; each key once.
     Map(Vec<(Key, Rc<Node>)>),
@@ -109,7 +112,10 @@ impl<'t> Reader<'t> {
             Event::Alias(anchor) => {
                 let named = self.anchors.get(&anchor).cloned();
                 return named.ok_or_else(|| {
-                    ImportError::at(line, "an alias of what it is a part of: expected one of a value before it")
+                    ImportError::at(
+                        line,
+                        "an alias of what it is a part of: expected one of a value before it",
+                    )
                 });
             }
             _ => return Err(ImportError::at(line, "no value: expected one")),

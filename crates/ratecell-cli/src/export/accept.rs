@@ -2,7 +2,7 @@
 
 /// A format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// OpenMetrics 1.0.0.
     OpenMetrics,
     /// The text format 0.0.4 of Prometheus.
@@ -11,7 +11,7 @@ pub(super) enum Format {
 
 impl Format {
     /// By the values of `Accept`: that with the higher quality, and OpenMetrics only where it is named.
-    pub(super) fn of<'a>(accepts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn of<'a>(accepts: impl IntoIterator<Item = &'a str>) -> Self {
         let (mut open_metrics, mut plain) = (0.0, 0.0_f32);
         for range in accepts.into_iter().flat_map(|accept| accept.split(',')) {
             let mut parts = range.split(';').map(str::trim);
@@ -28,7 +28,7 @@ impl Format {
         if open_metrics > 0.0 && open_metrics >= plain { Self::OpenMetrics } else { Self::Prometheus }
     }
 
-    pub(super) fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",

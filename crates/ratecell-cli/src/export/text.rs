@@ -10,21 +10,21 @@ use ratecell::metrics::{Kind, Metric, Value};
 use super::accept::Format;
 
 /// A label's name and value.
-pub(super) type Label<'a> = (&'static str, &'a str);
+pub(crate) type Label<'a> = (&'static str, &'a str);
 
 /// Writes metrics one after the other.
-pub(super) struct Text {
+pub(crate) struct Text {
     format: Format,
     text: String,
 }
 
 impl Text {
-    pub(super) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: Format) -> Self {
         Self { format, text: String::new() }
     }
 
     /// Writes a metric with all its samples, or nothing if there are none.
-    pub(super) fn family<'a>(
+    pub(crate) fn family<'a>(
         &mut self,
         metric: &Metric,
         samples: impl IntoIterator<Item = (Vec<Label<'a>>, Value)>,
@@ -64,7 +64,7 @@ impl Text {
         let _ = writeln!(self.text, "{line}");
     }
 
-    pub(super) fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         if self.format == Format::OpenMetrics {
             self.text.push_str("# EOF\n");
         }

@@ -24,9 +24,8 @@ fn looked_up(level: &[Descriptor], entries: &[(&str, &str)]) -> Option<(usize, b
     let (&(key, value), rest) = entries.split_first()?;
     let of_key = || level.iter().filter(|one| one.key == key);
     let exact = of_key().find(|one| one.value == Pattern::Exact(value.to_owned()));
-    let wildcard = || {
-        of_key().find(|one| matches!(&one.value, Pattern::Prefix(prefix) if value.starts_with(&**prefix)))
-    };
+    let wildcard =
+        || of_key().find(|one| matches!(&one.value, Pattern::Prefix(prefix) if value.starts_with(&**prefix)));
     let node = exact.or_else(wildcard).or_else(|| of_key().find(|one| one.value == Pattern::Any))?;
     let counted = !matches!(node.value, Pattern::Exact(_)) && !node.is_shared;
     if rest.is_empty() {
@@ -44,7 +43,8 @@ fn looked_up(level: &[Descriptor], entries: &[(&str, &str)]) -> Option<(usize, b
 /// The same by rules, whose comments have the lines.
 fn evaluated(text: &str, rules: &Rules, entries: &[(&str, &str)]) -> Option<(usize, bool, Vec<String>)> {
     let keys: Vec<_> = entries.iter().map(|(key, _)| *key).collect();
-    let mut given = vec![(DOMAIN.to_owned(), "d".to_owned()), (ENTRIES.to_owned(), names::entries(keys.iter().copied()))];
+    let mut given =
+        vec![(DOMAIN.to_owned(), "d".to_owned()), (ENTRIES.to_owned(), names::entries(keys.iter().copied()))];
     let named = names::attributes(&keys).into_iter().map(Cow::into_owned);
     given.extend(named.zip(entries.iter().map(|(_, value)| (*value).to_owned())));
     let mut scratch = Scratch::default();
@@ -57,7 +57,8 @@ fn evaluated(text: &str, rules: &Rules, entries: &[(&str, &str)]) -> Option<(usi
         .filter_map(|line| line.strip_prefix("[[rule]]")?.trim().strip_prefix("# line ")?.parse().ok())
         .collect();
     let key = String::from_utf8(claim.key.to_vec()).expect("ASCII");
-    let values = key.split(';').skip(1).map(|part| part.split_once('=').expect("a value").1.to_owned()).collect();
+    let values =
+        key.split(';').skip(1).map(|part| part.split_once('=').expect("a value").1.to_owned()).collect();
     Some((lines[claim.rule], claim.mode == Mode::Shadow, values))
 }
 
@@ -113,7 +114,7 @@ proptest! {
     ) {
         let mut text = "domain: d\ndescriptors:\n".to_owned();
         write(&tree, 2, &mut text);
-        let config: Config = config::read(&*yaml::read(&text).expect("YAML")).expect("a configuration");
+        let config: Config = config::read(&yaml::read(&text).expect("YAML")).expect("a configuration");
         let written = imported(&text).expect("rules");
         let rules = Rules::parse(&written).unwrap_or_else(|error| panic!("{error}\n{text}\n{written}"));
         for request in requests {
@@ -271,7 +272,10 @@ descriptors:
   rate_limit: {unit: minute, requests_per_unit: 50, replaces: [{name: general}, {name: nobody}]}
 ";
     let written = imported(beside).expect("rules");
-    assert!(written.contains("\n# Line 8 is left out: no limit of the domain is called \"nobody\".\n"), "{written}");
+    assert!(
+        written.contains("\n# Line 8 is left out: no limit of the domain is called \"nobody\".\n"),
+        "{written}"
+    );
     let elsewhere = format!(
         "{beside}- key: route\n  rate_limit:\n    unit: minute\n    replaces:\n      - name: general\n"
     );
