@@ -104,11 +104,65 @@ func TestMiddlewaresAddUp(t *testing.T) {
 
 func TestMiddlewareOfAClosedLimiter(t *testing.T) {
 	limiter := newTest(t, "2/1h")
-	handler := Middleware(limiter, ByClient())(ok)
+	open, closed := new(Counts), new(Counts)
+	var faults []error
+	lets := Middleware(limiter, ByClient(), CountTo(open), OnFault(func(_ *http.Request, err error) { faults = append(faults, err) }))(ok)
+	refuses := Middleware(limiter, ByClient(), CountTo(closed), FailClosed())(ok)
 	limiter.Close()
-	for _, handler := range []http.Handler{handler, Middleware(limiter, ByClient())(ok)} {
-		expectFields(t, get(handler, "192.0.2.1:1"), 503,
-			map[string]string{"RateLimit-Policy": "", "RateLimit": "", "Retry-After": ""})
+	none := map[string]string{"RateLimit-Policy": "", "RateLimit": "", "Retry-After": ""}
+	for i := 0; i < 3; i++ {
+		expectFields(t, get(lets, "192.0.2.1:1"), 204, none)
+		expectFields(t, get(refuses, "192.0.2.1:1"), 503, none)
+	}
+	expectFields(t, get(Middleware(limiter, ByClient(), FailClosed())(ok), "192.0.2.1:1"), 503, none)
+	if open.Refused() != 0 || open.Faults() != 3 || closed.Refused() != 3 || closed.Faults() != 3 {
+		t.Errorf("%d refused and %d faults, %d and %d", open.Refused(), open.Faults(), closed.Refused(), closed.Faults())
+	}
+	if len(faults) != 3 || faults[0] != ErrClosed {
+		t.Errorf("%v: expected %v thrice", faults, ErrClosed)
+	}
+}
+
+func TestMiddlewareWhoseFunctionPanics(t *testing.T) {
+	rules := newRules(t, "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = ['client']\nlimit = '1/h'\n")
+	for name, middleware := range map[string]func(said any, options ...MiddlewareOption) func(http.Handler) http.Handler{
+		"key": func(said any, options ...MiddlewareOption) func(http.Handler) http.Handler {
+			return Middleware(newTest(t, "1/h"), func(*http.Request) string { panic(said) }, options...)
+		},
+		"cost": func(said any, options ...MiddlewareOption) func(http.Handler) http.Handler {
+			options = append(options, CostFunc(func(*http.Request) uint32 { panic(said) }))
+			return Middleware(newTest(t, "1/h"), ByClient(), options...)
+		},
+		"attributes": func(said any, options ...MiddlewareOption) func(http.Handler) http.Handler {
+			return RulesMiddleware(rules, func(*http.Request) Attributes { panic(said) }, options...)
+		},
+	} {
+		var fault error
+		note := OnFault(func(_ *http.Request, err error) { fault = err })
+		expectFields(t, get(middleware("a bug", note)(ok), "192.0.2.1:1"), 204, map[string]string{"RateLimit": ""})
+		if fault == nil || !strings.Contains(fault.Error(), name) || !strings.HasSuffix(fault.Error(), "panicked: a bug") {
+			t.Errorf("%s: %v", name, fault)
+		}
+		expectFields(t, get(middleware("a bug", FailClosed())(ok), "192.0.2.1:1"), 503, map[string]string{"RateLimit": ""})
+		func() {
+			defer func() {
+				if said := recover(); said != http.ErrAbortHandler {
+					t.Errorf("%s: %v: expected net/http's own panic to reach it", name, said)
+				}
+			}()
+			get(middleware(http.ErrAbortHandler)(ok), "192.0.2.1:1")
+		}()
+	}
+}
+
+func TestMiddlewareCountsRefusals(t *testing.T) {
+	counts := new(Counts)
+	handler := Middleware(newTest(t, "1/1h"), ByClient(), CountTo(counts))(ok)
+	for i := 0; i < 4; i++ {
+		get(handler, "192.0.2.1:1")
+	}
+	if counts.Refused() != 3 || counts.Faults() != 0 {
+		t.Errorf("%d refused and %d faults: expected 3 and 0", counts.Refused(), counts.Faults())
 	}
 }
 
@@ -145,12 +199,6 @@ func TestMiddlewareAnswersByOutcome(t *testing.T) {
 		}
 	}
 	expectFields(t, get(bytes, "192.0.2.1:1"), 413, map[string]string{"RateLimit-Policy": `"up";q=5;qu="content-bytes";w=3600`})
-	past := Decision{Outcome: ClockRange}
-	w := httptest.NewRecorder()
-	(&middleware{}).refuse(w, nil, past)
-	if w.Code != 503 {
-		t.Errorf("the clock's range: %d", w.Code)
-	}
 }
 
 // The middleware asks for the time to one more unit, which no field of a sliding window has otherwise.
@@ -240,6 +288,8 @@ func TestMiddlewareRefusesWhatIsWrong(t *testing.T) {
 		"key function":    func() { Middleware(limiter, nil) },
 		"ASCII":           func() { Middleware(limiter, ByClient(), PolicyName("ü")) },
 		"CostFunc(nil)":   func() { CostFunc(nil) },
+		"OnFault(nil)":    func() { OnFault(nil) },
+		"CountTo(nil)":    func() { CountTo(nil) },
 		"OnRefused(nil)":  func() { OnRefused(nil) },
 		"no unit":         func() { Middleware(limiter, ByClient(), PolicyUnit("no unit")) },
 		"draft11|draft07": func() { Middleware(limiter, ByClient(), Styles(StyleDraft11|StyleDraft07)) },

@@ -3,10 +3,8 @@
 package ratecell
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // AttributesFunc tells what rules know of a request. Of nil all attributes are absent.
@@ -74,15 +72,8 @@ func isOfAuthority(char rune) bool {
 	return !strings.ContainsRune("/?", char)
 }
 
-// OnRulesRefused sets what answers a request that rules refuse, as [OnRefused] does for a limiter. Without it the answer is
-//
-//   - 429 Too Many Requests where the Outcome is Denied,
-//   - 400 Bad Request where it is UnclearPath,
-//   - 403 Forbidden where it is Never, as of a rule with "blocked": the same request will not be allowed later, and clients
-//     repeat what was answered 429,
-//   - 503 Service Unavailable where the decision is not about the client: ClockRange, Closed.
-//
-// OnRulesRefused panics if the function is nil.
+// OnRulesRefused sets what answers a request that rules refuse, as [OnRefused] does for a limiter. OnRulesRefused panics if
+// the function is nil.
 func OnRulesRefused(refused func(http.ResponseWriter, *http.Request, RulesDecision)) MiddlewareOption {
 	if refused == nil {
 		panic("ratecell: OnRulesRefused(nil): expected a function that answers a refused request")
@@ -98,7 +89,7 @@ func OnRulesRefused(refused func(http.ResponseWriter, *http.Request, RulesDecisi
 //
 // Of rules that are [Reserving] a request has its permits of layers in_flight until the handler returns, also by a panic.
 //
-// It has the options [Styles] and [OnRulesRefused]. A request is held for its Delay, and dropped if its client goes
+// It has the options [Styles], [OnRulesRefused], [FailClosed], [OnFault] and [CountTo]. A request is held for its Delay, and dropped if its client goes
 // meanwhile. It panics, as http.Handle does, if the rules, the function or an option is nil, or an option has no use here;
 // what it returns panics if the handler is nil.
 func RulesMiddleware(rules *Rules, attributes AttributesFunc, options ...MiddlewareOption) func(http.Handler) http.Handler {
@@ -108,61 +99,11 @@ func RulesMiddleware(rules *Rules, attributes AttributesFunc, options ...Middlew
 	if attributes == nil {
 		panic("ratecell: RulesMiddleware: the function of attributes is nil")
 	}
-	m := &middleware{styles: StyleDraft11, rulesRefused: refuseByRules}
+	m := &middleware{}
 	m.apply("RulesMiddleware", options)
-	if m.name != "" || m.unit != "" || m.cost != nil || m.refused != nil {
-		panic("ratecell: RulesMiddleware: PolicyName, PolicyUnit, CostFunc, OnRefused: expected Styles and OnRulesRefused alone, for names and costs are the file's")
+	if m.config.Name != "" || m.config.Unit != "" || m.config.Cost != nil || m.refused != nil {
+		panic("ratecell: RulesMiddleware: PolicyName, PolicyUnit, CostFunc, OnRefused: expected OnRulesRefused, Styles, FailClosed, OnFault and CountTo alone, for names and costs are the file's")
 	}
-	if err := m.styles.check(); err != nil {
-		panic(err)
-	}
-	return func(next http.Handler) http.Handler {
-		if next == nil {
-			panic("ratecell: RulesMiddleware: the handler is nil")
-		}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			d, held := decideByRules(rules, attributes(r))
-			defer held.Release()
-			// The fields are help for the client: rules closed since have none, and their decision stands.
-			_ = rules.AddFields(w.Header(), m.styles, time.Now(), d)
-			if !d.Allowed {
-				m.rulesRefused(w, r, d)
-				return
-			}
-			if d.Delay > 0 && !hold(r, d.Delay) {
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-func (m *middleware) apply(name string, options []MiddlewareOption) {
-	for i, option := range options {
-		if option == nil {
-			panic(fmt.Sprintf("ratecell: %s: option %d of %d is nil", name, i+1, len(options)))
-		}
-		option(m)
-	}
-}
-
-// decideByRules reserves where rules may have layers in_flight; otherwise nothing is held.
-func decideByRules(rules *Rules, attributes Attributes) (RulesDecision, *RulesReservation) {
-	if rules.reserving {
-		return rules.Reserve(attributes)
-	}
-	return rules.Decide(attributes), nil
-}
-
-func refuseByRules(w http.ResponseWriter, _ *http.Request, d RulesDecision) {
-	status := http.StatusServiceUnavailable
-	switch d.Outcome {
-	case Denied:
-		status = http.StatusTooManyRequests
-	case UnclearPath:
-		status = http.StatusBadRequest
-	case Never:
-		status = http.StatusForbidden
-	}
-	http.Error(w, http.StatusText(status), status)
+	m.config.Rules, m.config.Attributes = rules, attributes
+	return m.around("RulesMiddleware")
 }

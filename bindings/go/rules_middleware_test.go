@@ -87,7 +87,8 @@ func TestRulesMiddleware(t *testing.T) {
 		t.Errorf("%d served", served)
 	}
 	rules.Close()
-	expectFields(t, serve(handler, "POST", "/health"), 503, none)
+	expectFields(t, serve(handler, "POST", "/login"), 204, none)
+	expectFields(t, serve(rulesServer(rules, &served, FailClosed()), "POST", "/login"), 503, none)
 }
 
 func TestRulesMiddlewareHasItsOptions(t *testing.T) {

@@ -3,6 +3,7 @@ package ratecell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestWithoutAZoneNothingIsCharged(t *testing.T) {
 		t.Errorf("waiting: %v", err)
 	}
 	defer func() {
-		if said, _ := recover().(string); !strings.Contains(said, "a middleware names none: expected another policy") {
+		if said := fmt.Sprint(recover()); !strings.Contains(said, "a middleware names none: expected another policy") {
 			t.Errorf("the middleware said %q", said)
 		}
 	}()
