@@ -3,8 +3,8 @@
 #
 #   ci/go.sh --library    only the C library, put where the binding finds it (`make go`)
 #   ci/go.sh              that; then format, vet, tests, vectors, the race detector, fuzzing, a program that links
-#                         nothing at run time, the README's program in a module of its own, Prometheus' collector, the
-#                         benchmark
+#                         nothing at run time, the README's program in a module of its own, the modules for
+#                         frameworks, gRPC and Prometheus, the benchmark
 source "$(dirname "$0")/lib.sh"
 
 here="$PWD/bindings/go"
@@ -110,14 +110,16 @@ echo "-- the project's README"
 } >"$work/user/main.go"
 CGO_CFLAGS="-I$work/prefix/include" go vet .
 
-echo "-- the collector for Prometheus' client"
-cd "$here/ratecellprom"
-if go list -m all >/dev/null 2>&1; then
-    go vet ./...
-    go test -count 1 ./...
-else
-    left_out "the collector of the Go binding: Prometheus' client asks for a newer Go"
-fi
+echo "-- the modules for frameworks, gRPC and Prometheus' client"
+for module in ratecellprom ratecellgin ratecellecho ratecellfiber ratecellgrpc examples/chi; do
+    cd "$here/$module"
+    if go list -m all >/dev/null 2>&1; then
+        go vet ./...
+        go test -count 1 ./...
+    else
+        left_out "the Go module $module: what it needs asks for a newer Go"
+    fi
+done
 
 echo "-- benchmark"
 cd "$here/bench"

@@ -46,10 +46,19 @@ func ByRequest(client KeyFunc) AttributesFunc {
 	}
 }
 
-// sentPath is the path of a request's target, still encoded. Of an absolute target it is what follows the authority; a
-// handler that took a prefix away has changed URL, and not RequestURI. To net/http a # is a byte of the path.
+// sentPath is the path of a request's target, still encoded; a handler that took a prefix away has changed URL, and not
+// RequestURI.
 func sentPath(r *http.Request) string {
-	target := r.RequestURI
+	if path, ok := TargetPath(r.RequestURI); ok {
+		return path
+	}
+	return r.URL.EscapedPath()
+}
+
+// TargetPath is the path of a request's target as it was sent, still encoded and with its query, as rules take it: of an
+// absolute target what follows the authority. It is for [AttributesFunc] of other servers than net/http's. ok is false of a
+// target without a path.
+func TargetPath(target string) (path string, ok bool) {
 	scheme, rest, isAbsolute := strings.Cut(target, "://")
 	switch {
 	case strings.HasPrefix(target, "/") || target == "*":
@@ -58,14 +67,15 @@ func sentPath(r *http.Request) string {
 			target = "/" + target
 		}
 	default:
-		target = r.URL.EscapedPath()
+		return "", false
 	}
 	path, query, hasQuery := strings.Cut(target, "?")
+	// To net/http a # is a byte of the path.
 	path = strings.ReplaceAll(path, "#", "%23")
 	if hasQuery {
 		path += "?" + query
 	}
-	return path
+	return path, true
 }
 
 func isOfAuthority(char rune) bool {
