@@ -294,7 +294,7 @@ static void every_config_is_checked(void) {
         { { .size = right, .flags = UINT64_C(1) << 63 | RATECELL_ZEROED }, RATECELL_ECONFIG },
         { { .size = right, .policy_version = 1 }, RATECELL_ECONFIG },
         { { .size = right, .file = "limits" }, RATECELL_ECONFIG },
-        { { .size = right, .flags = RATECELL_FOLLOW }, RATECELL_ECONFIG },
+        { { .size = right, .flags = RATECELL_FOLLOW | RATECELL_CHANGE }, RATECELL_ECONFIG },
         { { .size = right, .why_len = 1 }, RATECELL_EINVAL },
     };
     for (size_t i = 0; i < CHECK_COUNT(makers); i++) {
@@ -335,6 +335,12 @@ static void a_flag_without_a_use_is_refused(void) {
             check_case("%s(RATECELL_NAMES)", call_functions[makers[i]].name);
             call_begin(&call);
             call.own_config.flags = call.own_view.flags = RATECELL_NAMES;
+            refused(&call, makers[i], RATECELL_ECONFIG);
+        }
+        if (makers[i] != REGION_ATTACH && makers[i] != LIMITER_OPEN) {
+            check_case("%s(RATECELL_FOLLOW)", call_functions[makers[i]].name);
+            call_begin(&call);
+            call.own_config.flags = call.own_view.flags = RATECELL_FOLLOW;
             refused(&call, makers[i], RATECELL_ECONFIG);
         }
     }

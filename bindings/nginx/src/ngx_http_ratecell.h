@@ -198,6 +198,15 @@ void ngx_http_ratecell_release_ruled(ngx_http_ratecell_ruled_t *ruled);
 ngx_int_t ngx_http_ratecell_rules_fields(ngx_http_request_t *r,
     ngx_http_ratecell_ruled_t *ruled, ngx_str_t *text);
 
+char *ngx_http_ratecell_reset_directive(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+ngx_int_t ngx_http_ratecell_show_key(ngx_http_request_t *r, ngx_buf_t **out);
+u_char *ngx_http_ratecell_escape(u_char *p, u_char *last, ngx_str_t *text);
+u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
+    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values);
+
+ngx_int_t ngx_http_ratecell_read_rules_metrics(
+    ngx_http_ratecell_rules_t *rules, uint64_t *values);
 ngx_uint_t ngx_http_ratecell_has_metric(ngx_http_ratecell_zone_t *zone,
     ngx_uint_t k);
 ngx_int_t ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,

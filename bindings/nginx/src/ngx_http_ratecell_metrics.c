@@ -1,10 +1,15 @@
 
 /*
- * What "ratecell_stats" says of a zone, in the order in which it says it.
+ * What "ratecell_stats" says of a zone and of rules, in the order in which it
+ * says it.
  */
 
 
 #include "ngx_http_ratecell.h"
+
+
+static uint64_t *ngx_http_ratecell_table_metrics(ratecell_stats *stats,
+    uint64_t *values);
 
 
 ngx_http_ratecell_metric_t
@@ -93,6 +98,43 @@ ngx_http_ratecell_has_metric(ngx_http_ratecell_zone_t *zone, ngx_uint_t k)
 }
 
 
+/* The counts of a table of rules, at their places; those of requests are 0. */
+
+ngx_int_t
+ngx_http_ratecell_read_rules_metrics(ngx_http_ratecell_rules_t *rules,
+    uint64_t *values)
+{
+    ratecell_stats  stats;
+
+    if (ratecell_rules_stats(rules->rules, 0, 0, &stats, sizeof(stats))) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(values, NGX_HTTP_RATECELL_METRICS * sizeof(uint64_t));
+    (void) ngx_http_ratecell_table_metrics(&stats,
+                                   values + NGX_HTTP_RATECELL_REQUEST_METRICS);
+    return NGX_OK;
+}
+
+
+static uint64_t *
+ngx_http_ratecell_table_metrics(ratecell_stats *stats, uint64_t *values)
+{
+    *values++ = stats->live;
+    *values++ = stats->live_error;
+    *values++ = stats->slots;
+    *values++ = stats->bytes;
+    *values++ = stats->evicted;
+    *values++ = stats->forgiven;
+    *values++ = stats->shared;
+    *values++ = stats->denied_full;
+    *values++ = stats->allowed_full;
+    *values++ = stats->exhausted;
+
+    return values;
+}
+
+
 ngx_int_t
 ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
     uint64_t *values)
@@ -116,16 +158,7 @@ ngx_http_ratecell_read_metrics(ngx_http_ratecell_zone_t *zone,
         values++;
     }
 
-    *values++ = stats.live;
-    *values++ = stats.live_error;
-    *values++ = stats.slots;
-    *values++ = stats.bytes;
-    *values++ = stats.evicted;
-    *values++ = stats.forgiven;
-    *values++ = stats.shared;
-    *values++ = stats.denied_full;
-    *values++ = stats.allowed_full;
-    *values++ = stats.exhausted;
+    values = ngx_http_ratecell_table_metrics(&stats, values);
 
     *values++ = stats.leased;
     *values++ = stats.used;

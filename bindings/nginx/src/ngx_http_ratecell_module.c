@@ -102,6 +102,13 @@ static ngx_command_t  ngx_http_ratecell_commands[] = {
       0,
       NULL },
 
+    { ngx_string("ratecell_reset"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_http_ratecell_reset_directive,
+      0,
+      0,
+      NULL },
+
       ngx_null_command
 };
 

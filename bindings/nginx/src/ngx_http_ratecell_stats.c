@@ -1,31 +1,19 @@
 
 /*
- * The "ratecell_stats" location: what the zones hold and what has happened, as
- * JSON or as Prometheus text.
+ * The "ratecell_stats" location: what the zones and the tables of rules hold
+ * and what has happened, as JSON or as Prometheus text.
  */
 
 
 #include "ngx_http_ratecell.h"
 
 
-/* The most that a byte becomes: \u00ff. */
-#define NGX_HTTP_RATECELL_ESCAPED     6
-
-#define NGX_HTTP_RATECELL_POLICY_MAX  1024
-
-
 static ngx_int_t ngx_http_ratecell_stats_handler(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r);
 static u_char *ngx_http_ratecell_print_json(u_char *p, u_char *last,
-    ngx_array_t *zones, uint64_t *values);
+    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values);
 static u_char *ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
     ngx_http_ratecell_zone_t *zone);
-static u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
-    ngx_array_t *zones, uint64_t *values);
-static u_char *ngx_http_ratecell_print_value(u_char *p, u_char *last,
-    ngx_http_ratecell_metric_t *metric, uint64_t value);
-static u_char *ngx_http_ratecell_escape(u_char *p, u_char *last,
-    ngx_str_t *text);
 static ngx_int_t ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b,
     ngx_str_t *type);
 
@@ -54,6 +42,7 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
     ngx_uint_t                      i;
     ngx_shm_zone_t                **zones;
     ngx_http_ratecell_zone_t       *zone;
+    ngx_http_ratecell_rules_t     **rules;
     ngx_http_ratecell_main_conf_t  *rmcf;
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
@@ -68,13 +57,26 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
     rmcf = ngx_http_get_module_main_conf(r, ngx_http_ratecell_module);
     zones = rmcf->zones.elts;
 
-    values = ngx_palloc(r->pool, (rmcf->zones.nelts + 1) * sizeof(uint64_t)
-                                 * NGX_HTTP_RATECELL_METRICS);
+    rc = ngx_http_ratecell_show_key(r, &b);
+
+    if (rc == NGX_OK) {
+        ngx_str_set(&type, "application/json");
+        return ngx_http_ratecell_send(r, b, &type);
+    }
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    values = ngx_palloc(r->pool,
+                        (rmcf->zones.nelts + rmcf->rules.nelts + 1)
+                        * sizeof(uint64_t) * NGX_HTTP_RATECELL_METRICS);
     if (values == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    len = sizeof("{\"zones\":[]}\n") + NGX_HTTP_RATECELL_METRICS * 256;
+    len = sizeof("{\"zones\":[],\"rules\":[]}\n")
+          + NGX_HTTP_RATECELL_METRICS * 256;
 
     for (i = 0; i < rmcf->zones.nelts; i++) {
 
@@ -97,6 +99,26 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
                     + NGX_INT64_LEN);
     }
 
+    rules = rmcf->rules.elts;
+
+    for (i = 0; i < rmcf->rules.nelts; i++) {
+
+        if (ngx_http_ratecell_read_rules_metrics(rules[i],
+                &values[(rmcf->zones.nelts + i) * NGX_HTTP_RATECELL_METRICS])
+            != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        len += sizeof("{\"rules\":\"\",\"file\":\"\"},")
+               + NGX_HTTP_RATECELL_ESCAPED
+                 * (rules[i]->path.len + rules[i]->file.len)
+               + NGX_HTTP_RATECELL_METRICS
+                 * (sizeof("ratecell_rules=\"\"} \n") + 32
+                    + NGX_HTTP_RATECELL_ESCAPED * rules[i]->path.len
+                    + NGX_INT64_LEN);
+    }
+
     b = ngx_create_temp_buf(r->pool, len);
     if (b == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -104,11 +126,11 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 
     if (ngx_http_ratecell_wants_prometheus(r)) {
         b->last = ngx_http_ratecell_print_prometheus(b->last, b->end,
-                                                     &rmcf->zones, values);
+                                                     rmcf, values);
         ngx_str_set(&type, "text/plain; version=0.0.4");
 
     } else {
-        b->last = ngx_http_ratecell_print_json(b->last, b->end, &rmcf->zones,
+        b->last = ngx_http_ratecell_print_json(b->last, b->end, rmcf,
                                                values);
         ngx_str_set(&type, "application/json");
     }
@@ -166,18 +188,20 @@ ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
 
 
 static u_char *
-ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
-    uint64_t *values)
+ngx_http_ratecell_print_json(u_char *p, u_char *last,
+    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values)
 {
-    ngx_uint_t                 i, k;
-    ngx_shm_zone_t           **shm_zones;
-    ngx_http_ratecell_zone_t  *zone;
+    ngx_uint_t                   i, k;
+    ngx_shm_zone_t             **shm_zones;
+    ngx_http_ratecell_zone_t    *zone;
+    ngx_http_ratecell_rules_t  **rules;
 
-    shm_zones = zones->elts;
+    shm_zones = rmcf->zones.elts;
+    rules = rmcf->rules.elts;
 
     p = ngx_slprintf(p, last, "{\"zones\":[");
 
-    for (i = 0; i < zones->nelts; i++) {
+    for (i = 0; i < rmcf->zones.nelts; i++) {
 
         zone = shm_zones[i]->data;
 
@@ -198,6 +222,27 @@ ngx_http_ratecell_print_json(u_char *p, u_char *last, ngx_array_t *zones,
         }
 
         p = ngx_slprintf(p, last, "}");
+    }
+
+    p = ngx_slprintf(p, last, "],\"rules\":[");
+
+    for (i = 0; i < rmcf->rules.nelts; i++) {
+
+        p = ngx_slprintf(p, last, "%s{\"rules\":\"", i ? "," : "");
+        p = ngx_http_ratecell_escape(p, last, &rules[i]->path);
+        p = ngx_slprintf(p, last, "\",\"file\":\"");
+        p = ngx_http_ratecell_escape(p, last, &rules[i]->file);
+        p = ngx_slprintf(p, last, "\"");
+
+        for (k = NGX_HTTP_RATECELL_REQUEST_METRICS;
+             k < NGX_HTTP_RATECELL_PLAIN_METRICS; k++)
+        {
+            p = ngx_slprintf(p, last, ",\"%s\":%uL",
+                             ngx_http_ratecell_metrics[k].name, values[k]);
+        }
+
+        p = ngx_slprintf(p, last, "}");
+        values += NGX_HTTP_RATECELL_METRICS;
     }
 
     return ngx_slprintf(p, last, "]}\n");
@@ -223,112 +268,6 @@ ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
     }
 
     return n > 0 ? p + n : p;
-}
-
-
-static u_char *
-ngx_http_ratecell_print_prometheus(u_char *p, u_char *last, ngx_array_t *zones,
-    uint64_t *values)
-{
-    size_t                        len;
-    ngx_uint_t                    i, k, shown;
-    ngx_shm_zone_t              **shm_zones;
-    ngx_http_ratecell_zone_t     *zone;
-    ngx_http_ratecell_metric_t   *metric;
-
-    shm_zones = zones->elts;
-
-    for (k = 0; k < NGX_HTTP_RATECELL_METRICS; k++) {
-
-        metric = &ngx_http_ratecell_metrics[k];
-        shown = (k < NGX_HTTP_RATECELL_PLAIN_METRICS);
-
-        for (i = 0; i < zones->nelts && !shown; i++) {
-            shown = ngx_http_ratecell_has_metric(shm_zones[i]->data, k);
-        }
-
-        if (shown && metric->help) {
-            len = ngx_strchr(metric->metric, '{') - metric->metric;
-
-            p = ngx_slprintf(p, last, "# HELP ratecell_%*s %s\n"
-                             "# TYPE ratecell_%*s %s\n",
-                             len, metric->metric, metric->help,
-                             len, metric->metric, metric->type);
-        }
-
-        for (i = 0; i < zones->nelts; i++) {
-
-            zone = shm_zones[i]->data;
-
-            if (!ngx_http_ratecell_has_metric(zone, k)) {
-                continue;
-            }
-
-            p = ngx_slprintf(p, last, "ratecell_%szone=\"", metric->metric);
-            p = ngx_http_ratecell_escape(p, last, &zone->name);
-            p = ngx_slprintf(p, last, "\"} ");
-            p = ngx_http_ratecell_print_value(p, last, metric,
-                                      values[i * NGX_HTTP_RATECELL_METRICS + k]);
-        }
-    }
-
-    return p;
-}
-
-
-/* Prometheus has its times in seconds. */
-
-static u_char *
-ngx_http_ratecell_print_value(u_char *p, u_char *last,
-    ngx_http_ratecell_metric_t *metric, uint64_t value)
-{
-    size_t  len;
-
-    len = ngx_strlen(metric->name);
-
-    if (len > 3 && ngx_strcmp(&metric->name[len - 3], "_ns") == 0) {
-        return ngx_slprintf(p, last, "%uL.%09uL\n", value / 1000000000,
-                            value % 1000000000);
-    }
-
-    return ngx_slprintf(p, last, "%uL\n", value);
-}
-
-
-/*
- * For JSON; and for Prometheus, whose labels are zones' names: of printable
- * ASCII both escape the same.  A byte that is not UTF-8 is written as a number.
- */
-
-static u_char *
-ngx_http_ratecell_escape(u_char *p, u_char *last, ngx_str_t *text)
-{
-    u_char  *from, *to, *end;
-
-    if (text->len > (size_t) (last - p) / NGX_HTTP_RATECELL_ESCAPED) {
-        return p;
-    }
-
-    end = text->data + text->len;
-
-    for (from = text->data; from < end; from = to) {
-
-        to = from;
-
-        if (*from < 0x80) {
-            to++;
-            p = (u_char *) ngx_escape_json(p, from, 1);
-
-        } else if (ngx_utf8_decode(&to, end - from) <= 0x10ffff) {
-            p = ngx_cpymem(p, from, to - from);
-
-        } else {
-            to = from + 1;
-            p = ngx_sprintf(p, "\\u00%02xd", (ngx_uint_t) *from);
-        }
-    }
-
-    return p;
 }
 
 

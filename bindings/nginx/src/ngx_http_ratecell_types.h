@@ -29,7 +29,13 @@
 /* A cost, a burst or a delay: of a burst, one more passes at once. */
 #define NGX_HTTP_RATECELL_MAX_UNITS    (NGX_MAX_UINT32_VALUE - 1)
 
-/* Of every zone, and with those of a zone with a store. */
+/* The most that a byte becomes in JSON: \u00ff. */
+#define NGX_HTTP_RATECELL_ESCAPED      6
+
+#define NGX_HTTP_RATECELL_POLICY_MAX   1024
+
+/* Of zones alone; then those of every table; then of a zone with a store. */
+#define NGX_HTTP_RATECELL_REQUEST_METRICS  5
 #define NGX_HTTP_RATECELL_PLAIN_METRICS  15
 #define NGX_HTTP_RATECELL_METRICS        30
 

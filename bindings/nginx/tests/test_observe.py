@@ -274,7 +274,23 @@ class Statistics(NginxTest):
 
     def test_without_zones(self):
         nginx = self.serve(server_block("location /stats { ratecell_stats; }"))
-        self.assertEqual(json.loads(nginx.get("/stats").body), {"zones": []})
+        self.assertEqual(json.loads(nginx.get("/stats").body), {"zones": [], "rules": []})
+
+    def test_tables_of_rules(self):
+        server = self.prepare(server_block(
+            "ratecell_rules limits.toml file=cells; location / { empty_gif; } location /stats { ratecell_rules off; ratecell_stats; }"))
+        server.write("limits.toml", "ratecell_rules = 1\n[[rule]]\nname = 'a'\nkey = ['path']\nlimit = '1/1d'\n")
+        nginx = server.start()
+        nginx.get_all(["/1", "/1", "/2", "/3"])
+        (found,) = json.loads(nginx.get("/stats").body)["rules"]
+        self.assertEqual([found[name] for name in ("rules", "file", "live", "live_error", "evicted", "denied_full")],
+                         [nginx.path("limits.toml"), nginx.path("cells"), 3, 0, 0, 0])
+        self.assertGreater(found["slots"], 100_000)
+        self.assertNotIn("passed", found)
+        text = nginx.get("/stats?format=prometheus").body
+        self.assertIn(f'\nratecell_live_keys{{rules="{nginx.path("limits.toml")}"}} 3\n', text.decode())
+        self.assertEqual(text.decode().count("rules="), 10)
+        subprocess.run(["promtool", "check", "metrics"], input=text, check=True)
 
     def test_counters_outlive_a_reload(self):
         nginx = self.serve(self.CONFIGURATION)
@@ -282,6 +298,66 @@ class Statistics(NginxTest):
         nginx.reload()
         nginx.get("/?k=1")
         self.assertEqual(json.loads(nginx.get("/stats").body)["zones"][0]["passed"], 2)
+
+
+class OneKey(NginxTest):
+    """What the limits of a zone say of one key, and that it is forgotten."""
+
+    CONFIGURATION = (
+        "ratecell_zone $arg_k zone=one:1m rate=1r/h;"
+        'ratecell_zone "$arg_k$arg_j" zone=two:64k policy="fixed_window 5/365d";' + server_block(
+            "location / { empty_gif; ratecell zone=one burst=1 nodelay; ratecell zone=two; }"
+            "location /wide { empty_gif; ratecell zone=one burst=9 nodelay; }"
+            "location /stats { ratecell_stats; } location /reset { ratecell_reset; }"
+            "location /closed { ratecell_reset; deny all; }"))
+
+    def state(self, nginx, zone, key):
+        return json.loads(nginx.get(f"/stats?zone={zone}&key={key}").body)
+
+    def test_its_state(self):
+        nginx = self.serve(self.CONFIGURATION)
+        nginx.get_all(["/?k=a", "/?k=a"])
+        found = self.state(nginx, "one", "a")
+        self.assertEqual((found["zone"], found["key"]), ("one", "a"))
+        narrow, wide = found["limits"]
+        self.assertEqual([narrow[name] for name in ("policy", "limit", "remaining")], ["1/h burst=2", 2, 0])
+        self.assertEqual([wide[name] for name in ("policy", "limit", "remaining")], ["1/h burst=10", 10, 8])
+        self.assertTrue(3590e9 < narrow["next_ns"] <= 3600e9 and 7190e9 < narrow["reset_after_ns"] <= 7200e9, narrow)
+        self.assertEqual([one["remaining"] for one in self.state(nginx, "two", "a")["limits"]], [3])
+        # Nobody has asked for it, and a look is not asking.
+        for _ in range(2):
+            self.assertEqual(self.state(nginx, "two", "b")["limits"][0]["remaining"], 5)
+        self.assertEqual(json.loads(nginx.get("/stats").body)["zones"][1]["live"], 1)
+
+    def test_a_key_of_any_bytes(self):
+        nginx = self.serve('ratecell_zone $binary_remote_addr zone=a:1m policy="fixed_window 5/365d";' + server_block(
+            "location / { empty_gif; ratecell zone=a; } location /stats { ratecell_stats; } location /reset { ratecell_reset; }"))
+        nginx.get_all(["/", "/"])
+        found = self.state(nginx, "a", "%7f%00%00%01")
+        self.assertEqual((found["key"], found["limits"][0]["remaining"]), ("\x7f\0\0\1", 3))
+        self.assertEqual(nginx.get("/reset?zone=a&key=%7f%00%00%01", method="POST").status, 204)
+        self.assertEqual(self.state(nginx, "a", "%7f%00%00%01")["limits"][0]["remaining"], 5)
+
+    def test_it_is_forgotten(self):
+        nginx = self.serve(self.CONFIGURATION)
+        self.assertEqual([nginx.status(f"/?k={key}") for key in "aaab"], [200, 200, 503, 200])
+        for method, status in (("DELETE", 204), ("POST", 204), ("GET", 405), ("PUT", 405)):
+            answer = nginx.get("/reset?zone=one&key=a", method=method)
+            self.assertEqual((answer.status, answer.body if status == 204 else b""), (status, b""))
+        self.assertIn('ratecell zone "one" has forgotten a key', nginx.log())
+        self.assertEqual([nginx.status("/?k=a") for _ in range(3)], [200, 200, 503])
+        self.assertEqual(self.state(nginx, "one", "b")["limits"][0]["remaining"], 1)
+
+    def test_what_is_refused(self):
+        nginx = self.serve(self.CONFIGURATION)
+        self.assertEqual([nginx.status("/?k=a") for _ in range(3)], [200, 200, 503])
+        for path, status in (("/reset", 400), ("/reset?zone=one", 400), ("/reset?key=a", 404),
+                             ("/reset?zone=none&key=a", 404), ("/closed?zone=one&key=a", 403)):
+            self.assertEqual(nginx.get(path, method="DELETE").status, status, path)
+        for path, status in (("/stats?zone=one", 400), ("/stats?key=a", 404), ("/stats?zone=none&key=a", 404)):
+            self.assertEqual(nginx.get(path).status, status, path)
+        self.assertEqual(nginx.get("/stats?zone=one&key=a", method="DELETE").status, 405)
+        self.assertEqual(nginx.status("/?k=a"), 503)
 
 
 if __name__ == "__main__":
