@@ -23,7 +23,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: EnvoyArgs) -> Result<()> {
     let file = &args.rules;
-    let limiter = limiter(rules::read(file)?, args.max_keys, args.file.as_deref())?;
+    let text = fs::read(file);
+    let limiter =
+        limiter(rules::of(file, text.as_ref().map(Vec::as_slice))?, args.max_keys, args.file.as_deref())?;
     let fields = match args.fields {
         Fields::None => ResponseFields::None,
         Fields::Draft => ResponseFields::Draft,
@@ -51,31 +53,39 @@ pub(crate) fn run(args: EnvoyArgs) -> Result<()> {
     if let Some(pages) = server.pages() {
         ready.push_str(&format!(", the metrics are at http://{pages}/metrics"));
     }
-    let reloader = Arc::new(Reloader { service: Arc::clone(&service), one_at_a_time: Mutex::new(()) });
+    let reloader = Arc::new(Reloader { service: Arc::clone(&service), seen: Mutex::new(text.ok()) });
     if args.watch {
         let (reloader, file) = (Arc::clone(&reloader), file.clone());
-        let before = fs::read(&file).ok();
-        let watch = move || reloader.watch(&file, before);
+        let watch = move || reloader.watch(&file);
         thread::Builder::new()
             .name("ratecell-watch".to_owned())
             .spawn(watch)
             .context("no thread can be made")?;
     }
     let page = Arc::new(move |_: &[&str]| page::metrics(&service));
-    server.run(|| print(ready), || reloader.reload(file), |warning| complain(warning), page)
+    server.run(|| print(ready), || reloader.reload(file, false), |warning| complain(warning), page)
 }
 
 /// Puts rules in force.
 struct Reloader {
     service: Arc<Service>,
-    one_at_a_time: Mutex<()>,
+    /// The file as it was read last: one at a time.
+    seen: Mutex<Option<Vec<u8>>>,
 }
 
 impl Reloader {
-    /// Those of the file, as it is now.
-    fn reload(&self, file: &Path) {
-        let _one_at_a_time = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = rules::read(file).and_then(|rules| Ok(self.service.limiter().change(rules)?));
+    /// Those of the file, as it is now; only if it is another, where that is asked.
+    fn reload(&self, file: &Path, only_another: bool) {
+        // A panic under the lock would leave a whole text.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = fs::read(file);
+        if only_another && now.as_ref().ok() == seen.as_ref() {
+            return;
+        }
+        let changed = rules::of(file, now.as_ref().map(Vec::as_slice));
+        let changed = changed.and_then(|rules| Ok(self.service.limiter().change(rules)?));
+        *seen = now.ok();
+        drop(seen);
         self.service.counts().load(changed.is_ok());
         match changed {
             Ok(()) => complain(format_args!("{}: its rules are in force", file.display())),
@@ -84,14 +94,10 @@ impl Reloader {
     }
 
     /// Whenever the file is another.
-    fn watch(&self, file: &Path, mut before: Option<Vec<u8>>) {
+    fn watch(&self, file: &Path) {
         loop {
             thread::sleep(LOOK);
-            let now = fs::read(file).ok();
-            if now != before {
-                before = now;
-                self.reload(file);
-            }
+            self.reload(file, true);
         }
     }
 }

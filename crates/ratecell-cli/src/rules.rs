@@ -1,6 +1,7 @@
 //! `ratecell rules`: is a file of rules right, and what does each rule say? And files of rules from those of others.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,8 +23,16 @@ pub(crate) fn run(command: &RulesCommand) -> Result<ExitCode> {
 
 /// The rules of a file. The place of a fault comes first, where editors look for it.
 pub(crate) fn read(file: &Path) -> Result<Rules> {
+    of(file, fs::read(file).as_ref().map(Vec::as_slice))
+}
+
+/// The rules of a file with this text, if it could be read.
+pub(crate) fn of(file: &Path, text: Result<&[u8], &io::Error>) -> Result<Rules> {
     let name = file.display();
-    let text = fs::read(file).with_context(|| format!("{name}: cannot be read, expected a file of rules"))?;
+    let text = text.map_err(|error| {
+        let error = io::Error::new(error.kind(), error.to_string());
+        anyhow::Error::new(error).context(format!("{name}: cannot be read, expected a file of rules"))
+    })?;
     Rules::parse(text).map_err(|error| {
         let line = error.line().map_or_else(String::new, |line| format!("{line}:"));
         anyhow!("{name}:{line} {}", error.without_line())
