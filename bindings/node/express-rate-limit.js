@@ -8,8 +8,8 @@ const { Limiter } = require('./lib/limiter')
 const { native, page } = require('./lib/native')
 
 const OPTIONS = { path: given.path, maxKeys: given.whole, whenFull: given.text, prefix: given.text }
-/** More hits than any limit: the store counts, and express-rate-limit compares. */
-const MOST = given.MAX_COST
+/** More hits than any limit: the store counts, and express-rate-limit compares. More would take of the window's time. */
+const MOST = 2 ** 24 - 1
 
 /** A store; express-rate-limit.d.ts describes it. */
 class RatecellStore {
