@@ -2,24 +2,16 @@
 
 // The native part, and the page by which it is called: src/page.rs says what is where.
 
-const { readdirSync } = require('node:fs')
+const { existsSync, readdirSync } = require('node:fs')
 const { join } = require('node:path')
+const { platform } = require('./platform')
 
 const PREBUILT = join(__dirname, '..', 'prebuilt')
 
-/** The name of this platform, as the files in `prebuilt` have it. */
-function platform() {
-  const { platform: system, arch } = process
-  if (system !== 'linux') return `${system}-${arch}`
-  // A Node that is linked to glibc says with which it runs.
-  const { glibcVersionRuntime } = process.report.getReport().header
-  return `linux-${arch}-${glibcVersionRuntime ? 'gnu' : 'musl'}`
-}
-
 /** The native part for the platform `name`. */
 function load(name, folder = PREBUILT) {
-  const files = readdirSync(folder, { withFileTypes: false }).filter((file) => file.endsWith('.node')).sort()
-  const there = files.map((file) => file.slice(0, -'.node'.length))
+  const files = existsSync(folder) ? readdirSync(folder) : []
+  const there = files.filter((file) => file.endsWith('.node')).map((file) => file.slice(0, -'.node'.length)).sort()
   if (!there.includes(name)) {
     throw new Error(
       `ratecell has no library for ${name}: expected one of ${there.join(', ') || 'none'}; to build it, run ` +
@@ -41,7 +33,6 @@ module.exports = {
   layout,
   page,
   load,
-  platform,
   bytes,
   floats: new Float64Array(memory),
   longs: new BigUint64Array(memory),
