@@ -75,7 +75,7 @@ public final class Reservation implements AutoCloseable {
         boolean givesBack = actual < cost();
         Decision settled =
                 limiter.call(Operation.SETTLE, to -> to.bytes(bytes).u32(units).maybe(atNanos, Message::u64)).decision();
-        settled = true;
+        this.settled = true;
         if (givesBack) {
             changed();
         }
