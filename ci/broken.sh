@@ -81,6 +81,7 @@ broken bindings/nginx/tests/test_rates.py "broken line" env "RATECELL_NGINX_STAT
     "RATECELL_PROGRAM=$target/$triple/release/ratecell" ci/nginx.sh test_rates
 broken bindings/go/limiter.go "broken line" ci/go.sh
 broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
+broken Cargo.toml "broken line" ci/archives.sh "$work/archives"
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh
 broken bindings/python/Cargo.toml "broken line" ci/python.sh
 broken bindings/python/pyproject.toml "broken line" ci/wheels.sh "$work/wheels"

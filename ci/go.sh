@@ -4,7 +4,7 @@
 #   ci/go.sh --library    only the C library, put where the binding finds it (`make go`)
 #   ci/go.sh              that; then format, vet, tests, vectors, the race detector, fuzzing, a program that links
 #                         nothing at run time, the README's program in a module of its own, the modules for
-#                         frameworks, gRPC and Prometheus, the benchmark
+#                         frameworks, gRPC and Prometheus, the benchmark, and what a release has inside (ci/archives.sh)
 source "$(dirname "$0")/lib.sh"
 
 here="$PWD/bindings/go"
@@ -78,7 +78,7 @@ go mod edit -require github.com/ratecell/ratecell/bindings/go@v0.0.0 \
 if go build -o program . 2>"$work/missing"; then
     echo "it was built without the library: is one installed?"
 else
-    grep -q 'make install' "$work/missing" || { cat "$work/missing" >&2; exit 1; }
+    grep -q 'for linux on amd64 and arm64.*make install' "$work/missing" || { cat "$work/missing" >&2; exit 1; }
 fi
 install -D -m 644 -t "$work/other" "$work/prefix/include/ratecell.h"
 sed -i 's/\(RATECELL_VERSION_MINOR\) [0-9]*$/\1 999/' "$work/other/ratecell.h"
@@ -129,3 +129,7 @@ if go list -m all >/dev/null 2>&1; then
 else
     left_out "the benchmark of the Go binding: its peer asks for a newer Go"
 fi
+
+echo "-- the libraries of a release"
+cd "$here/../.."
+ci/archives.sh "$target/archives-dist"

@@ -2,6 +2,8 @@ package ratecellgin
 
 import (
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -45,15 +47,37 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
+	router := gin.New()
 	limit, err := New(Config{
 		Limiter: limiter,
 		Key:     func(c *gin.Context) string { return c.GetString("user") },
-		OnDenied: func(c *gin.Context, v ratecell.Verdict) {
-			c.JSON(v.Status(), gin.H{"error": v.Text()})
-		},
 	})
 	if err != nil {
 		panic(err)
 	}
-	gin.New().Use(limit)
+	router.Use(limit)
+}
+
+// The README's snippet is the example above.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("middleware_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, snippet, _ := strings.Cut(string(readme), "```text\nlimit, err := ratecellgin.New")
+	snippet, _, found := strings.Cut(snippet, "```")
+	snippet = strings.ReplaceAll(snippet, "ratecellgin.", "")
+	snippet = strings.ReplaceAll(snippet, "{ … }", "{\n\tpanic(err)\n}")
+	for _, line := range strings.Split(strings.TrimSuffix(snippet, "\n"), "\n") {
+		if !strings.Contains(string(tests), "\n\t"+line+"\n") && !strings.Contains(string(tests), "New"+line+"\n") {
+			t.Errorf("the example has no line %q", line)
+		}
+	}
+	if !found {
+		t.Error("the README has no snippet")
+	}
 }

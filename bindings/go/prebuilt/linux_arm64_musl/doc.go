@@ -1,0 +1,2 @@
+// Package linux_arm64_musl holds the C library for a platform in a released version of the module, beside this file.
+package linux_arm64_musl
