@@ -124,20 +124,20 @@ refused="$("${bare[@]}" CGO_ENABLED=1 go build -tags musl . 2>&1 || true)"
 grep -q 'needs a compiler for musl' <<<"$refused" || { echo "$refused" >&2; exit 1; }
 [ "$DEPTH" = long ] || exit 0
 
-# zig's compiler is one for every platform. What it links for this processor also runs.
+# zig's compiler is one for every platform, whose unwinder is to be named. What it links for this processor also runs.
 cd "$root"
 python_tools ci/requirements-zig.txt
 cd "$work/user"
 for triple in "${platforms[@]}"; do
-    name="$(folder "$triple")" tags=none arch=amd64
+    name="$(folder "$triple")" tags=none arch=amd64 flags=""
     case "$triple" in aarch64-*) arch=arm64 ;; esac
     cc="$VIRTUAL_ENV/bin/python -m ziglang cc -target ${triple%%-*}-linux-${triple##*-}"
     case "$triple" in
     *-gnu) cc+=.2.17 ;;
-    *-musl) tags=musl ;;
+    *-musl) tags=musl flags="-linkmode external -extldflags -static" ;;
     esac
-    "${bare[@]}" ZIG_LOCAL_CACHE_DIR="$work/zig" ZIG_GLOBAL_CACHE_DIR="$work/zig" CC="$cc" CGO_ENABLED=1 GOARCH="$arch" \
-        go build -tags "$tags" -o "user-$name" .
+    "${bare[@]}" ZIG_LOCAL_CACHE_DIR="$work/zig" ZIG_GLOBAL_CACHE_DIR="$work/zig" CC="$cc" CGO_LDFLAGS=-lunwind CGO_ENABLED=1 GOARCH="$arch" \
+        go build -tags "$tags" -ldflags "$flags" -o "user-$name" .
     if [ "${triple%%-*}" = "${here%%-*}" ]; then
         "./user-$name" | diff "$work/expected" -
     fi

@@ -86,9 +86,10 @@ func (b *batch) keep() {
 	}
 }
 
-func (b *batch) set(i int, request *Request) {
+func (b *batch) set(i int, request *Request, watch *watch) {
 	b.keys = append(b.keys, request.key...)
 	request.write(&b.asked[i])
+	watch.set(&b.asked[i])
 }
 
 func (b *batch) write(decisions []Decision) {
@@ -118,7 +119,7 @@ func (l *Limiter) DecideBatch(requests []Request, decisions []Decision) error {
 	b := newBatch(len(requests))
 	defer b.keep()
 	for i := range requests {
-		b.set(i, &requests[i])
+		b.set(i, &requests[i], n.watch)
 	}
 	status := C.go_decide_batch(n.handle(), bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(n)
@@ -176,7 +177,7 @@ func DecideAll(claims []Claim, decisions []Decision) (Outcome, error) {
 		}
 		natives[i] = n
 		b.limiters = append(b.limiters, n.handle())
-		b.set(i, &claims[i].Request)
+		b.set(i, &claims[i].Request, n.watch)
 	}
 	status := C.go_decide_all(&b.limiters[0], bytesOf(stringOf(b.keys)), &b.asked[0], C.size_t(len(b.asked)), &b.decisions[0])
 	runtime.KeepAlive(&natives)

@@ -45,6 +45,7 @@ func (l *Limiter) change(policy string, flags uint32, nowNs uint64) error {
 	if n == nil {
 		return ErrClosed
 	}
+	flags, nowNs = instantOf(n.watch, flags, nowNs)
 	why := sentence(policy, n.policy())
 	status := C.ratecell_limiter_change(n.limiter, bytesOf(policy+"\x00"), C.uint32_t(flags), C.uint64_t(nowNs),
 		bytesOf(stringOf(why)), C.size_t(len(why)))

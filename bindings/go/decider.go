@@ -162,7 +162,7 @@ func (d *Decider[R]) Decide(ctx context.Context, request R, h http.Header) Verdi
 	}
 	if !v.Allowed {
 		d.counts.refused.Add(1)
-	} else if delay := v.Decision.Delay + v.Rules.Delay; delay > 0 && !hold(ctx, delay) {
+	} else if delay := v.Decision.Delay + v.Rules.Delay; delay > 0 && !d.watch().sleep(ctx, delay) {
 		v.Allowed, v.Gone = false, true
 	}
 	return v
@@ -298,16 +298,15 @@ func (v Verdict) Text() string {
 	return "The rate limiter cannot decide"
 }
 
-// hold sleeps, and reports whether the client is still there.
-func hold(ctx context.Context, delay time.Duration) bool {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// watch is that of the limiter or the rules.
+func (d *Decider[R]) watch() *watch {
+	if d.rules != nil {
+		return d.rules.watch
 	}
+	if n := d.limiter.native.Load(); n != nil {
+		return n.watch
+	}
+	return nil
 }
 
 // decideByRules reserves where rules may have layers in_flight; otherwise nothing is held.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	ratecell "github.com/ratecell/ratecell/bindings/go"
+	"github.com/ratecell/ratecell/bindings/go/ratecelltest"
 )
 
 func Example() {
@@ -344,4 +345,19 @@ func ExampleNewClients() {
 	// Output:
 	// 2001:db8:1::/56 unix
 	// ratecell: bad_hops: 2 hops of a single field: expected 1 to 1
+}
+
+func ExampleWithClock() {
+	clock := ratecelltest.NewClock(time.Now())
+	limiter, err := ratecell.New("1/1h", ratecell.WithClock(clock))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(limiter.Allow("user:42"), limiter.Allow("user:42"))
+	clock.Advance(time.Hour)
+	fmt.Println(limiter.Allow("user:42"))
+	// Output:
+	// true false
+	// true
 }

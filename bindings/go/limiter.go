@@ -54,6 +54,7 @@ func New(policy string, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	watch := config.watched()
 	var limiter *C.ratecell_limiter
 	var bytes C.size_t
 	why := sentence(policy)
@@ -62,7 +63,7 @@ func New(policy string, options ...Option) (*Limiter, error) {
 	if status < 0 {
 		return nil, explained(status, why)
 	}
-	return newLimiter(limiter, &table{bytes: uint64(bytes)}), nil
+	return newLimiter(limiter, &table{bytes: uint64(bytes)}, watch), nil
 }
 
 // Open makes a limiter whose keys are in a file, which it makes if there is none. All that open the same file
@@ -94,6 +95,9 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.clock != nil {
+		return nil, errClockOfFile
+	}
 	var limiter *C.ratecell_limiter
 	why := sentence(path, policy)
 	var own *C.char
@@ -113,7 +117,7 @@ func Open(path, policy string, options ...Option) (*Limiter, error) {
 	if info, err := os.Stat(path); err == nil {
 		file.bytes = uint64(info.Size())
 	}
-	return newLimiter(limiter, file), nil
+	return newLimiter(limiter, file, nil), nil
 }
 
 // WithPolicy makes another limiter on the same keys, with another rate, burst, capacity or limit: a tier. The algorithm
@@ -133,13 +137,13 @@ func (l *Limiter) WithPolicy(policy string) (*Limiter, error) {
 	if status < 0 {
 		return nil, explained(status, why)
 	}
-	return newLimiter(other, l.table), nil
+	return newLimiter(other, l.table, n.watch), nil
 }
 
-func newLimiter(limiter *C.ratecell_limiter, table *table) *Limiter {
+func newLimiter(limiter *C.ratecell_limiter, table *table, watch *watch) *Limiter {
 	table.limiters.Add(1)
 	l := &Limiter{table: table}
-	l.native.Store(newNative(limiter))
+	l.native.Store(newNative(limiter, watch))
 	return l
 }
 

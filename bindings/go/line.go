@@ -24,7 +24,7 @@ type line struct {
 	actions  []waitAction       // of the event that is taken in; used again by the next
 	policy   []byte             // the text of the policy by which the machine waits; nil before the first event
 	text     []byte             // of the policy in force, as long as it is compared
-	timer    *time.Timer        // nil if no event is due by time; it refers to the line's limiter
+	stop     func() bool        // the timer's; nil if no event is due by time. It refers to the line's limiter
 	timerNs  uint64             // when it is due
 }
 
@@ -115,21 +115,20 @@ func (n *native) arm(nowNs uint64) {
 	l := &n.line
 	next := l.machine.nextNs
 	switch {
-	case next == noInstant && l.timer != nil:
+	case next == noInstant && l.stop != nil:
 		// It goes, for it refers to n, whose finalizer no cycle may keep from running.
-		l.timer.Stop()
-		l.timer = nil
-	case next == noInstant || l.timer != nil && next == l.timerNs:
+		l.stop()
+		l.stop = nil
+	case next == noInstant || l.stop != nil && next == l.timerNs:
 	default:
 		in := time.Duration(0)
 		if next > nowNs {
 			in = duration(C.uint64_t(next - nowNs))
 		}
-		if l.timer == nil {
-			l.timer = time.AfterFunc(in, n.wake)
-		} else {
-			l.timer.Reset(in)
+		if l.stop != nil {
+			l.stop()
 		}
+		l.stop = n.watch.afterFunc(in, n.wake)
 		l.timerNs = next
 	}
 }

@@ -43,10 +43,11 @@ import (
 type native struct {
 	limiter *C.ratecell_limiter
 	line    line
+	watch   *watch // nil: the system's clock
 }
 
-func newNative(limiter *C.ratecell_limiter) *native {
-	n := &native{limiter: limiter}
+func newNative(limiter *C.ratecell_limiter, watch *watch) *native {
+	n := &native{limiter: limiter, watch: watch}
 	n.line.machine = newMachine(limiter)
 	runtime.SetFinalizer(n, func(n *native) {
 		n.line.machine.free()
@@ -83,12 +84,18 @@ func hiddenDecision(d *C.ratecell_decision) *C.ratecell_decision {
 }
 
 func (n *native) allow(key string, cost uint32) bool {
+	if n.watch != nil {
+		return n.checkAt(key, cost, n.watch.now()).Allowed
+	}
 	status := C.go_check(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), nil)
 	runtime.KeepAlive(n)
 	return status == C.RATECELL_ALLOWED
 }
 
 func (n *native) check(key string, cost uint32) (decision Decision) {
+	if n.watch != nil {
+		return n.checkAt(key, cost, n.watch.now())
+	}
 	var d C.ratecell_decision
 	status := C.go_check(n.handle(), bytesOf(key), C.size_t(len(key)), C.uint32_t(cost), hiddenDecision(&d))
 	runtime.KeepAlive(n)
@@ -109,6 +116,7 @@ func (n *native) decide(request *Request) (decision Decision) {
 	var d C.ratecell_decision
 	var asked C.go_asked
 	request.write(&asked)
+	n.watch.set(&asked)
 	status := C.go_decide(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))),
 		hiddenDecision(&d))
 	runtime.KeepAlive(n)
@@ -127,6 +135,9 @@ func (n *native) forget(key string) bool {
 }
 
 func (n *native) now() uint64 {
+	if n.watch != nil {
+		return n.watch.now()
+	}
 	var now C.uint64_t
 	C.go_now(n.handle(), (*C.uint64_t)(hidden(unsafe.Pointer(&now))))
 	runtime.KeepAlive(n)

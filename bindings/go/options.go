@@ -21,6 +21,7 @@ type config struct {
 	failure uint64
 	epoch   int64
 	flags   uint64
+	clock   Clock // nil: the system's
 }
 
 // toC is the config for C, which puts it together: its own has a pointer.

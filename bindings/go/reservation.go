@@ -101,6 +101,7 @@ func (l *Limiter) ReserveRequest(request Request) (Decision, *Reservation, error
 	var d C.ratecell_decision
 	var asked C.go_asked
 	request.write(&asked)
+	n.watch.set(&asked)
 	r := &Reservation{limiter: l}
 	status := C.go_reserve(n.handle(), bytesOf(request.key), (*C.go_asked)(hidden(unsafe.Pointer(&asked))), &r.raw,
 		hiddenDecision(&d))
@@ -239,6 +240,7 @@ func (r *Reservation) call(act C.go_act, cost, flags uint32, nowNs uint64) (Deci
 		return undecided(), false
 	}
 	var d C.ratecell_decision
+	flags, nowNs = instantOf(n.watch, flags, nowNs)
 	status := C.go_held(n.handle(), act, C.uint32_t(cost), C.uint32_t(flags), C.uint64_t(nowNs), &r.raw, hiddenDecision(&d))
 	runtime.KeepAlive(n)
 	var decision Decision

@@ -25,6 +25,7 @@ type Rules struct {
 	native    atomic.Pointer[nativeRules] // nil: closed
 	tables    *table
 	reserving bool
+	watch     *watch // nil: the system's clock
 }
 
 // nativeRules is the rules of the C library. They are freed as a limiter is: see native.
@@ -69,6 +70,10 @@ func makeRules(rulesText, path string, options []Option) (*Rules, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.clock != nil && path != "" {
+		return nil, errClockOfFile
+	}
+	watch := config.watched()
 	var file *C.char
 	if path != "" {
 		file = bytesOf(path + "\x00")
@@ -86,7 +91,7 @@ func makeRules(rulesText, path string, options []Option) (*Rules, error) {
 	}
 	n := &nativeRules{rules: rules}
 	runtime.SetFinalizer(n, func(n *nativeRules) { C.ratecell_rules_free(n.rules) })
-	r := &Rules{tables: new(table), reserving: config.flags&C.RATECELL_RESERVATIONS != 0}
+	r := &Rules{tables: new(table), reserving: config.flags&C.RATECELL_RESERVATIONS != 0, watch: watch}
 	r.tables.limiters.Add(1)
 	r.native.Store(n)
 	return r, nil
@@ -114,6 +119,7 @@ func (r *Rules) change(text string, flags uint32, nowNs uint64) error {
 	if n == nil {
 		return ErrClosed
 	}
+	flags, nowNs = instantOf(r.watch, flags, nowNs)
 	why := sentence(text)
 	status := C.ratecell_rules_change(n.rules, bytesOf(text), C.size_t(len(text)), C.uint32_t(flags), C.uint64_t(nowNs),
 		bytesOf(stringOf(why)), C.size_t(len(why)))

@@ -178,6 +178,7 @@ func (r *Rules) ask(attributes Attributes, flags C.uint32_t, nowNs uint64, held 
 	if held != nil {
 		first = &held[0]
 	}
+	flags, nowNs = instantOf(r.watch, flags, nowNs)
 	status := C.go_rules_decide(n.handle(), bytesOf(stringOf(call.texts)), &call.places[0], C.size_t(len(attributes)),
 		C.uint64_t(nowNs), flags, first, &call.ruled)
 	runtime.KeepAlive(n)

@@ -118,6 +118,7 @@ func (r *RulesReservation) settle(actual Attributes, flags C.uint32_t, nowNs uin
 	if n == nil {
 		return
 	}
+	flags, nowNs = instantOf(r.rules.watch, flags, nowNs)
 	call := beginRules(actual)
 	defer rulesCalls.Put(call)
 	C.go_rules_settle(n.handle(), bytesOf(stringOf(call.texts)), &call.places[0], C.size_t(len(actual)), C.uint64_t(nowNs),
@@ -130,6 +131,7 @@ func (r *RulesReservation) release(flags C.uint32_t, nowNs uint64) int {
 	if n == nil {
 		return 0
 	}
+	flags, nowNs = instantOf(r.rules.watch, flags, nowNs)
 	units := C.go_rules_release(n.handle(), C.uint64_t(nowNs), flags, &r.held[0], C.size_t(len(r.held)))
 	runtime.KeepAlive(n)
 	if units < 0 {

@@ -99,6 +99,7 @@ func (l *Limiter) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
 	}
 	var stats C.ratecell_stats
 	size := C.size_t(unsafe.Sizeof(stats))
+	flags, nowNs = instantOf(n.watch, flags, nowNs)
 	status := C.ratecell_limiter_stats(n.limiter, flags, C.uint64_t(nowNs), &stats, size)
 	runtime.KeepAlive(n)
 	return statsOf(status, &stats)
@@ -123,6 +124,7 @@ func (r *Rules) stats(flags C.uint32_t, nowNs uint64) (Stats, error) {
 	}
 	var stats C.ratecell_stats
 	size := C.size_t(unsafe.Sizeof(stats))
+	flags, nowNs = instantOf(r.watch, flags, nowNs)
 	status := C.ratecell_rules_stats(n.rules, flags, C.uint64_t(nowNs), &stats, size)
 	runtime.KeepAlive(n)
 	return statsOf(status, &stats)

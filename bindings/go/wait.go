@@ -101,7 +101,7 @@ func (n *native) begin(ctx context.Context, key string, cost uint32) (w *waiter,
 	defer n.line.mutex.Unlock()
 	nowNs, byNs := n.now(), noInstant
 	if deadline, ok := ctx.Deadline(); ok {
-		byNs = instantIn(nowNs, time.Until(deadline))
+		byNs = instantIn(nowNs, n.watch.until(deadline))
 	}
 	w = n.arrive(nowNs, key, cost, byNs)
 	n.arm(nowNs)

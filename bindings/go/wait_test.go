@@ -218,8 +218,8 @@ func TestCloseEndsWholeLines(t *testing.T) {
 	for i := 0; i < 2*waiters; i++ {
 		waitError(t, <-results, ErrClosed)
 	}
-	if len(n.line.waiters) != 0 || n.line.standing.Load() != 0 || n.line.timer != nil {
-		t.Errorf("%d waiters are left, the timer is %v", len(n.line.waiters), n.line.timer)
+	if len(n.line.waiters) != 0 || n.line.standing.Load() != 0 || n.line.stop != nil {
+		t.Errorf("%d waiters are left, a timer is set: %v", len(n.line.waiters), n.line.stop != nil)
 	}
 }
 
