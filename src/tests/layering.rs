@@ -12,7 +12,7 @@ struct House {
 }
 
 /// `sync` is the shim of the standard library's atomics.
-const HOUSES: [House; 7] = [
+const HOUSES: [House; 8] = [
     House {
         sources: "crates/ratecell-core/src",
         order: &[
@@ -49,6 +49,11 @@ const HOUSES: [House; 7] = [
     House {
         sources: "crates/ratecell-tower/src",
         order: &["head", "limit", "fields", "body", "response", "shared", "future", "service", "layer"],
+        imports: 10,
+    },
+    House {
+        sources: "crates/ratecell-actix/src",
+        order: &["head", "limit", "fields", "body", "shared", "service", "middleware"],
         imports: 10,
     },
     House {
