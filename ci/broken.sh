@@ -109,6 +109,7 @@ broken crates/ratecell-playground/Cargo.toml "broken line" make site
 broken benches/compare/Cargo.toml "broken line" make bench ARGS=--quick
 broken benches/instructions/Cargo.toml "broken line" benches/instructions.sh
 broken src/lib.rs "fn  broken( ) {}" make lint
+broken deny.toml "broken line" make lint
 # What would hide a failure, as the line above that made `make nginx` pass.
 broken ci/demo.sh 'build() { false; }; build && echo built' make lint
 broken ci/lib.sh '[ "${0##*/}" != vectors.sh ] || { echo "a line of lib.sh" && false; }' ci/all.sh vectors

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, lints and documentation, without a warning: the workspace, and the crates beside it.
+# Format, lints, licenses and documentation, without a warning: the workspace, and the crates beside it.
 source "$(dirname "$0")/lib.sh"
 
 deny="$(deny_warnings)"
@@ -12,6 +12,11 @@ shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh proofs/*.sh .ci/run
 cargo fmt --all --check
 crates=(benches/compare benches/ffi benches/instructions benches/store bindings/python fuzz proofs/seam)
 for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --check; done
+# The terms of what is linked, and where it is from: deny.toml.
+for manifest in Cargo.toml bindings/*/Cargo.toml bindings/*/native/Cargo.toml; do
+    if [ ! -e "$manifest" ]; then continue; fi
+    cargo deny --locked --manifest-path "$manifest" --workspace --config deny.toml check licenses bans sources
+done
 # Two of the benches link the C library.
 ci/capi.sh target/capi-dist
 # A folder of its own: nobody's build is waited for.

@@ -63,5 +63,6 @@ cargo +nightly miri --version >/dev/null 2>&1 || rustup component add miri --too
 sysroot="$(rustc +nightly --print sysroot)"
 [ -d "$sysroot/lib/rustlib/src" ] || rustup component add rust-src --toolchain nightly
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --debug cargo-fuzz --version 0.13.2
+command -v cargo-deny >/dev/null || cargo install --quiet --locked --debug --no-default-features cargo-deny --version 0.20.2
 # The newest that this project's compilers build.
 command -v cargo-cinstall >/dev/null || cargo install --quiet --locked --debug cargo-c --version 0.10.24+cargo-0.98.0
