@@ -4,8 +4,9 @@
 // std::chrono. The contract is that of ratecell.h, function by function. This header adds:
 //
 // - Errors are values: a Decision, a Status, a Failure or a Result. Only the constructors Limiter(policy, config)
-//   and Rules(text, config) throw an Error, where exceptions are enabled, and std::string throws where it finds no
-//   memory. Without exceptions and without RTTI the rest is the same.
+//   and Rules(text, config), and Result::value, throw an Error, where exceptions are enabled. Where there is no memory for
+//   a text that is returned, or for what Rules::reserve returns, std::bad_alloc is thrown; whatever makes a limiter or
+//   rules without a constructor is noexcept. Without exceptions and without RTTI the rest is the same.
 // - The check path is noexcept, allocates nothing and is inlined to the C call.
 // - Times are std::chrono::nanoseconds, which end at 2^63 - 1 ns, 292 years. A longer time from C is returned as that
 //   one; Decision::raw() has it unclamped. A time below zero is RATECELL_EINVAL. A longer one, such as
@@ -73,15 +74,33 @@ private:
     std::string why_;
 };
 
-/// A value, or the error in place of one. Like C++23's std::expected, but total: after an error the value is a T(),
-/// such as an empty limiter or an empty text.
+#if defined(__cpp_exceptions)
+namespace detail {
+
+/// Throws the error of a Result.
+template <class E>
+[[noreturn]] void raise(const E &error);
+
+} // namespace detail
+#endif
+
+/// A value, or the error in place of one. It has the names of C++23's std::expected, and needs C++17. What std::expected
+/// leaves undefined is defined: after an error *result is a T(), such as an empty limiter or an empty text.
+///
+/// const auto limiter = ratecell::Limiter::make("10/s burst=20");
+/// if (!limiter) { return limiter.error().why(); }
+/// if (limiter->check("user:42")) { ... }
 template <class T, class E = Status>
 class [[nodiscard]] Result {
 public:
+    using value_type = T;
+    using error_type = E;
+
     Result(T value) noexcept : value_(std::move(value)) {}
     Result(E error) noexcept : error_(std::move(error)) {}
 
-    [[nodiscard]] explicit operator bool() const noexcept { return error_.ok(); }
+    [[nodiscard]] bool has_value() const noexcept { return error_.ok(); }
+    [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
     /// ok() where there is a value.
     [[nodiscard]] const E &error() const noexcept { return error_; }
 
@@ -91,7 +110,59 @@ public:
     [[nodiscard]] T *operator->() noexcept { return &value_; }
     [[nodiscard]] const T *operator->() const noexcept { return &value_; }
 
+#if defined(__cpp_exceptions)
+    /// The value, or the error thrown as an Error.
+    [[nodiscard]] T &value() & {
+        check();
+        return value_;
+    }
+    [[nodiscard]] const T &value() const & {
+        check();
+        return value_;
+    }
+    [[nodiscard]] T &&value() && {
+        check();
+        return std::move(value_);
+    }
+#endif
+
+    /// The value, or another in place of an error.
+    template <class U>
+    [[nodiscard]] T value_or(U &&other) const & {
+        return has_value() ? value_ : static_cast<T>(std::forward<U>(other));
+    }
+    template <class U>
+    [[nodiscard]] T value_or(U &&other) && {
+        return has_value() ? std::move(value_) : static_cast<T>(std::forward<U>(other));
+    }
+
+    /// What next(value) returns, a Result with the same E; after an error that error, and nothing is called.
+    template <class F>
+    auto and_then(F &&next) && -> std::invoke_result_t<F, T> {
+        if (!has_value()) {
+            return std::move(error_);
+        }
+        return std::forward<F>(next)(std::move(value_));
+    }
+
+    /// A Result with what change(value) returns; after an error that error, and nothing is called.
+    template <class F>
+    auto transform(F &&change) && -> Result<std::decay_t<std::invoke_result_t<F, T>>, E> {
+        if (!has_value()) {
+            return std::move(error_);
+        }
+        return std::forward<F>(change)(std::move(value_));
+    }
+
 private:
+#if defined(__cpp_exceptions)
+    void check() const {
+        if (!has_value()) {
+            detail::raise(error_);
+        }
+    }
+#endif
+
     T value_{};
     E error_{RATECELL_ALLOWED};
 };
@@ -374,14 +445,26 @@ constexpr ratecell_config raw(const Config &config) noexcept {
     return raw;
 }
 
-/// What C has written into why about an error. Where there is no more to say, C says the status.
-inline Failure failure(Status status, const char *why) {
-    return Failure(status, std::string_view(why) == status.message() ? std::string() : std::string(why));
+/// What C has written into why about an error. Where there is no more to say, C says the status; and where there is no memory
+/// for the sentence, the status is all there is.
+inline Failure failure(Status status, const char *why) noexcept {
+    if (std::string_view(why) == status.message()) {
+        return status;
+    }
+#if defined(__cpp_exceptions)
+    try {
+        return Failure(status, std::string(why));
+    } catch (...) {
+        return status;
+    }
+#else
+    return Failure(status, std::string(why));
+#endif
 }
 
 /// What call(&config, &handle) makes, or why it does not.
 template <class T, class Handle, class Call>
-Result<T, Failure> made(const Config &config, Call call) {
+Result<T, Failure> made(const Config &config, Call call) noexcept {
     char why[1024] = "";
     ratecell_config given = raw(config);
     given.why = why;
@@ -453,6 +536,11 @@ private:
 
     std::int32_t code_;
 };
+
+template <class E>
+void detail::raise(const E &error) {
+    throw Error(Failure(error));
+}
 #endif
 
 class Reservation;
@@ -480,7 +568,7 @@ public:
 
     /// Makes a limiter of a policy, such as "100/s burst=200", with all its memory. Errors: those of
     /// ratecell_limiter_new.
-    static Result<Limiter, Failure> make(const char *policy, const Config &config = {}) {
+    static Result<Limiter, Failure> make(const char *policy, const Config &config = {}) noexcept {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_new(policy, raw, out);
         });
@@ -488,7 +576,8 @@ public:
 
     /// Makes a region of memory at a multiple of 64 bytes, and the first limiter in it. The memory's content is lost,
     /// and nobody may be using it. Errors: those of ratecell_region_init.
-    static Result<Limiter, Failure> init(void *memory, std::size_t len, const char *policy, const Config &config = {}) {
+    static Result<Limiter, Failure> init(void *memory, std::size_t len, const char *policy,
+                                         const Config &config = {}) noexcept {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_init(memory, len, policy, raw, out);
         });
@@ -498,7 +587,7 @@ public:
     /// follows the region's. One of another rate is refused, unless the config follows or changes it. Errors: those of
     /// ratecell_region_attach.
     static Result<Limiter, Failure> attach(void *memory, std::size_t len, const char *policy,
-                                           const Config &config = {}) {
+                                           const Config &config = {}) noexcept {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_region_attach(memory, len, policy, raw, out);
         });
@@ -507,7 +596,7 @@ public:
     /// Makes a limiter in the region that is in a file; if the file is absent, empty or all zeros, makes the region for
     /// the config's max_keys. Without a policy, of nullptr, none is made: the limiter follows the file's. One of another
     /// rate is refused, unless the config follows or changes it. Errors: those of ratecell_limiter_open.
-    static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) {
+    static Result<Limiter, Failure> open(const char *path, const char *policy, const Config &config = {}) noexcept {
         return detail::made<Limiter, ratecell_limiter>(config, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_open(path, policy, raw, out);
         });
@@ -515,7 +604,7 @@ public:
 
     /// Another limiter on the same keys in the same memory, with another policy of the same words, such as a tier. Either
     /// may end first. Errors: those of ratecell_limiter_with_policy.
-    Result<Limiter, Failure> with_policy(const char *policy) const {
+    Result<Limiter, Failure> with_policy(const char *policy) const noexcept {
         return detail::made<Limiter, ratecell_limiter>({}, [&](const ratecell_config *raw, ratecell_limiter **out) {
             return ratecell_limiter_with_policy(get(), policy, raw, out);
         });
@@ -524,10 +613,10 @@ public:
     /// Limits by another policy from now on, here and in every other limiter of the same keys, in all processes, while others
     /// decide: see ratecell_limiter_change. What each key has used stays used. Errors: those of ratecell_limiter_change; then
     /// nothing has changed.
-    [[nodiscard]] Failure change(const char *policy) const { return changed(policy, 0, 0); }
+    [[nodiscard]] Failure change(const char *policy) const noexcept { return changed(policy, 0, 0); }
 
     /// change at a time, as check_at.
-    [[nodiscard]] Failure change_at(const char *policy, std::chrono::nanoseconds now) const {
+    [[nodiscard]] Failure change_at(const char *policy, std::chrono::nanoseconds now) const noexcept {
         if (now.count() < 0) {
             return RATECELL_EINVAL;
         }
@@ -657,7 +746,7 @@ private:
         return decision;
     }
 
-    Failure changed(const char *policy, std::uint32_t flags, std::uint64_t now_ns) const {
+    Failure changed(const char *policy, std::uint32_t flags, std::uint64_t now_ns) const noexcept {
         char why[1024] = "";
         const Status status = ratecell_limiter_change(get(), policy, flags, now_ns, why, sizeof why);
         return status.ok() ? Failure() : detail::failure(status, why);
@@ -1235,7 +1324,7 @@ public:
     /// Makes limits by the text of a file, in TOML, with all its memory: one table for all rules,
     /// with room for the config's max_keys. The text is not kept. Errors: those of ratecell_rules_new; of a fault in the
     /// file RATECELL_ERULES, whose why() names the line, the rule, the field, and what was wrong.
-    static Result<Rules, Failure> make(std::string_view text, const Config &config = {}) {
+    static Result<Rules, Failure> make(std::string_view text, const Config &config = {}) noexcept {
         return detail::made<Rules, ratecell_rules>(config, [&](const ratecell_config *raw, ratecell_rules **out) {
             return ratecell_rules_new(text.data(), text.size(), raw, out);
         });
@@ -1244,10 +1333,10 @@ public:
     /// Limits by the text of another file from now on, while other threads decide. Each request is decided by the old file or
     /// by the new one. What a rule has counted stays as ratecell_rules_change says. Errors: those of ratecell_rules_change; then
     /// the rules in force stay.
-    [[nodiscard]] Failure change(std::string_view text) const { return changed(text, 0, 0); }
+    [[nodiscard]] Failure change(std::string_view text) const noexcept { return changed(text, 0, 0); }
 
     /// change at a time, as decide_at.
-    [[nodiscard]] Failure change_at(std::string_view text, std::chrono::nanoseconds now) const {
+    [[nodiscard]] Failure change_at(std::string_view text, std::chrono::nanoseconds now) const noexcept {
         if (now.count() < 0) {
             return Failure(RATECELL_EINVAL);
         }
@@ -1257,7 +1346,7 @@ public:
     /// Makes other limits by the text of another file, in the table of these; the config is
     /// that of these. Both go on, and are destroyed in any order: a rule whose name, key and policy are in both admits exactly
     /// its limit together. For a server that forks its workers anew, see Config::forked. Errors: those of make.
-    [[nodiscard]] Result<Rules, Failure> beside(std::string_view text) const {
+    [[nodiscard]] Result<Rules, Failure> beside(std::string_view text) const noexcept {
         if (!handle_) {
             return Failure(RATECELL_EINVAL);
         }
@@ -1311,7 +1400,8 @@ public:
         return decide_at(attributes.begin(), attributes.size(), now);
     }
 
-    /// Decides a request as decide does, and holds what was charged, if it is allowed: see RulesReservation. It allocates.
+    /// Decides a request as decide does, and holds what was charged, if it is allowed: see RulesReservation. It allocates; where
+    /// there is no memory, std::bad_alloc is thrown before anything is charged.
     RulesReservation reserve(const Attribute *attributes, std::size_t n) const & { return reserved(attributes, n, 0, 0); }
     RulesReservation reserve(const Attribute *, std::size_t) const && = delete;
 
@@ -1361,10 +1451,13 @@ private:
                               std::uint64_t now_ns) const {
         ratecell_rules_held held[RulesDecision::most];
         RulesReservation reservation;
+        // Before anything is charged: without this memory nobody could give it back.
+        reservation.held_.reserve(RulesDecision::most);
         reservation.decision_ =
             RulesDecision(get(), attributes, n, flags | RATECELL_RESERVE, now_ns, held, RulesDecision::most);
         if (reservation.decision_) {
             reservation.held_.assign(held, held + reservation.decision_.claims());
+            reservation.held_.shrink_to_fit();
             reservation.rules_ = get();
         }
         return reservation;
@@ -1379,7 +1472,7 @@ private:
         return stats;
     }
 
-    Failure changed(std::string_view text, std::uint32_t flags, std::uint64_t now_ns) const {
+    Failure changed(std::string_view text, std::uint32_t flags, std::uint64_t now_ns) const noexcept {
         char why[1024] = "";
         const Status status =
             ratecell_rules_change(get(), text.data(), text.size(), flags, now_ns, why, sizeof why);
