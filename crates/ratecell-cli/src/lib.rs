@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod envoy;
 mod export;
+mod file;
 mod key;
 mod log;
 mod output;

@@ -1,14 +1,12 @@
 //! `ratecell stats`: how full the region in a file is, and what it had to forget.
 
-use std::time::SystemTime;
-
 use anyhow::Result;
 use jiff::Timestamp;
-use ratecell::rules::RulesRegion;
-use ratecell::{BuildError, Region, RegionError, RegionField, Shared, Stats, WhenFull};
+use ratecell::Shared;
 use serde::Serialize;
 
 use crate::cli::StatsArgs;
+use crate::file::{File, word};
 use crate::output::{print, table};
 
 /// The fields and their order are the documented ones.
@@ -94,13 +92,7 @@ impl From<Shared> for Leases {
 }
 
 pub(crate) fn run(args: &StatsArgs) -> Result<()> {
-    let report = match Region::read(&args.file) {
-        Ok(region) => Report::new(&region),
-        Err(BuildError::File { error: RegionError::Differs { field: RegionField::Policy, .. }, .. }) => {
-            Report::of_rules(&RulesRegion::read(&args.file)?)
-        }
-        Err(error) => Err(error.into()),
-    }?;
+    let report = Report::new(&File::read(&args.file)?)?;
     if args.json {
         return print(serde_json::to_string(&report)?);
     }
@@ -121,36 +113,23 @@ pub(crate) fn run(args: &StatsArgs) -> Result<()> {
 }
 
 impl Report {
-    fn new(region: &Region) -> Result<Self> {
-        let now_ns = region.now_ns();
-        let limits = Limits::Policy(region.policy().to_string());
-        let table = (region.max_keys(), region.when_full());
-        let leases = region.shared().map(Leases::from);
-        let report = Self::of(limits, table, region.epoch(), now_ns, region.stats_at(now_ns))?;
-        Ok(Self { denied: region.denied(), leases, ..report })
-    }
-
-    fn of_rules(region: &RulesRegion) -> Result<Self> {
-        let now_ns = region.now_ns();
-        let rules =
-            region.limits().map(|(name, policy)| Rule { name: name.to_owned(), policy: policy.to_string() });
-        let limits = Limits::Rules(rules.collect());
-        let table = (region.max_keys(), region.when_full());
-        Self::of(limits, table, region.epoch(), now_ns, region.stats_at(now_ns))
-    }
-
-    fn of(
-        limits: Limits,
-        (max_keys, when_full): (usize, WhenFull),
-        epoch: SystemTime,
-        now_ns: u64,
-        stats: Stats,
-    ) -> Result<Self> {
+    fn new(file: &File) -> Result<Self> {
+        let limits = match file {
+            File::Policy(region) => Limits::Policy(region.policy().to_string()),
+            File::Rules(region) => Limits::Rules(
+                region
+                    .limits()
+                    .map(|(name, policy)| Rule { name: name.to_owned(), policy: policy.to_string() })
+                    .collect(),
+            ),
+        };
+        let now_ns = file.now_ns();
+        let stats = file.stats_at(now_ns);
         Ok(Self {
             limits,
-            max_keys,
-            when_full: format!("{when_full:?}").to_lowercase(),
-            epoch: Timestamp::try_from(epoch)?,
+            max_keys: file.max_keys(),
+            when_full: word(file.when_full()),
+            epoch: Timestamp::try_from(file.epoch())?,
             now_ns,
             slots: stats.slots,
             live: stats.live,
@@ -162,8 +141,8 @@ impl Report {
             denied_full: stats.denied_full,
             allowed_full: stats.allowed_full,
             exhausted: stats.exhausted,
-            denied: None,
-            leases: None,
+            denied: file.denied(),
+            leases: file.shared().map(Leases::from),
         })
     }
 

@@ -5,14 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
-use ratecell::{Region, Shared, Stats};
+use ratecell::{Shared, Stats};
 use same_file::Handle;
 
+use crate::file::{self, word};
 use crate::output::complain;
 
 /// What a scrape finds in a file.
 pub(super) struct Reading {
-    pub(super) policy: String,
+    pub(super) policies: Vec<InForce>,
     pub(super) when_full: String,
     pub(super) max_keys: usize,
     pub(super) stats: Stats,
@@ -23,6 +24,13 @@ pub(super) struct Reading {
     pub(super) epoch: f64,
     /// Seconds since 1970, where the file system knows it.
     pub(super) created: Option<f64>,
+}
+
+/// A policy in force.
+pub(super) struct InForce {
+    /// The name of the limit in a file of rules.
+    pub(super) rule: Option<String>,
+    pub(super) policy: String,
 }
 
 /// A file, and what was wrong with it last.
@@ -82,16 +90,23 @@ impl File {
 
 impl Reading {
     fn new(path: &Path) -> Result<Self> {
-        let region = Region::read(path)?;
+        let file = file::File::read(path)?;
+        let policies = match &file {
+            file::File::Policy(region) => vec![InForce { rule: None, policy: region.policy().to_string() }],
+            file::File::Rules(region) => region
+                .limits()
+                .map(|(name, policy)| InForce { rule: Some(name.to_owned()), policy: policy.to_string() })
+                .collect(),
+        };
         let created = std::fs::metadata(path).and_then(|metadata| metadata.created()).ok();
         Ok(Self {
-            policy: region.policy().to_string(),
-            when_full: format!("{:?}", region.when_full()).to_lowercase(),
-            max_keys: region.max_keys(),
-            stats: region.stats(),
-            shared: region.shared(),
-            denied: region.denied(),
-            epoch: seconds(region.epoch()),
+            policies,
+            when_full: word(file.when_full()),
+            max_keys: file.max_keys(),
+            stats: file.stats_at(file.now_ns()),
+            shared: file.shared(),
+            denied: file.denied(),
+            epoch: seconds(file.epoch()),
             created: created.map(seconds),
         })
     }

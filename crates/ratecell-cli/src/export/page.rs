@@ -12,7 +12,7 @@ const POLICY: Metric = Metric::new(
     "ratecell_policy_info",
     "",
     Kind::Gauge,
-    "1; the labels are the policy in force and what a full table does.",
+    "1; the labels are the policy in force and what a full table does. In a file of rules, one for each limit, with its name.",
 );
 const BUILD: Metric =
     Metric::new("ratecell_build_info", "", Kind::Gauge, "1; the label is the version of the program.");
@@ -67,10 +67,12 @@ pub(super) fn metrics(files: &Files, format: Format) -> String {
     text.family(&UP, files().map(|(labels, reading)| (labels, Value::Count(reading.is_some().into()))));
     text.family(
         &POLICY,
-        read().map(|(mut labels, reading)| {
-            let more: [Label<'_>; 2] = [("policy", &reading.policy), ("when_full", &reading.when_full)];
-            labels.extend(more);
-            (labels, Value::Count(1))
+        read().flat_map(|(labels, reading)| {
+            reading.policies.iter().map(move |of| {
+                let rule = of.rule.as_deref().map(|rule| ("rule", rule));
+                let more: [Label<'_>; 2] = [("policy", &of.policy), ("when_full", &reading.when_full)];
+                (labels.iter().copied().chain(rule).chain(more).collect(), Value::Count(1))
+            })
         }),
     );
     for (metric, of) in &OWN {

@@ -168,6 +168,35 @@ fn the_metrics_are_those_that_are_documented() {
 }
 
 #[test]
+fn a_file_of_rules_has_a_line_for_each_limit() {
+    let files = Files::new(&[]);
+    let path = files.path("shop");
+    let text = "ratecell_rules = 1\n\
+        [[rule]]\nname = \"visitor\"\nkey = [\"client\"]\nlimit = \"5/1d\"\n\
+        [[rule]]\nname = \"order\"\nkey = []\nlimit = \"fixed_window 3/1d\"\n";
+    let rules = text.parse::<ratecell::rules::Rules>().unwrap();
+    let limiter = ratecell::rules::RulesLimiter::builder(rules).max_keys(600).open(&path).unwrap();
+    assert!(limiter.decide(&[("client", "203.0.113.7")]).is_allowed());
+    let exporter = Exporter::new(&[&path]);
+    let file = format!("file=\"{}\"", path.display());
+    for (sample, value) in [
+        (format!("ratecell_up{{{file}}}"), 1.0),
+        (format!("ratecell_policy_info{{{file},rule=\"visitor\",policy=\"5/d\",when_full=\"evict\"}}"), 1.0),
+        (
+            format!(
+                "ratecell_policy_info{{{file},rule=\"order\",policy=\"fixed_window 3/d\",when_full=\"evict\"}}"
+            ),
+            1.0,
+        ),
+        (format!("ratecell_live_keys{{{file}}}"), 2.0),
+        (format!("ratecell_max_keys{{{file}}}"), 600.0),
+    ] {
+        assert_eq!(exporter.value(&sample), Some(value), "{sample}\n{}", exporter.metrics("*/*").1);
+    }
+    assert_eq!(exporter.end(Signal::TERM), (Some(0), String::new()));
+}
+
+#[test]
 fn the_server_has_two_pages_and_only_reads() {
     let files = Files::new(&[]);
     let (path, _limiter) = region(&files, "api", "5/1d");
