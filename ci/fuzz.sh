@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # The fuzz targets: first over their seeds, then on from there, two at a time.
 #
-#   ci/fuzz.sh [TARGET...]                so many executions of each, the same each time: about 25 seconds
+#   ci/fuzz.sh [TARGET...]                so many executions of each, the same each time: about 10 seconds
 #   ci/fuzz.sh --seconds N [TARGET...]    as long as that, others each time
 #
 # DEPTH=long is --seconds 600.
 # What is found in a given time is kept in fuzz/corpus and gone on from; what fails is kept in fuzz/artifacts.
 source "$(dirname "$0")/lib.sh"
 
-# Executions of about 25 seconds; of a target without a line here, the default.
-declare -A executions=([attach]=7000 [calls]=45000 [fields]=36000 [log_lines]=6000 [policy]=450000 [resp]=12000 [rules]=20000)
-default_executions=20000
+# Executions of about 10 seconds; of a target without a line here, the default.
+declare -A executions=([attach]=3000 [calls]=18000 [fields]=15000 [log_lines]=2500 [policy]=180000 [resp]=5000 [rules]=8000)
+default_executions=8000
 seconds=""
 if [ "$DEPTH" = long ]; then seconds=600; fi
 case "${1:-}" in
