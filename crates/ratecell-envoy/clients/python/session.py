@@ -11,6 +11,7 @@ import http.server
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -29,7 +30,7 @@ from envoy_data_plane.envoy.service.ratelimit.v3 import (
 )
 from grpclib.client import Channel
 from grpclib.const import Status
-from grpclib.exceptions import GRPCError
+from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 OK, OVER_LIMIT = RateLimitResponseCode.OK, RateLimitResponseCode.OVER_LIMIT
 PATIENCE = 60
@@ -196,6 +197,50 @@ async def killed(program: str, folder: Path) -> None:
         service.process.stderr.close()
 
 
+def certificates(folder: Path) -> None:
+    """An authority, and what it says of a server and of a client."""
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
+
+    new = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl(*new, "-x509", "-days", "2", "-subj", "/CN=authority", "-keyout", "authority.key", "-out", "authority.pem")
+    (folder / "names").write_text("subjectAltName=DNS:localhost")
+    for name in ("server", "client"):
+        openssl(*new, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        signed = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days", "2"]
+        openssl("x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", "names", "-out", f"{name}.pem")
+
+
+async def by_tls(program: str, folder: Path) -> None:
+    certificates(folder)
+    rules = imported(program, RULES.replace("LIMIT", "3"), folder / "tls.toml")
+    files = ["--tls-certificate", "server.pem", "--tls-key", "server.key", "--tls-clients", "authority.pem"]
+    options = [str(folder / one) if one.endswith((".pem", ".key")) else one for one in files]
+    # With TLS it may listen where other machines can connect.
+    service = Service(program, rules, *options, "--listen", "0.0.0.0:0")
+    for has_certificate in (True, False):
+        context = ssl.create_default_context(cafile=str(folder / "authority.pem"))
+        context.set_alpn_protocols(["h2"])
+        if has_certificate:
+            context.load_cert_chain(folder / "client.pem", folder / "client.key")
+        async with client(host="localhost", port=service.port, ssl=context) as ask:
+            try:
+                answered = await asyncio.wait_for(ask(request({"user": "ann"})), PATIENCE)
+            except (OSError, GRPCError, StreamTerminatedError):
+                assert not has_certificate
+            else:
+                assert has_certificate and answered.statuses[0].limit_remaining == 2
+    async with client(host="127.0.0.1", port=service.port) as ask:
+        with contextlib.suppress(OSError, GRPCError, StreamTerminatedError):
+            await asyncio.wait_for(ask(request({"user": "ann"})), PATIENCE)
+            raise AssertionError("answered without TLS")
+    # Those that were not let in have charged nothing.
+    assert service.counted("ratelimit_service_total_requests") == 1
+    told = service.end()
+    assert told == "", told
+
+
 def through_envoy(program: str, page: str, folder: Path) -> None:
     limits, configuration = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     service = Service(program, imported(program, limits, folder / "edge.toml"), "--fields", "draft")
@@ -263,6 +308,7 @@ def main() -> None:
     assert told == "", told
     asyncio.run(under_load(program, folder))
     asyncio.run(killed(program, folder))
+    asyncio.run(by_tls(program, folder))
     print("a client of Envoy's protobufs: passed")
     through_envoy(program, page, folder)
     print("Envoy: passed")
