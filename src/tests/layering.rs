@@ -35,6 +35,13 @@ const HOUSES: [House; 8] = [
         imports: 15,
     },
     House {
+        sources: "crates/ratecell-envoy/src",
+        order: &[
+            "error", "names", "proto", "yaml", "config", "import", "descriptor", "counts", "service", "server",
+        ],
+        imports: 10,
+    },
+    House {
         sources: "crates/ratecell-study/src",
         order: &["error", "scale", "wish", "recording", "profile", "policy", "replay", "search", "study"],
         imports: 15,
