@@ -17,7 +17,12 @@ fn of_bytes(data: &[u8]) -> Result<Reservation> {
 
 /// Decides and charges the page's request: the bytes of the reservation, if it is allowed.
 #[napi]
-pub fn reserve(limiter: &Limiter, page: &mut Page, key: &[u8], zone: Option<&Zone>) -> Result<Option<Buffer>> {
+pub fn reserve(
+    limiter: &Limiter,
+    page: &mut Page,
+    key: &[u8],
+    zone: Option<&Zone>,
+) -> Result<Option<Buffer>> {
     let zone = zone.map(|zone| &zone.zone);
     if let Some(zone) = zone {
         zone::check(&limiter.core, zone)?;
@@ -36,7 +41,13 @@ pub fn reserved(data: &[u8]) -> Result<u32> {
 
 /// Settles the reservation of these bytes: of its units, `actual` were used.
 #[napi]
-pub fn settle(limiter: &Limiter, page: &mut Page, data: &[u8], actual: u32, at_ns: Option<BigInt>) -> Result<()> {
+pub fn settle(
+    limiter: &Limiter,
+    page: &mut Page,
+    data: &[u8],
+    actual: u32,
+    at_ns: Option<BigInt>,
+) -> Result<()> {
     let reservation = of_bytes(data)?;
     let settled = match at_ns.map(u64_of) {
         Some(at_ns) => limiter.core.settle_at(reservation, actual, at_ns),

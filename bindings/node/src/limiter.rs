@@ -59,9 +59,7 @@ pub(crate) fn epoch(seconds: f64) -> Result<SystemTime> {
     let epoch =
         if seconds < 0.0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
     let wrong = || {
-        errors::of_value(&format!(
-            "epochS is {seconds}: expected an instant that the system's times hold"
-        ))
+        errors::of_value(&format!("epochS is {seconds}: expected an instant that the system's times hold"))
     };
     epoch.ok_or_else(wrong)
 }

@@ -103,9 +103,7 @@ fn answer(code: u64, retry_ns: Option<u64>, delay_ns: u64) -> Result<Answer> {
         (3, _) => Answer::ClockRange,
         (4, retry_ns) => Answer::NoPlace { retry_ns },
         _ => {
-            return Err(errors::of_value(&format!(
-                "code is {code}: expected 0 with a retry, or 1 to 4"
-            )));
+            return Err(errors::of_value(&format!("code is {code}: expected 0 with a retry, or 1 to 4")));
         }
     })
 }

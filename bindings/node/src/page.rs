@@ -152,8 +152,7 @@ pub(crate) fn decision(numbers: &[u64]) -> Option<Decision> {
     let &[outcome, limit, remaining, retry, reset, delay, layer, next, given_back, notes] = numbers else {
         return None;
     };
-    let outcomes =
-        [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange, Outcome::Asked];
+    let outcomes = [Outcome::Allowed, Outcome::Denied, Outcome::Never, Outcome::ClockRange, Outcome::Asked];
     let outcome = outcomes.into_iter().find(|known| *known as u64 == outcome)?;
     let layer = u32::try_from(layer).ok()?;
     let decision = Decision::new(outcome, limit, remaining, retry, reset, delay, layer);

@@ -24,7 +24,12 @@ pub(crate) struct Terms {
 impl Terms {
     #[inline]
     pub(crate) fn of(page: &[u8; PAGE]) -> Self {
-        Self { flags: word(page, FLAGS), cost: word(page, COST), at: long(page, AT), within: long(page, WITHIN) }
+        Self {
+            flags: word(page, FLAGS),
+            cost: word(page, COST),
+            at: long(page, AT),
+            within: long(page, WITHIN),
+        }
     }
 
     /// These, at one instant: now, by the limiter's clock, where they give none.

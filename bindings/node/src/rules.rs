@@ -118,7 +118,12 @@ impl Rules {
 
     #[napi]
     #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
-    pub fn reserve(&self, names: Vec<String>, values: Vec<Uint8Array>, at_ns: Option<BigInt>) -> RulesReserved {
+    pub fn reserve(
+        &self,
+        names: Vec<String>,
+        values: Vec<Uint8Array>,
+        at_ns: Option<BigInt>,
+    ) -> RulesReserved {
         let request = pairs(&names, &values);
         let (decision, reservation) = match at_ns.map(u64_of) {
             Some(at_ns) => self.limiter.reserve_at(&request, at_ns),

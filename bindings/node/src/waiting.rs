@@ -25,7 +25,11 @@ fn number(id: u64) -> f64 {
     id as f64
 }
 
-#[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "it is a number that `arrive` gave")]
+#[expect(
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    reason = "it is a number that `arrive` gave"
+)]
 fn id(number: f64) -> u64 {
     number as u64
 }
@@ -102,10 +106,11 @@ pub fn woken(limiter: &Limiter) -> Vec<f64> {
 /// How many wait, and how often the limiter was asked by them.
 #[napi]
 pub fn waits(limiter: &Limiter) -> Vec<f64> {
-    limiter.line.borrow().as_ref().map_or_else(
-        || vec![0.0, 0.0],
-        |line| vec![number(line.len() as u64), number(line.asks())],
-    )
+    limiter
+        .line
+        .borrow()
+        .as_ref()
+        .map_or_else(|| vec![0.0, 0.0], |line| vec![number(line.len() as u64), number(line.asks())])
 }
 
 /// The decision for the caller of a waiter that has ended: the limiter's own, if it was asked, otherwise what a peek
