@@ -84,6 +84,8 @@ broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
 broken Cargo.toml "broken line" ci/archives.sh "$work/archives"
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh
 broken bindings/python/Cargo.toml "broken line" ci/python.sh
+broken bindings/node/Cargo.toml "broken line" ci/node.sh
+broken bindings/node/Cargo.toml "broken line" ci/npm.sh "$work/npm"
 broken bindings/python/pyproject.toml "broken line" ci/wheels.sh "$work/wheels"
 broken ffi-tests/abi/symbols.txt ratecell_broken ci/abi.sh "$libraries"
 broken ffi-tests/abi/symbols.txt ratecell_broken ci/panics.sh "$libraries"
