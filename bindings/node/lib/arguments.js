@@ -32,6 +32,41 @@ function keyBytes(key, name = 'key') {
   throw wrongType(name, key, 'string, Buffer or Uint8Array')
 }
 
+/** The bytes of keys, one behind the other, and where each ends. */
+function joinedKeys(keys) {
+  const ends = new Uint32Array(keys.length)
+  let joined = Buffer.allocUnsafe(32 * keys.length)
+  let end = 0
+  for (let number = 0; number < keys.length; number++) {
+    const key = keys[number]
+    const length = typeof key === 'string' ? key.length : 0
+    if (joined.length - end < length) joined = grown(joined, end + length)
+    let at = 0
+    for (; at < length; at++) {
+      const code = key.charCodeAt(at)
+      if (code > 127) break
+      joined[end + at] = code
+    }
+    if (at === length && typeof key === 'string') {
+      end += length
+    } else {
+      const given = keyBytes(key, `keys[${number}]`)
+      if (joined.length - end < given.length) joined = grown(joined, end + given.length)
+      joined.set(given, end)
+      end += given.length
+    }
+    ends[number] = end
+  }
+  return { joined: joined.subarray(0, end), ends }
+}
+
+/** The same bytes with more room. */
+function grown(bytes, least) {
+  const more = Buffer.allocUnsafe(2 * least)
+  more.set(bytes)
+  return more
+}
+
 /** Puts a key into the page; one that does not fit is returned, as bytes. */
 function putKey(key) {
   const given = keyBytes(key)
@@ -134,6 +169,7 @@ module.exports = {
   cost,
   flag,
   functionOfRequest,
+  joinedKeys,
   keyBytes,
   kind,
   maybeNs,

@@ -149,12 +149,9 @@ class Limiter {
     }
     const read = options && given.options(options, DECIDE)
     if (read?.zone) throw new TypeError('zone is given: expected none, for many keys')
-    const names = Array.from(keys, (key, number) => given.keyBytes(key, `keys[${number}]`))
-    const ends = new Uint32Array(names.length)
-    let end = 0
-    for (const [number, name] of names.entries()) ends[number] = end += name.length
+    const { joined, ends } = given.joinedKeys(Array.isArray(keys) ? keys : [...keys])
     putTerms(cost, read)
-    return ofRecords(this._native.decideMany(page, Buffer.concat(names, end), ends))
+    return ofRecords(this._native.decideMany(page, joined, ends))
   }
 
   reserve(key, cost = 1, options = undefined) {

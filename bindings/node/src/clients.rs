@@ -22,7 +22,6 @@ fn refused(error: ClientsError) -> napi::Error {
 impl Clients {
     /// Makes one by the bytes of the field and of the networks; numbers that are out of range are the core's to refuse.
     #[napi(constructor)]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn new(
         field: Option<Uint8Array>,
         kind: String,

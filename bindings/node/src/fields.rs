@@ -92,7 +92,6 @@ pub(crate) fn flat<'a>(fields: impl Iterator<Item = (&'static str, impl ToString
 #[napi]
 impl Fields {
     #[napi(constructor)]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn new(styles: Vec<String>) -> Result<Self> {
         Ok(Self { styles: chosen(&styles)?, sources: Vec::new() })
     }

@@ -180,7 +180,6 @@ pub(crate) fn stats(stats: &ratecell::Stats, shared: &ratecell::Shared) -> Stats
 impl Limiter {
     /// Makes one by its policy, or by that of the file.
     #[napi(constructor)]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn new(policy: Option<String>, options: Options) -> Result<Self> {
         let builder = match &policy {
             Some(policy) => ratecell::Limiter::builder(parse(policy)?),
@@ -196,7 +195,6 @@ impl Limiter {
 
     /// The same keys by another capacity.
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn with_policy(&self, policy: String) -> Result<Self> {
         let made = self.core.with_policy(parse(&policy)?);
         made.map(Self::of).map_err(|error| errors::of_build(&error))
@@ -245,7 +243,6 @@ impl Limiter {
 
     /// A zone for requests to this limiter.
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn zone(&self, name: String) -> Result<Zone> {
         self.core.zone(&name).map(|zone| Zone { zone }).map_err(|error| errors::of_policy(&error))
     }
@@ -258,7 +255,6 @@ impl Limiter {
 
     /// Limits by another policy from now on.
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn change(&self, policy: String, at_ns: Option<BigInt>) -> Result<()> {
         let policy = parse(&policy)?;
         let changed = match at_ns.map(u64_of) {

@@ -24,7 +24,6 @@ fn pace(num: Option<u64>, den: Option<u64>) -> Result<Option<Pace>> {
 impl Waiting {
     /// Makes one of capacity, the two parts of the pace, most that wait by key and in all, and the three pauses.
     #[napi(constructor)]
-    #[expect(clippy::cast_possible_truncation, reason = "the traces have small ones")]
     pub fn new(numbers: Vec<Option<BigInt>>) -> Result<Self> {
         let mut numbers = numbers.into_iter().map(|number| number.map(u64_of));
         let mut next = || numbers.next().flatten();
@@ -44,7 +43,6 @@ impl Waiting {
     /// Takes in an event, by its name and its numbers as the published traces have them. The actions that follow and the
     /// instant of the next timer, as JSON.
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn event(
         &mut self,
         name: String,

@@ -69,7 +69,6 @@ fn pairs<'a>(names: &'a [String], values: &'a [Uint8Array]) -> Vec<(&'a str, &'a
 #[napi]
 impl Rules {
     #[napi(constructor)]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn new(text: Option<&[u8]>, path: Option<String>, options: RulesOptions) -> Result<Self> {
         let mut builder = RulesLimiter::builder(parsed(text, path.map(PathBuf::from))?);
         if let Some(max_keys) = options.max_keys {
@@ -99,7 +98,6 @@ impl Rules {
     }
 
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn decide(
         &self,
         names: Vec<String>,
@@ -117,7 +115,6 @@ impl Rules {
     }
 
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn reserve(
         &self,
         names: Vec<String>,
@@ -135,7 +132,6 @@ impl Rules {
 
     /// Settles by attributes that are known afterwards; without names, cancels.
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn settle(
         &self,
         data: &[u8],
@@ -264,7 +260,6 @@ impl RulesDecision {
     }
 
     #[napi]
-    #[expect(clippy::needless_pass_by_value, reason = "napi gives it so")]
     pub fn fields(&self, styles: Vec<String>, now_unix_ns: BigInt) -> Result<Vec<String>> {
         Ok(flat(self.decision.fields(chosen(&styles)?, u64_of(now_unix_ns)).iter()))
     }
