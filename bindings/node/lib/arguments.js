@@ -28,7 +28,8 @@ function keyBytes(key, name = 'key') {
     }
     return Buffer.from(key, 'utf8')
   }
-  if (key instanceof Uint8Array) return key
+  // What another thread may write meanwhile is copied.
+  if (key instanceof Uint8Array) return key.buffer instanceof SharedArrayBuffer ? Uint8Array.from(key) : key
   throw wrongType(name, key, 'string, Buffer or Uint8Array')
 }
 

@@ -10,7 +10,7 @@ const UNNAMED = /[^\0-\xff]/
 
 /** The bytes of a text of a request: a character is one byte, and a text with others is its UTF-8. */
 function latin(value, name) {
-  if (value instanceof Uint8Array) return value
+  if (value instanceof Uint8Array) return given.keyBytes(value, name)
   if (typeof value !== 'string') throw given.wrongType(name, value, 'string, Buffer or Uint8Array')
   return Buffer.from(value, UNNAMED.test(value) ? 'utf8' : 'latin1')
 }

@@ -102,6 +102,7 @@ class HttpLimiter {
     this.status = status
     this._joint = Array.isArray(limits)
     this._limits = (this._joint ? limits : [limits]).map(limitOf)
+    if (this._limits.length === 0) throw new TypeError('limits is empty: expected one limit or more')
     this._writer = new Writer(styles)
     for (const { limiter, label } of this._limits) this._writer.add(limiter, label)
     // Limits that cannot be are refused here, not at the first request: these are peeks.

@@ -2,7 +2,8 @@
 
 const assert = require('node:assert/strict')
 const { execFileSync } = require('node:child_process')
-const { readFileSync } = require('node:fs')
+const { readFileSync, unlinkSync } = require('node:fs')
+const { tmpdir } = require('node:os')
 const { join } = require('node:path')
 const { test } = require('node:test')
 
@@ -17,6 +18,19 @@ for (const [number, program] of README.entries()) {
     run(program, __dirname)
   })
 }
+
+test("the project's README has a program for Node", () => {
+  const [program, ...others] = programs(readFileSync(join(FOLDER, '..', '..', 'README.md'), 'utf8'))
+  assert.equal(others.length, 0)
+  assert.ok(program.code.includes("'/run/limits'"))
+  const path = join(tmpdir(), `ratecell-readme-${process.pid}`)
+  const code = `const { Limiter } = require('ratecell')\n${program.code.replace('/run/limits', path)}decision.allowed // => true\n`
+  try {
+    run({ ...program, code }, __dirname)
+  } finally {
+    unlinkSync(path)
+  }
+})
 
 test('a program that states another value fails', () => {
   assert.ok(README.length > 8)

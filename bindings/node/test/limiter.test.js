@@ -36,6 +36,15 @@ test('a key is its bytes, however long and however given', () => {
   }
 })
 
+test('a key may be in memory that threads share', () => {
+  const limiter = new Limiter('1/h')
+  const shared = new Uint8Array(new SharedArrayBuffer(3))
+  shared.set(Buffer.from('abc'))
+  assert.equal(limiter.check(shared).allowed, true)
+  assert.equal(limiter.check('abc').allowed, false)
+  assert.equal(limiter.forget(shared), true)
+})
+
 test('figures above 2^53 stay exact', () => {
   const limiter = new Limiter('1/s burst=1')
   const now = 2n ** 60n + 1n

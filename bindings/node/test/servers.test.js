@@ -234,6 +234,7 @@ for (const [name, rateLimit] of Object.entries({ express: forExpress, koa: forKo
     assert.throws(() => rateLimit({ limiter, key: async () => 'k' }), /key is an async function/)
     assert.throws(() => rateLimit({ limiter, cost: -1 }), /cost is -1/)
     assert.throws(() => rateLimit({ limiter, keys: () => 'k' }), /keys is none of the parts of a limit/)
+    assert.throws(() => rateLimit([]), /limits is empty/)
     assert.throws(() => rateLimit({}), /expected Limiter, limit, array of them, or Rules/)
     assert.throws(() => rateLimit('2/h'), /parts of a limit is of type string: expected object/)
     assert.throws(() => rateLimit(limiter, { styles: 'draft12' }), /no style is called/)
