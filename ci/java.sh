@@ -6,15 +6,9 @@ source "$(dirname "$0")/lib.sh"
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-here=bindings/java
 jars="$target/java/jars"
 
-echo "-- format and lint of the library"
-export CARGO_TARGET_DIR="$target/java"
-cargo fmt --manifest-path "$here/native/Cargo.toml" --check
-
 echo "-- jars and tests"
-export CARGO_TARGET_DIR="$target"
 MAVEN_ARGUMENTS="-DtrimStackTrace=true" ci/jars.sh "$jars" >"$work/printed" 2>&1 ||
     { grep -v '^INFO\|^\[INFO\]' "$work/printed" >&2; exit 1; }
 grep -E ' (passed|failed|bytes|says)$|, [0-9]+ failed$|processes admitted|name their zone|^\./' "$work/printed"

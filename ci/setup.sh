@@ -40,6 +40,9 @@ command -v promtool >/dev/null || packages+=(prometheus prometheus-node-exporter
 command -v go >/dev/null || needs golang
 command -v node >/dev/null || needs nodejs
 command -v npm >/dev/null || needs npm
+# Any Java since Debian's.
+command -v javac >/dev/null || needs default-jdk-headless
+command -v mvn >/dev/null || needs maven
 if [ ${#packages[@]} -gt 0 ]; then
     root=()
     [ "$EUID" -eq 0 ] || root=(sudo)
