@@ -7,4 +7,6 @@ require (
 	golang.org/x/time v0.14.0
 )
 
+require github.com/sethvargo/go-limiter v0.7.1
+
 replace github.com/ratecell/ratecell/bindings/go => ../

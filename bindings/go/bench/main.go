@@ -1,11 +1,13 @@
 // The command bench measures a keyed check beside golang.org/x/time/rate, which has no keys, in a map with a
-// mutex: what its documentation and most services do. All contenders take turns in one run, in short rounds, so
+// mutex: what its documentation and most services do; and beside github.com/sethvargo/go-limiter, whose keys are in a map of its
+// own. All contenders take turns in one run, in short rounds, so
 // that what else the machine does falls on all alike; the median of each one's rounds is printed.
 //
 //	go run . [-rounds 31] [-ops 200000]
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	ratecell "github.com/ratecell/ratecell/bindings/go"
+	"github.com/sethvargo/go-limiter/memorystore"
 	"golang.org/x/time/rate"
 )
 
@@ -54,6 +57,15 @@ func contenders(keys int) []contender {
 	if err != nil {
 		log.Fatal(err)
 	}
+	store, err := memorystore.New(&memorystore.Config{Tokens: perSecond, Interval: time.Second, InitialAlloc: keys})
+	if err != nil {
+		log.Fatal(err)
+	}
+	background := context.Background()
+	take := func(key string) bool {
+		_, _, _, ok, err := store.Take(background, key)
+		return ok && err == nil
+	}
 	peer := &mapped{limiters: make(map[string]*rate.Limiter, keys)}
 	each := func(allow func(string) bool) func([]string, int, int) int {
 		return func(keys []string, from, count int) int {
@@ -68,6 +80,7 @@ func contenders(keys int) []contender {
 	}
 	return []contender{
 		{"x/time/rate, map, mutex", each(peer.allow)},
+		{"sethvargo/go-limiter", each(take)},
 		{"ratecell Allow", each(limiter.Allow)},
 		{"ratecell DecideBatch of 32", func(keys []string, from, count int) int {
 			var batch [batchWidth]ratecell.Request
