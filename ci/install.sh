@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the C library, its headers and what pkg-config and CMake find it by, or removes them: `make install`.
 #
-#   ci/install.sh             PREFIX (/usr/local), LIBDIR, INCLUDEDIR and DESTDIR from the environment
+#   ci/install.sh             PREFIX (/usr/local), LIBDIR, INCLUDEDIR and DESTDIR from the environment, and BUILT, the folder
+#                             of the libraries
 #   ci/install.sh --build     builds what is to be installed, and installs nothing
 #   ci/install.sh --remove
 #
@@ -16,7 +17,7 @@ dest="${DESTDIR:-}"
 cmake="$prefix/share/cmake/ratecell"
 version="$(crate_version)"
 so_version="$(so_version "$version")"
-built=target/capi-dist
+built="${BUILT:-target/capi-dist}"
 
 # Refuses the folder $2, which is named by the variable $1, where it cannot stand in the pkg-config file.
 check() {

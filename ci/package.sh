@@ -96,6 +96,15 @@ for installed in "$work/made" "$work/cargo-c"; do
     try_cmake "$installed" "static, by CMake"
     [[ "$needed" != *ratecell* ]]
 done
+# The port for vcpkg, which is not here: its own steps, and a program that finds what they install. The libraries are built.
+for linkage in static dynamic; do
+    cmake "-DSOURCES=$PWD" "-DPACKAGES=$work/vcpkg-$linkage/usr" "-DBUILDTREES=$work/vcpkg-$linkage/trees" \
+        "-DLINKAGE=$linkage" -P ffi-tests/user/vcpkg.cmake >"$work/vcpkg.log" 2>&1 || { cat "$work/vcpkg.log" >&2; exit 1; }
+    try_cmake "$work/vcpkg-$linkage" "by vcpkg's port"
+    case "$linkage:$needed" in
+    static:*ratecell* | dynamic:) echo "the port for vcpkg, $linkage: the program needs $needed" >&2 && exit 1 ;;
+    esac
+done
 # What CMake is told of the version is the crate's, and a line of versions that is another is not found.
 grep -q "^set(PACKAGE_VERSION \"$version\")" contrib/cmake/ratecell-config-version.cmake ||
     { echo "contrib/cmake/ratecell-config-version.cmake: expected the version $version" >&2; exit 1; }
