@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test site lint loom bench bench-store lib install uninstall deb go nginx nginx-demo nginx-install many-machines
+.PHONY: help demo test site lint loom bench bench-store lib install uninstall deb release go nginx nginx-demo nginx-install many-machines
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -60,6 +60,12 @@ uninstall:
 deb: OUT ?= target/packages
 deb:
 	ci/deb.sh $(OUT)
+
+## make release           all that a release gives to users, with sums and bills of materials: OUT=FOLDER, DEPTH=long
+release: OUT ?= target/release-packages
+release:
+	ci/setup.sh --tools
+	ci/release.sh $(OUT)
 
 ## make nginx             the module for the nginx that is installed; needs Debian's nginx and nginx-dev
 nginx:

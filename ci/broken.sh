@@ -101,7 +101,8 @@ broken Cargo.toml "broken line" ci/c.sh
 broken Cargo.toml "broken line" ci/header.sh
 
 for command in "make demo" "make test" "make loom" "make many-machines" "make bench-store" ci/demo.sh ci/setup.sh ci/msrv.sh \
-    ci/test.sh ci/vectors.sh ci/systems.sh ci/serve.sh benches/serve.sh ci/envoy.sh "make deb" ci/deb.sh ci/loom.sh "ci/loom.sh --mutate floor_not_read" ci/miri.sh "ci/store.sh --machines" \
+    ci/test.sh ci/vectors.sh ci/systems.sh ci/serve.sh benches/serve.sh ci/envoy.sh "make deb" ci/deb.sh \
+    "make release OUT=$work/release" ci/loom.sh "ci/loom.sh --mutate floor_not_read" ci/miri.sh "ci/store.sh --machines" \
     "ci/store.sh --run" ci/leased.sh "env MACHINES_NGINX=no ci/many-machines.sh"; do
     read -ra words <<<"$command"
     broken Cargo.toml "broken line" "${words[@]}"
