@@ -3,6 +3,8 @@
 mod conventions;
 pub(crate) mod kernels;
 mod layering;
+#[cfg(not(any(ratecell_model, miri)))]
+mod versions;
 #[cfg(not(ratecell_model))]
 mod newcomers;
 #[cfg(not(ratecell_model))]
