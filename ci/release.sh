@@ -97,7 +97,11 @@ crates_part() {
 # A bill of materials in CycloneDX's JSON: what is linked on this machine into the crate in the folder $1 of the sources; the
 # others are cargo's arguments.
 bill() {
-    local file
+    local file member=""
+    case "$1" in crates/*) member="\"$1\"" ;; esac
+    # Alone in its workspace, whose other crates ask for features that it does not.
+    cp Cargo.lock "$work/sources"
+    sed -i "s|^members = .*|members = [$member]|" "$work/sources/Cargo.toml"
     at_one_place "$work/sources" "$1" cargo cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps "${@:3}"
     file="$(find "$work/sources/$1" -maxdepth 1 -name '*.cdx.json')"
     mv "$file" "$out/bills/$2.cdx.json"
