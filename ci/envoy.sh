@@ -37,7 +37,10 @@ for file in "$folder"/examples/ratelimit/config/*.yaml "$folder"/test/config/*.y
         refused=$((refused + 1))
     fi
 done
-[ "$imported" -ge 10 ] && [ "$refused" -ge 10 ] || { echo "$imported imported, $refused refused: expected more" >&2; exit 1; }
+if [ "$imported" -lt 10 ] || [ "$refused" -lt 10 ]; then
+    echo "$imported imported, $refused refused: expected more" >&2
+    exit 1
+fi
 echo "files of envoyproxy/ratelimit: $imported imported, $refused refused as it does"
 
 venv="$target/envoy-python"

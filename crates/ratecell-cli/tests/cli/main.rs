@@ -5,6 +5,8 @@ mod support;
 mod check;
 mod contrib;
 #[cfg(target_os = "linux")]
+mod envoy;
+#[cfg(target_os = "linux")]
 mod export;
 mod page;
 mod regions;
