@@ -9,7 +9,7 @@
 source "$(dirname "$0")/lib.sh"
 
 # Executions of about 10 seconds; of a target without a line here, the default.
-declare -A executions=([attach]=3000 [calls]=18000 [fields]=15000 [log_lines]=2500 [policy]=180000 [resp]=5000 [rules]=8000)
+declare -A executions=([attach]=3000 [calls]=18000 [fields]=15000 [import]=8000 [log_lines]=2500 [policy]=180000 [resp]=5000 [rules]=8000)
 default_executions=8000
 seconds=""
 if [ "$DEPTH" = long ]; then seconds=600; fi

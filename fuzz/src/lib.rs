@@ -7,6 +7,7 @@
 pub mod attach;
 pub mod calls;
 pub mod fields;
+pub mod import;
 pub mod log_lines;
 pub mod policy;
 pub mod resp;
