@@ -2237,9 +2237,13 @@ int32_t ratecell_rules_fields(const struct ratecell_rules *rules,
  *
  * size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
  *
+ * In a file, another process may have put limits in force that cannot be read, or that this limiter cannot have. Then each
+ * request is RATECELL_NEVER, by no rule, until they are changed again, and this function says why: it writes *stats, and
+ * returns RATECELL_EREGION_DAMAGED, or RATECELL_ERULES of a limit that it cannot have.
+ *
  * Returns 0 and writes *stats.
  * Errors: RATECELL_EINVAL (rules, stats, or flags is neither RATECELL_AT nor 0), RATECELL_EALIGN (rules, stats),
- * RATECELL_ESIZE (size), RATECELL_EPANIC.
+ * RATECELL_ESIZE (size), RATECELL_EPANIC; and those above, with which *stats is written.
  * NULL: neither.
  * Threads: any. Not from a signal handler.
  * Since: 0.1

@@ -201,6 +201,18 @@ impl RulesLimiter {
         Ok(())
     }
 
+    /// Why no request is allowed, where the limits that are now in force in its [file](RulesLimiterBuilder::open) cannot be
+    /// read: then nobody knows which limits hold, and each request is denied for good, by no rule. `None` while requests are
+    /// decided by the rules.
+    ///
+    /// That is so after a change by another process, if the file was damaged since, or if the limits there are none that this
+    /// limiter can have, such as one with `in_flight` where it is not [`reserving`](RulesLimiterBuilder::reserving). It ends
+    /// with the next change that can be read. [`change`](Self::change) makes one, unless the file is damaged.
+    #[must_use]
+    pub fn fault(&self) -> Option<BuildError> {
+        self.catch_up().err()
+    }
+
     /// Limits by other rules from now on. Each request is decided by the old rules or by the new ones, never by parts of
     /// both.
     ///

@@ -136,6 +136,31 @@ static void what_means_nothing_is_refused(void) {
     ratecell_rules_free(earlier);
 }
 
+/* Limits that another program put there, and that this one cannot have: its requests are denied, and stats says why. */
+static void limits_that_cannot_be_had_deny_with_a_reason(void) {
+    const char *held = HEAD RULE("own", "fixed_window 9/1d");
+    const char *flight = HEAD RULE("own", "in_flight 3 hold=1m");
+    ratecell_rules_request request = { NULL, 0, 0, RATECELL_AT, 0, NULL, 0, NULL, 0, NULL, 0 };
+    ratecell_rules_answer answer;
+    ratecell_stats stats;
+    ratecell_rules *rules = opened(held, 0);
+    CHECK_U64(admitted(rules, 1), 1);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, 0, &stats, sizeof stats), 0);
+    ratecell_rules *other = opened(flight, RATECELL_CHANGE | RATECELL_RESERVATIONS);
+    check_case("a limit that cannot be had");
+    CHECK_STATUS(ratecell_rules_decide(rules, &request, &answer), RATECELL_NEVER);
+    CHECK_TEXT(answer.rule, "");
+    memset(&stats, 0, sizeof stats);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, 0, &stats, sizeof stats), RATECELL_ERULES);
+    CHECK(stats.slots > 0);
+    CHECK_STATUS(ratecell_rules_stats(other, RATECELL_AT, 0, &stats, sizeof stats), 0);
+    CHECK_STATUS(ratecell_rules_change(rules, held, strlen(held), RATECELL_AT, 0, NULL, 0), 0);
+    CHECK_STATUS(ratecell_rules_stats(rules, RATECELL_AT, 0, &stats, sizeof stats), 0);
+    CHECK_U64(admitted(rules, 1), 1);
+    ratecell_rules_free(other);
+    ratecell_rules_free(rules);
+}
+
 int main(void) {
     char folder[] = "/tmp/ratecell-rules-XXXXXX";
     if (mkdtemp(folder) == NULL) {
@@ -145,6 +170,7 @@ int main(void) {
     processes_admit_a_limit_together();
     another_limit_is_refused_or_followed();
     what_means_nothing_is_refused();
+    limits_that_cannot_be_had_deny_with_a_reason();
     (void)unlink(path);
     (void)rmdir(folder);
     return CHECK_END();

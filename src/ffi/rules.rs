@@ -212,9 +212,13 @@ pub unsafe extern "C" fn ratecell_rules_fields(
 ///
 /// size is sizeof(ratecell_stats): this many bytes are written. Bytes that this library does not know are 0.
 ///
+/// In a file, another process may have put limits in force that cannot be read, or that this limiter cannot have. Then each
+/// request is RATECELL_NEVER, by no rule, until they are changed again, and this function says why: it writes *stats, and
+/// returns RATECELL_EREGION_DAMAGED, or RATECELL_ERULES of a limit that it cannot have.
+///
 /// Returns 0 and writes *stats.
 /// Errors: RATECELL_EINVAL (rules, stats, or flags is neither RATECELL_AT nor 0), RATECELL_EALIGN (rules, stats),
-/// RATECELL_ESIZE (size), RATECELL_EPANIC.
+/// RATECELL_ESIZE (size), RATECELL_EPANIC; and those above, with which *stats is written.
 /// NULL: neither.
 /// Threads: any. Not from a signal handler.
 /// Since: 0.1
@@ -232,7 +236,7 @@ pub unsafe extern "C" fn ratecell_rules_stats(
         let (rules, place) = unsafe { (pointer::input(rules)?, stats::place(stats, size)?) };
         let now_ns = now_ns.unwrap_or_else(|| rules.limiter.now_ns());
         ratecell_stats::from(rules.limiter.stats_at(now_ns)).write(place);
-        Ok(())
+        rules.limiter.fault().map_or(Ok(()), |error| Err(error.into()))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::error::{BuildError, RegionError, RegionField};
 use crate::memory::Memory;
 
 /// How long to wait for a process that makes the file: one that has stopped must not stop the others.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 /// Attaches to the region in the file at `path`, and makes it if the file is absent or holds nothing. Without terms
 /// none is made.
@@ -181,9 +181,7 @@ impl<'f> Locked<'f> {
                 Ok(_) => return Ok(None),
                 Err(error) if is_of_another_layout(&error) => return Err(error),
                 Err(_) if started.elapsed() < LOCK_PATIENCE => sleep(Duration::from_millis(1)),
-                Err(BuildError::Region(RegionError::NotARegion)) => {
-                    return Err(RegionError::io("be locked", &refused.into()).into());
-                }
+                Err(BuildError::Region(RegionError::NotARegion)) => return Err(kept(file, refused).into()),
                 Err(error) => return Err(error),
             }
         }
@@ -219,10 +217,33 @@ impl ChangeLock {
                 Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < LOCK_PATIENCE => {
                     sleep(Duration::from_millis(1));
                 }
+                Err(error @ Errno::WOULDBLOCK) => return Err(of_file(kept(&file, error))),
                 Err(error) => return Err(of_file(RegionError::io("be locked", &error.into()))),
             }
         }
     }
+}
+
+/// The error of a file that another opening of it has kept locked.
+fn kept(file: &File, refused: Errno) -> RegionError {
+    let (held, patience) = (holder(file), LOCK_PATIENCE.as_secs());
+    let holder = held.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"));
+    RegionError::io("be locked", &refused.into()).because(&format!(
+        "{holder} has kept it locked for {patience} s; expected that it is done with making or changing the limits there, \
+         which takes seconds at most: try again, or end it, by which no limit is lost"
+    ))
+}
+
+/// The process that has locked a file, as far as the system says it: not on every file system, and not across containers.
+fn holder(file: &File) -> Option<u32> {
+    let file = file.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
+    let name = format!("{major:02x}:{minor:02x}:{}", file.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // Such as `1: FLOCK  ADVISORY  WRITE 708 08:01:263 0 EOF`.
+    let fields = locks.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let mut held = fields.filter(|fields| fields.get(1) == Some(&"FLOCK") && fields.get(5) == Some(&&*name));
+    held.find_map(|fields| fields.get(4)?.parse().ok().filter(|process| *process > 0))
 }
 
 impl Drop for ChangeLock {

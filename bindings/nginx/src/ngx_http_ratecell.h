@@ -205,7 +205,7 @@ u_char *ngx_http_ratecell_escape(u_char *p, u_char *last, ngx_str_t *text);
 u_char *ngx_http_ratecell_print_prometheus(u_char *p, u_char *last,
     ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values);
 
-ngx_int_t ngx_http_ratecell_read_rules_metrics(
+const char *ngx_http_ratecell_read_rules_metrics(
     ngx_http_ratecell_rules_t *rules, uint64_t *values);
 ngx_uint_t ngx_http_ratecell_has_metric(ngx_http_ratecell_zone_t *zone,
     ngx_uint_t k);

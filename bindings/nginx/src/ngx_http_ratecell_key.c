@@ -63,7 +63,7 @@ ngx_http_ratecell_reset_handler(ngx_http_request_t *r)
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "ratecell zone \"%V\" has a store, for which a worker "
                       "would wait: expected that the key is forgotten by "
-                      "\"ratecell forget\"", &zone->name);
+                      "\"ratecell key --forget\"", &zone->name);
         return NGX_HTTP_CONFLICT;
     }
 

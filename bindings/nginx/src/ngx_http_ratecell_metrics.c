@@ -98,22 +98,27 @@ ngx_http_ratecell_has_metric(ngx_http_ratecell_zone_t *zone, ngx_uint_t k)
 }
 
 
-/* The counts of a table of rules, at their places; those of requests are 0. */
+/*
+ * The counts of a table of rules, at their places; those of requests are 0.
+ * Returns why the rules deny every request, or NULL.
+ */
 
-ngx_int_t
+const char *
 ngx_http_ratecell_read_rules_metrics(ngx_http_ratecell_rules_t *rules,
     uint64_t *values)
 {
+    int32_t         rc;
     ratecell_stats  stats;
 
-    if (ratecell_rules_stats(rules->rules, 0, 0, &stats, sizeof(stats))) {
-        return NGX_ERROR;
-    }
-
+    ngx_memzero(&stats, sizeof(ratecell_stats));
     ngx_memzero(values, NGX_HTTP_RATECELL_METRICS * sizeof(uint64_t));
+
+    rc = ratecell_rules_stats(rules->rules, 0, 0, &stats, sizeof(stats));
+
     (void) ngx_http_ratecell_table_metrics(&stats,
                                    values + NGX_HTTP_RATECELL_REQUEST_METRICS);
-    return NGX_OK;
+
+    return rc < 0 ? ratecell_strerror(rc) : NULL;
 }
 
 

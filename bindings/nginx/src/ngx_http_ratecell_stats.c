@@ -11,7 +11,8 @@
 static ngx_int_t ngx_http_ratecell_stats_handler(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r);
 static u_char *ngx_http_ratecell_print_json(u_char *p, u_char *last,
-    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values);
+    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values,
+    const char **faults);
 static u_char *ngx_http_ratecell_print_zone_policy(u_char *p, u_char *last,
     ngx_http_ratecell_zone_t *zone);
 static ngx_int_t ngx_http_ratecell_send(ngx_http_request_t *r, ngx_buf_t *b,
@@ -36,6 +37,7 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 {
     size_t                          len;
     uint64_t                       *values;
+    const char                    **faults;
     ngx_buf_t                      *b;
     ngx_int_t                       rc;
     ngx_str_t                       type;
@@ -101,16 +103,19 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 
     rules = rmcf->rules.elts;
 
+    faults = ngx_palloc(r->pool, (rmcf->rules.nelts + 1) * sizeof(char *));
+    if (faults == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     for (i = 0; i < rmcf->rules.nelts; i++) {
 
-        if (ngx_http_ratecell_read_rules_metrics(rules[i],
-                &values[(rmcf->zones.nelts + i) * NGX_HTTP_RATECELL_METRICS])
-            != NGX_OK)
-        {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
+        faults[i] = ngx_http_ratecell_read_rules_metrics(rules[i],
+                &values[(rmcf->zones.nelts + i) * NGX_HTTP_RATECELL_METRICS]);
 
-        len += sizeof("{\"rules\":\"\",\"file\":\"\"},")
+        len += sizeof("{\"rules\":\"\",\"file\":\"\",\"fault\":\"\"},")
+               + (faults[i] ? NGX_HTTP_RATECELL_ESCAPED * ngx_strlen(faults[i])
+                            : 0)
                + NGX_HTTP_RATECELL_ESCAPED
                  * (rules[i]->path.len + rules[i]->file.len)
                + NGX_HTTP_RATECELL_METRICS
@@ -131,7 +136,7 @@ ngx_http_ratecell_stats_handler(ngx_http_request_t *r)
 
     } else {
         b->last = ngx_http_ratecell_print_json(b->last, b->end, rmcf,
-                                               values);
+                                               values, faults);
         ngx_str_set(&type, "application/json");
     }
 
@@ -189,8 +194,10 @@ ngx_http_ratecell_wants_prometheus(ngx_http_request_t *r)
 
 static u_char *
 ngx_http_ratecell_print_json(u_char *p, u_char *last,
-    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values)
+    ngx_http_ratecell_main_conf_t *rmcf, uint64_t *values,
+    const char **faults)
 {
+    ngx_str_t                    fault;
     ngx_uint_t                   i, k;
     ngx_shm_zone_t             **shm_zones;
     ngx_http_ratecell_zone_t    *zone;
@@ -232,6 +239,14 @@ ngx_http_ratecell_print_json(u_char *p, u_char *last,
         p = ngx_http_ratecell_escape(p, last, &rules[i]->path);
         p = ngx_slprintf(p, last, "\",\"file\":\"");
         p = ngx_http_ratecell_escape(p, last, &rules[i]->file);
+
+        if (faults[i]) {
+            fault.data = (u_char *) faults[i];
+            fault.len = ngx_strlen(faults[i]);
+            p = ngx_slprintf(p, last, "\",\"fault\":\"");
+            p = ngx_http_ratecell_escape(p, last, &fault);
+        }
+
         p = ngx_slprintf(p, last, "\"");
 
         for (k = NGX_HTTP_RATECELL_REQUEST_METRICS;

@@ -94,6 +94,12 @@ class Rules:
     def __exit__(self, *_):
         LIBRARY.ratecell_rules_free(self.rules)
 
+    def change(self, text):
+        text = text.encode()
+        status = LIBRARY.ratecell_rules_change(self.rules, text, ctypes.c_size_t(len(text)), 0, ctypes.c_uint64(0), None,
+                                               ctypes.c_size_t(0))
+        assert status == 0, status
+
     def decide(self, **attributes):
         """Whether a request with these attributes may go, and how many more."""
         given = [(name.encode(), value.encode()) for name, value in attributes.items()]

@@ -1,5 +1,6 @@
 """Limits by a file of rules, in a table that other programs have in common with nginx."""
 
+import json
 import os
 import threading
 import unittest
@@ -139,6 +140,24 @@ class Reloads(RulesFileTest):
         self.assertEqual(self.passes(nginx, 1), 0)
         with self.assertRaisesRegex(ValueError, "`10/52w burst=10` of rule api; expected"):
             Rules(HEAD + limit(20), nginx.path("cells"))
+
+
+class Damaged(RulesFileTest):
+    def test_limits_that_cannot_be_read_are_a_fault(self):
+        nginx = self.limited(limit(10))
+        nginx.configure(self.conf().replace("location /", "location /stats { ratecell_rules off; ratecell_stats; } location /"))
+        nginx.start()
+        other = self.beside(nginx, limit(10))
+        self.assertNotIn("fault", json.loads(nginx.get("/stats").body)["rules"][0])
+        other.change(HEAD + limit(11))
+        held = nginx.read("cells")
+        with open(nginx.path("cells"), "r+b") as file:
+            file.seek(held.rindex(" api 11/52w") + 1)
+            file.write(b"x")
+        self.assertEqual(nginx.status(), 403)
+        (found,) = json.loads(nginx.get("/stats").body)["rules"]
+        self.assertTrue(found["fault"].startswith("RATECELL_EREGION_DAMAGED: "), found)
+        self.assertGreater(found["slots"], 1000)
 
 
 class Refused(RulesFileTest):

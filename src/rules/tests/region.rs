@@ -376,6 +376,9 @@ fn a_damaged_list_allows_nothing() {
     write(&file.0, at + 1, b"b");
     let refused = limiter.decide_at(&ANN, 0);
     assert!(!refused.is_allowed() && refused.retry_after().is_none() && refused.rule_name().is_none());
+    let fault = limiter.fault().map(|error| error.to_string()).unwrap_or_default();
+    assert!(fault.starts_with("the region's section numbers: no list of change 1; expected one"), "{fault}");
+    assert_eq!(other.fault(), None);
     let error = file.refusal(file.builder(&text(1_001)));
     assert_eq!(
         error,
@@ -383,7 +386,36 @@ fn a_damaged_list_allows_nothing() {
     );
     assert!(other.decide_at(&ANN, 0).is_allowed(), "it has read the list before");
     write(&file.0, at + 1, b"a");
+    assert_eq!(limiter.fault(), None);
     assert!(limiter.decide_at(&ANN, 0).is_allowed());
+}
+
+/// A limit that a change in another process has made one which this limiter cannot have.
+#[test]
+fn a_limit_that_cannot_be_had_is_a_fault_by_name() {
+    let file = Scratch::new();
+    let limiter = file.open(&rule("a", "1/h burst=5"));
+    let changed = rule("a", "in_flight 2 hold=1m");
+    let other = file.builder(&changed).reserving().change().open(&file.0).expect("a change");
+    assert!(!limiter.decide_at(&ANN, 0).is_allowed());
+    let fault = limiter.fault().map(|error| error.to_string()).unwrap_or_default();
+    assert!(fault.contains("rule a") && fault.contains("in_flight"), "{fault}");
+    assert_eq!(other.fault(), None);
+    limiter.change_at(rules(&rule("a", "1/h burst=5")), 0).expect("the limit of before");
+    assert_eq!((limiter.fault(), limiter.decide_at(&ANN, 0).is_allowed()), (None, true));
+}
+
+/// The error of a file that stays locked says who has it.
+#[test]
+fn a_change_that_waits_in_vain_says_for_whom() {
+    let file = Scratch::new();
+    let limiter = file.open(&rule("a", "5/h"));
+    let held = fs::File::open(&file.0).expect("a file");
+    held.lock().expect("a lock");
+    let error = limiter.change_at(rules(&rule("a", "6/h")), 0).expect_err("it is locked").to_string();
+    assert!(error.contains("cannot be locked: ") && error.contains(" has kept it locked for "), "{error}");
+    drop(held);
+    limiter.change_at(rules(&rule("a", "6/h")), 0).expect("a change");
 }
 
 fn write(path: &Path, at: usize, bytes: &[u8]) {
