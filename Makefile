@@ -1,6 +1,6 @@
 # The two commands of the README, demo and test, and their pieces.
 
-.PHONY: help demo test site lint loom bench bench-store lib install uninstall deb release go nginx nginx-demo nginx-install many-machines
+.PHONY: help demo test site lint loom bench bench-store lib install uninstall deb release go nginx nginx-demo nginx-install many-machines example
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -74,6 +74,11 @@ nginx:
 ## make nginx-demo        an example configuration on loopback, and requests to it
 nginx-demo:
 	ci/nginx-demo.sh
+
+## make example           nginx, a service in Go and one in Python under one limit, and visitors to them; ARGS=--stay: leaves them running
+example:
+	ci/setup.sh --tools
+	ci/example.sh $(ARGS)
 
 ## make nginx-install     into the modules' folder of the nginx that is installed: DESTDIR as usual
 nginx-install:

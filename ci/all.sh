@@ -13,7 +13,7 @@ source "$(dirname "$0")/lib.sh"
 # a folder of cargo's, or target/capi-dist, and a part may need what one above it built. systems, miri and msrv have folders
 # of their own, so that either lane could take them. What fails soonest comes first.
 computing=(test loom "loom --mutate" fuzz vectors demo systems miri)
-waiting=(lint proofs go python node java site nginx deb serve envoy together leased store many-machines msrv c broken)
+waiting=(lint proofs go python node java site nginx deb serve envoy example together leased store many-machines msrv c broken)
 
 parts=("${computing[@]}" "${waiting[@]}")
 # Whether the part $1 is among the arguments that follow.

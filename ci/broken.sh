@@ -83,6 +83,8 @@ broken bindings/go/limiter.go "broken line" ci/go.sh
 broken bindings/go/limiter.go $'\nvar broken = undefined' ci/go.sh
 broken Cargo.toml "broken line" ci/archives.sh "$work/archives"
 broken bindings/go/examples/server/main.go "broken line" ci/together.sh
+broken examples/shop/catalog/main.go "broken line" ci/example.sh
+broken Cargo.toml "broken line" make example
 broken bindings/java/native/Cargo.toml "broken line" ci/java.sh
 broken bindings/java/native/Cargo.toml "broken line" ci/jars.sh "$work/jars"
 broken bindings/python/Cargo.toml "broken line" ci/python.sh
