@@ -58,11 +58,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #define RATECELL_VERSION_MAJOR 0
-#define RATECELL_VERSION_MINOR 1
+#define RATECELL_VERSION_MINOR 2
 #define RATECELL_VERSION_PATCH 0
 #define RATECELL_VERSION_NUMBER \
   (RATECELL_VERSION_MAJOR * 1000000 + RATECELL_VERSION_MINOR * 1000 + RATECELL_VERSION_PATCH)
-#define RATECELL_VERSION_STRING "0.1.0"
+#define RATECELL_VERSION_STRING "0.2.0"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define RATECELL_MUST_CHECK __attribute__((warn_unused_result))

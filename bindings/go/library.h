@@ -9,7 +9,7 @@
 #include <ratecell.h>
 
 /* Before 1.0 each minor version may break. */
-#if RATECELL_VERSION_MAJOR != 0 || RATECELL_VERSION_MINOR != 1
+#if RATECELL_VERSION_MAJOR != 0 || RATECELL_VERSION_MINOR != 2
 #error "ratecell.h is of another version than this Go module needs, 0.1: run `make install` in a clone of ratecell at the module's tag, bindings/go/v0.1.z, or take the module of the library's version"
 #endif
 

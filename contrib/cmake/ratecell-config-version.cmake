@@ -1,4 +1,4 @@
-set(PACKAGE_VERSION "0.1.0")
+set(PACKAGE_VERSION "0.2.0")
 
 # Before 1.0 each minor version may break what the one before had.
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" _ratecell_line "${PACKAGE_VERSION}")

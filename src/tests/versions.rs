@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The files beside those of cargo, with what stands before the version. They may have one of the bindings not at all.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 13] = [
     ("include/ratecell.h", "#define RATECELL_VERSION_STRING \""),
     ("contrib/cmake/ratecell-config-version.cmake", "set(PACKAGE_VERSION \""),
     ("contrib/vcpkg/vcpkg.json", "\"version\": \""),
     ("bindings/go/README.md", "version v"),
     ("bindings/go/README.md", "bindings/go@v"),
     ("bindings/node/package.json", "  \"version\": \""),
+    ("bindings/java/pom.xml", "\n  <version>"),
+    ("bindings/java/ratecell/pom.xml", "\n    <version>"),
+    ("bindings/java/ratecell-servlet/pom.xml", "\n    <version>"),
+    ("bindings/java/ratecell-spring-boot-starter/pom.xml", "\n    <version>"),
     (".github/ISSUE_TEMPLATE/fault.yml", "placeholder: ratecell "),
     (".github/ISSUE_TEMPLATE/wrong_decision.yml", "placeholder: ratecell "),
     ("README.md", "ratecell = \""),
