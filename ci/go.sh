@@ -48,8 +48,8 @@ echo "-- fuzz"
 fuzzed=150000
 if [ "$DEPTH" = long ]; then fuzzed=15000000; fi
 # By executions: when a time is up, Go before 1.27 may fail a run whose inputs all passed (go.dev/issue/75804).
-for target in FuzzClientPeer FuzzClientClaim; do
-    go test -run '^$' -fuzz "^$target\$" -fuzztime "${fuzzed}x" . >"$work/fuzz" 2>&1 || { cat "$work/fuzz" >&2; exit 1; }
+for fuzzer in FuzzClientPeer FuzzClientClaim; do
+    go test -run '^$' -fuzz "^$fuzzer\$" -fuzztime "${fuzzed}x" . >"$work/fuzz" 2>&1 || { cat "$work/fuzz" >&2; exit 1; }
     grep '^fuzz: elapsed' "$work/fuzz" | tail -n 1
 done
 

@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use ratecell::rules::RulesRegion;
 use ratecell::{BuildError, Region, RegionError, RegionField, Shared, Stats, WhenFull};
+
+/// What it means that the limits of rules cannot be read.
+const UNREADABLE: &str = "nobody can read which limits are in force, so that each process denies every request that has not read \
+    them before. A change of the rules by one that has, or the file made anew, ends that";
 
 /// A file that is read.
 pub(crate) enum File {
@@ -21,7 +25,7 @@ impl File {
             Ok(region) => Ok(Self::Policy(region)),
             Err(BuildError::File {
                 error: RegionError::Differs { field: RegionField::Policy, .. }, ..
-            }) => Ok(Self::Rules(RulesRegion::read(path)?)),
+            }) => Ok(Self::Rules(RulesRegion::read(path).context(UNREADABLE)?)),
             Err(error) => Err(error.into()),
         }
     }

@@ -53,6 +53,24 @@ fn stats_of_rules_name_their_limits() {
     assert!(refused.contains("the region's policy: the limits of rules; expected one policy"), "{refused}");
 }
 
+/// Of a file whose limits cannot be read it is said what that means.
+#[test]
+fn stats_of_limits_that_cannot_be_read() {
+    let files = Files::new(&[]);
+    let path = files.path("limits");
+    let rules = "ratecell_rules = 1\n[[rule]]\nname = 'site'\nkey = []\nlimit = '5/1d'\n";
+    let rules: ratecell::rules::Rules = rules.parse().unwrap();
+    drop(ratecell::rules::RulesLimiter::builder(rules).max_keys(600).open(&path).unwrap());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(9).rposition(|bytes| bytes == b" site 5/d").unwrap();
+    bytes[at + 1] = b'x';
+    std::fs::write(&path, bytes).unwrap();
+    let refused = ratecell(&["stats", arg(&path)]).error();
+    for part in ["each process denies every request", "section numbers: no list of change 0"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
 #[test]
 fn a_key_is_shown_and_forgotten() {
     let files = Files::new(&[]);
