@@ -19,7 +19,7 @@ for tool in mvn javac; do
     command -v "$tool" >/dev/null || { echo "missing: $tool (Debian: maven, default-jdk-headless)" >&2; exit 1; }
 done
 version="$(crate_version)"
-for file in "$here"/pom.xml "$here"/*/pom.xml "$here/native/Cargo.toml"; do
+for file in "$here"/pom.xml "$here"/ratecell*/pom.xml "$here/native/Cargo.toml"; do
     grep -q "<version>$version</version>\|^version = \"$version\"" "$file" ||
         { echo "$file: expected the version $version, as in Cargo.toml" >&2; exit 1; }
 done
@@ -61,7 +61,7 @@ pack() {
     mkdir -p "$1/bindings" "$2"
     cp -r "$here" "$1/bindings/java"
     find "$1" -name target -prune -exec rm -r {} +
-    ln -sfn "$root/vectors" "$1/vectors"
+    ln -sfn "$root/vectors" "$root/README.md" "$1"
     (cd "$1/bindings/java" && mvn --batch-mode --quiet --no-transfer-progress ${offline:+--offline} \
         "-Dratecell.natives=$natives" package "${@:3}")
     cp "$1"/bindings/java/*/target/*-"$version".jar "$1"/bindings/java/*/target/*-"$version"-sources.jar "$2"

@@ -29,11 +29,19 @@ class ReadmeTest {
             + " import java.nio.file.*; import java.time.*; import java.util.*;\n";
 
     private static String readme() throws Exception {
-        return Files.readString(Path.of(System.getProperty("ratecell.sources"), "bindings/java/README.md"));
+        return page("bindings/java/README.md");
+    }
+
+    private static String page(String path) throws Exception {
+        return Files.readString(Path.of(System.getProperty("ratecell.sources"), path));
     }
 
     private static List<String> blocks(String language) throws Exception {
-        Matcher matcher = Pattern.compile("(?ms)^```" + language + "\n(.*?)^```$").matcher(readme());
+        return blocks(readme(), language);
+    }
+
+    private static List<String> blocks(String page, String language) {
+        Matcher matcher = Pattern.compile("(?ms)^```" + language + "\n(.*?)^```$").matcher(page);
         List<String> blocks = new ArrayList<>();
         while (matcher.find()) {
             blocks.add(matcher.group(1));
@@ -41,19 +49,31 @@ class ReadmeTest {
         return blocks;
     }
 
+    private static void compile(Path folder, String name, String block) throws Exception {
+        Path source = folder.resolve(name + ".java");
+        Files.writeString(source, IMPORTS + "public class " + name + " { public static void run() throws Exception {\n" + block
+                + "} }\n");
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        int code = compiler.run(null, null, null, "-cp", System.getProperty("java.class.path"), "-d", folder.toString(),
+                source.toString());
+        assertEquals(0, code, block);
+    }
+
+    /** It opens a file in /run. */
+    @Test
+    void theProjectsPageCompiles(@TempDir Path folder) throws Exception {
+        List<String> blocks = blocks(page("README.md"), "java");
+        assertEquals(1, blocks.size());
+        compile(folder, "Project", blocks.get(0));
+    }
+
     @Test
     void programsRun(@TempDir Path folder) throws Exception {
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         List<String> blocks = blocks("java");
         assertEquals(7, blocks.size());
         for (int i = 1; i < blocks.size(); i++) {
             String name = "Snippet" + i;
-            Path source = folder.resolve(name + ".java");
-            Files.writeString(source, IMPORTS + "public class " + name
-                    + " { public static void run() throws Exception {\n" + blocks.get(i) + "} }\n");
-            int code = compiler.run(null, null, null, "-cp", System.getProperty("java.class.path"), "-d",
-                    folder.toString(), source.toString());
-            assertEquals(0, code, blocks.get(i));
+            compile(folder, name, blocks.get(i));
             try (URLClassLoader loader =
                     new URLClassLoader(new URL[] {folder.toUri().toURL()}, Limiter.class.getClassLoader())) {
                 loader.setDefaultAssertionStatus(true);
