@@ -48,6 +48,7 @@ const OPERATIONS: &[(&str, Run)] = &[
 ];
 
 /// The version, and the names of the operations.
+#[expect(clippy::unnecessary_wraps, reason = "it is one of the operations")]
 fn library(_: &mut Reader<'_>, writer: &mut Writer) -> Result<(), Fault> {
     writer.text(env!("CARGO_PKG_VERSION"));
     writer.count(OPERATIONS.len());
