@@ -37,7 +37,16 @@ const HOUSES: [House; 9] = [
     House {
         sources: "crates/ratecell-envoy/src",
         order: &[
-            "error", "names", "proto", "yaml", "config", "import", "descriptor", "counts", "service", "server",
+            "error",
+            "names",
+            "proto",
+            "yaml",
+            "config",
+            "import",
+            "descriptor",
+            "counts",
+            "service",
+            "server",
         ],
         imports: 10,
     },

@@ -168,7 +168,9 @@ impl Limiter {
         builder = builder.names(flag("names", names)?);
         let (follow, change) = (flag("follow", follow)?, flag("change", change)?);
         if (follow || change) && (path.is_none() || !has_policy) {
-            return Err(PyValueError::new_err("follow, change: expected neither without a path and a policy"));
+            return Err(PyValueError::new_err(
+                "follow, change: expected neither without a path and a policy",
+            ));
         }
         builder = match (follow, change) {
             (true, true) => {
