@@ -13,8 +13,8 @@ const UNREADABLE: &str = "nobody can read which limits are in force, so that eac
 
 /// A file that is read.
 pub(crate) enum File {
-    Policy(Region),
-    Rules(RulesRegion),
+    Policy(Box<Region>),
+    Rules(Box<RulesRegion>),
 }
 
 impl File {
@@ -22,10 +22,10 @@ impl File {
     /// The file cannot be read, or is no region.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         match Region::read(path) {
-            Ok(region) => Ok(Self::Policy(region)),
+            Ok(region) => Ok(Self::Policy(Box::new(region))),
             Err(BuildError::File {
                 error: RegionError::Differs { field: RegionField::Policy, .. }, ..
-            }) => Ok(Self::Rules(RulesRegion::read(path).context(UNREADABLE)?)),
+            }) => Ok(Self::Rules(Box::new(RulesRegion::read(path).context(UNREADABLE)?))),
             Err(error) => Err(error.into()),
         }
     }

@@ -128,8 +128,8 @@ impl Counts {
     #[must_use]
     pub fn rules(&self) -> Vec<RuleCounts> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-        let counts = |(name, counters): (&Box<str>, &Arc<Counters>)| RuleCounts {
-            name: name.to_string(),
+        let counts = |(name, counters): (&str, &Arc<Counters>)| RuleCounts {
+            name: name.to_owned(),
             group: counters.group.as_deref().map(str::to_owned),
             total_hits: read(&counters.total),
             within_limit: read(&counters.within),
@@ -137,7 +137,7 @@ impl Counts {
             over_limit: read(&counters.over),
             shadow_mode: read(&counters.shadow),
         };
-        rules.iter().map(counts).collect()
+        rules.iter().map(|(name, counters)| counts((name, counters))).collect()
     }
 }
 
