@@ -203,7 +203,7 @@ class Configuration(NginxTest):
         examples = re.findall("```nginx\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
         # That with a store is tested where there is one.
         examples = [shown for shown in examples if "store=" not in shown]
-        self.assertEqual(len(examples), 4)
+        self.assertEqual(len(examples), 6)
         for shown in examples:
             http = re.search(r"http \{\n(.*)\n\}", shown, re.DOTALL)[1]
             nginx = self.prepare(http.replace("/run/limits", "$FOLDER/limits"))
