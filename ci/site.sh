@@ -29,7 +29,8 @@ node site/figures.mjs . "${check[@]}"
 # The documents keep their places, so that their links lead to each other.
 rm -rf "$site" "$pages"
 mkdir -p "$site" "$pages"
-find README.md CONTRIBUTING.md docs vectors bindings crates -name '*.md' -o -path 'docs/*' -name '*.svg' | while read -r file; do
+find README.md CONTRIBUTING.md docs vectors bindings crates -name node_modules -prune -o \
+    \( -name '*.md' -o -path 'docs/*' -name '*.svg' \) -print | while read -r file; do
     mkdir -p "$pages/$(dirname "$file")"
     ln -s "$PWD/$file" "$pages/$file"
 done
