@@ -10,7 +10,7 @@
 
 /* Before 1.0 each minor version may break. */
 #if RATECELL_VERSION_MAJOR != 0 || RATECELL_VERSION_MINOR != 2
-#error "ratecell.h is of another version than this Go module needs, 0.1: run `make install` in a clone of ratecell at the module's tag, bindings/go/v0.1.z, or take the module of the library's version"
+#error "ratecell.h is of another version than this Go module needs, 0.2: run `make install` in a clone of ratecell at the module's tag, bindings/go/v0.2.z, or take the module of the library's version"
 #endif
 
 /* Which of a module's libraries is linked, no C compiler says: it is what the build was told. */

@@ -22,9 +22,11 @@ const PLACES: [(&str, &str); 13] = [
 ];
 
 /// The files that name the version without its last number.
-const MINORS: [(&str, &str); 2] = [
+const MINORS: [(&str, &str); 4] = [
     ("docs/C-API.md", "find_package(ratecell "),
     ("ffi-tests/user/CMakeLists.txt", "find_package(ratecell "),
+    ("bindings/go/library.h", "than this Go module needs, "),
+    ("bindings/go/library.h", "bindings/go/v"),
 ];
 
 /// The versions that stand behind each occurrence of a text.
@@ -33,6 +35,7 @@ fn behind<'t>(text: &'t str, before: &'t str) -> impl Iterator<Item = &'t str> {
     text.split(before)
         .skip(1)
         .filter_map(digits)
+        .map(|version| version.trim_end_matches('.'))
         .filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 
