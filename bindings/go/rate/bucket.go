@@ -13,8 +13,9 @@ import (
 
 // bucket is a Limiter between two changes.
 type bucket struct {
-	limit Limit
-	burst int
+	limit  Limit
+	burst  int
+	origin time.Time
 	// limiter has the tokens, under one key; nil where nothing fills the bucket, or everything is allowed.
 	limiter *ratecell.Limiter
 	// left is the tokens where nothing fills it.
@@ -26,13 +27,13 @@ var queues = [...]uint32{1 << 28, 1 << 20, 1 << 12, 1 << 4, 1}
 
 // newBucket has so many tokens at a time.
 func newBucket(limit Limit, burst int, t time.Time, tokens float64) *bucket {
-	b := &bucket{limit: limit, burst: burst}
+	b := &bucket{limit: limit, burst: burst, origin: t}
 	if limit == Inf || burst <= 0 {
 		return b
 	}
 	for _, policy := range policies(limit, burst) {
 		limiter, err := ratecell.New(policy, ratecell.MaxKeys(1))
-		if err == nil && lasts(limiter, t) {
+		if err == nil && b.lasts(limiter, t) {
 			b.limiter = limiter
 			b.charge(t, float64(burst)-tokens)
 			return b
@@ -49,7 +50,7 @@ func newBucket(limit Limit, burst int, t time.Time, tokens float64) *bucket {
 // charge takes tokens, a part of one as a whole.
 func (b *bucket) charge(t time.Time, tokens float64) {
 	if units := math.Ceil(tokens - 1e-6); units >= 1 {
-		b.limiter.Decide(ratecell.NewRequest("").Cost(uint32(math.Min(units, math.MaxUint32))).At(instant(t)))
+		b.limiter.Decide(ratecell.NewRequest("").Cost(uint32(math.Min(units, math.MaxUint32))).At(b.instant(t)))
 	}
 }
 
@@ -73,10 +74,33 @@ func policies(limit Limit, burst int) (policies []string) {
 	return policies
 }
 
-// lasts is whether the limiter can tell the time for ten years.
-func lasts(limiter *ratecell.Limiter, t time.Time) bool {
-	const years = 10 * 365 * 24 * time.Hour
-	return limiter.CheckAt("", 0, instant(t.Add(years))).Outcome != ratecell.ClockRange
+// before is some months: a time may be so long before the bucket's origin.
+const before = 1 << 53
+
+// years is how long after its origin a bucket can tell the time.
+const years = 10 * 365 * 24 * time.Hour
+
+// lasts is whether the limiter can tell the time for so long.
+func (b *bucket) lasts(limiter *ratecell.Limiter, t time.Time) bool {
+	return limiter.CheckAt("", 0, b.instant(t.Add(years))).Outcome != ratecell.ClockRange
+}
+
+// instant is a time as the limiter has it, by the monotonic clock where both have a reading of it.
+func (b *bucket) instant(t time.Time) uint64 {
+	since := t.Sub(b.origin)
+	if since < -before {
+		return 0
+	}
+	if since > math.MaxInt64-before {
+		since = math.MaxInt64 - before
+	}
+	return uint64(before + since)
+}
+
+// tells is whether the bucket can tell the time; where nothing fills it, it needs none.
+func (b *bucket) tells(t time.Time) bool {
+	since := t.Sub(b.origin)
+	return b.limiter == nil || since >= -before && since <= years
 }
 
 // fraction is a rate as the core has it, by the first convergent of its continued fraction that is near enough: 0.3 is 3/10s,
@@ -125,7 +149,7 @@ func (b *bucket) take(t time.Time, n int, longest time.Duration, reserve bool) (
 	case longest < 0:
 		return 0, nil, false
 	}
-	request := ratecell.NewRequest("").Cost(uint32(n)).At(instant(t)).Within(longest)
+	request := ratecell.NewRequest("").Cost(uint32(n)).At(b.instant(t)).Within(longest)
 	var d ratecell.Decision
 	if reserve {
 		d, held, _ = b.limiter.ReserveRequest(request) // an error is of a limiter that is closed, or of many machines
@@ -154,7 +178,7 @@ func (b *bucket) tokens(t time.Time) float64 {
 	if b.limiter == nil {
 		return float64(b.left.Load())
 	}
-	d := b.limiter.Decide(ratecell.NewRequest("").Cost(0).At(instant(t)))
+	d := b.limiter.Decide(ratecell.NewRequest("").Cost(0).At(b.instant(t)))
 	return float64(b.burst) - d.ResetAfter.Seconds()*float64(b.limit)
 }
 
@@ -163,8 +187,8 @@ func (b *bucket) changed(t time.Time, limit Limit, burst int) *bucket {
 	tokens := b.tokens(t) + float64(burst-b.burst)
 	if b.limiter != nil && limit != Inf && burst > 0 {
 		for _, policy := range policies(limit, burst) {
-			if b.limiter.ChangeAt(policy, instant(t)) == nil && lasts(b.limiter, t) {
-				return &bucket{limit: limit, burst: burst, limiter: b.limiter}
+			if b.limiter.ChangeAt(policy, b.instant(t)) == nil && b.lasts(b.limiter, t) {
+				return &bucket{limit: limit, burst: burst, origin: b.origin, limiter: b.limiter}
 			}
 		}
 	}

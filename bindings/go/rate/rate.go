@@ -13,6 +13,8 @@
 //   - SetBurst to a greater burst gives the difference at once; x/time/rate lets it fill at the Limit.
 //   - A reservation is for 2^32 - 1 tokens at most, and one further ahead than 2^28 tokens, or fewer of slow rates, is not OK.
 //   - ReserveN and AllowN of 0 tokens or fewer are always OK, and take nothing.
+//   - A time some months before the Limiter was made, or ten years after, as of a test's clock, is of another clock: of a bucket
+//     that has the tokens of now.
 //   - There is no Sometimes.
 package rate
 
@@ -65,6 +67,34 @@ func (lim *Limiter) bucket() *bucket {
 	return new(bucket)
 }
 
+// at is the bucket that can tell a time. One of another date, as that of a test's clock, has a bucket of its own, with the
+// tokens that are there.
+func (lim *Limiter) at(t time.Time) *bucket {
+	if b := lim.bucket(); b.tells(t) {
+		return b
+	}
+	lim.mutex.Lock()
+	defer lim.mutex.Unlock()
+	return lim.moved(t)
+}
+
+// moved is at, for who has the mutex.
+func (lim *Limiter) moved(t time.Time) *bucket {
+	b := lim.bucket()
+	if b.tells(t) {
+		return b
+	}
+	tokens := float64(b.burst)
+	if now := time.Now(); t.After(b.origin) {
+		tokens = b.tokens(t)
+	} else if b.tells(now) {
+		tokens = b.tokens(now)
+	}
+	b = newBucket(b.limit, b.burst, t, tokens)
+	lim.state.Store(b)
+	return b
+}
+
 // Limit is the most tokens a second.
 func (lim *Limiter) Limit() Limit { return lim.bucket().limit }
 
@@ -75,14 +105,14 @@ func (lim *Limiter) Burst() int { return lim.bucket().burst }
 func (lim *Limiter) Tokens() float64 { return lim.TokensAt(time.Now()) }
 
 // TokensAt is the tokens that are there at a time; below 0 where some are reserved ahead.
-func (lim *Limiter) TokensAt(t time.Time) float64 { return lim.bucket().tokens(t) }
+func (lim *Limiter) TokensAt(t time.Time) float64 { return lim.at(t).tokens(t) }
 
 // Allow is AllowN(time.Now(), 1).
 func (lim *Limiter) Allow() bool { return lim.AllowN(time.Now(), 1) }
 
 // AllowN takes n tokens at a time if they are there, and reports whether they were. An n below 0 is 0.
 func (lim *Limiter) AllowN(t time.Time, n int) bool {
-	_, _, ok := lim.bucket().take(t, n, 0, false)
+	_, _, ok := lim.at(t).take(t, n, 0, false)
 	return ok
 }
 
@@ -96,8 +126,9 @@ func (lim *Limiter) ReserveN(t time.Time, n int) *Reservation {
 }
 
 func (lim *Limiter) reserve(t time.Time, n int, longest time.Duration) *Reservation {
-	delay, held, ok := lim.bucket().take(t, n, longest, true)
-	return &Reservation{ok: ok, act: t.Add(delay), held: held}
+	b := lim.at(t)
+	delay, held, ok := b.take(t, n, longest, true)
+	return &Reservation{ok: ok, act: t.Add(delay), held: held, of: b}
 }
 
 // Wait is WaitN(ctx, 1).
@@ -142,7 +173,7 @@ func (lim *Limiter) SetLimit(newLimit Limit) { lim.SetLimitAt(time.Now(), newLim
 func (lim *Limiter) SetLimitAt(t time.Time, newLimit Limit) {
 	lim.mutex.Lock()
 	defer lim.mutex.Unlock()
-	b := lim.bucket()
+	b := lim.moved(t)
 	lim.state.Store(b.changed(t, newLimit, b.burst))
 }
 
@@ -153,7 +184,7 @@ func (lim *Limiter) SetBurst(newBurst int) { lim.SetBurstAt(time.Now(), newBurst
 func (lim *Limiter) SetBurstAt(t time.Time, newBurst int) {
 	lim.mutex.Lock()
 	defer lim.mutex.Unlock()
-	b := lim.bucket()
+	b := lim.moved(t)
 	lim.state.Store(b.changed(t, b.limit, newBurst))
 }
 
@@ -162,6 +193,7 @@ type Reservation struct {
 	ok   bool
 	act  time.Time
 	held *ratecell.Reservation
+	of   *bucket
 }
 
 // OK is whether the tokens were reserved. If not, the delay is InfDuration, and Cancel does nothing.
@@ -188,23 +220,6 @@ func (r *Reservation) Cancel() { r.CancelAt(time.Now()) }
 // has reserved after it.
 func (r *Reservation) CancelAt(t time.Time) {
 	if r.ok && r.held != nil && !r.act.Before(t) {
-		r.held.SettleAt(0, instant(t))
+		r.held.SettleAt(0, r.of.instant(t))
 	}
-}
-
-// Times are counted from some months before the program began, by the monotonic clock where they have a reading of it. All
-// that are earlier are the same.
-const before = 1 << 53
-
-var start = time.Now()
-
-func instant(t time.Time) uint64 {
-	since := t.Sub(start)
-	if since < -before {
-		return 0
-	}
-	if since > math.MaxInt64-before {
-		since = math.MaxInt64 - before
-	}
-	return uint64(before + since)
 }
