@@ -102,6 +102,14 @@ func (w *watch) set(asked *C.go_asked) {
 	}
 }
 
+// wall is the time of day.
+func (w *watch) wall() time.Time {
+	if w == nil {
+		return time.Now()
+	}
+	return w.clock.Now()
+}
+
 func (w *watch) until(deadline time.Time) time.Duration {
 	if w == nil {
 		return time.Until(deadline)

@@ -234,12 +234,12 @@ func (d *Decider[R]) fault(request R, err error) Verdict {
 
 func (d *Decider[R]) addFields(h http.Header, v *Verdict) error {
 	if v.byRules {
-		return d.rules.AddFields(h, d.styles, time.Now(), v.Rules)
+		return d.rules.AddFields(h, d.styles, d.watch().wall(), v.Rules)
 	}
 	if v.Decision.Outcome == Closed {
 		return nil // of a request that is not limited
 	}
-	return AddFields(h, d.styles, time.Now(), Answer{Limiter: d.limiter, Decision: v.Decision, Name: d.name, Unit: d.unit})
+	return AddFields(h, d.styles, d.watch().wall(), Answer{Limiter: d.limiter, Decision: v.Decision, Name: d.name, Unit: d.unit})
 }
 
 // Release gives back the permits of layers in_flight, if the request holds some.

@@ -35,8 +35,8 @@ type nativeRules struct {
 
 // NewRules makes limits by the text of a file of rules, in TOML, with all its memory: one table for all
 // rules, with room for [MaxKeys]. It is this process's alone. A key counts once for each layer of the policy that it is
-// limited by. Of the options, [MaxKeys], [WhenFull], [Epoch] and [Reserving] have a use here; others are refused, and so is
-// [FullShare].
+// limited by. Of the options, [MaxKeys], [WhenFull], [Epoch], [Reserving] and [WithClock] have a use here; others are refused, and
+// so is [FullShare].
 //
 // The error of a file with a fault is an [*Error] of [StatusRules], and names the line, the rule, the field, what was wrong
 // and what was expected. Another is of an option, or says that there is no memory.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -225,5 +226,15 @@ func TestOtherClocksAreRefused(t *testing.T) {
 	}
 	if _, err := ratecell.OpenRules(t.TempDir()+"/rules", "", ratecell.WithClock(NewClock(day))); err == nil {
 		t.Error("rules in a file by a clock of their own")
+	}
+}
+
+func TestFieldsHaveTheClocksTime(t *testing.T) {
+	clock := NewClock(day)
+	middleware := ratecell.Middleware(limiter(t, "1/h", clock), ratecell.ByClient(), ratecell.Styles(ratecell.StyleXUnix))
+	response := httptest.NewRecorder()
+	middleware(http.NotFoundHandler()).ServeHTTP(response, httptest.NewRequest("GET", "/", nil))
+	if reset := response.Header().Get("X-RateLimit-Reset"); reset != strconv.FormatInt(day.Add(time.Hour).Unix(), 10) {
+		t.Errorf("%v: expected an hour after the clock's time", response.Header())
 	}
 }
