@@ -43,7 +43,7 @@ func newBucket(limit Limit, burst int, t time.Time, tokens float64) *bucket {
 		b.limit = Inf
 		return b
 	}
-	b.left.Store(int64(math.Floor(tokens)))
+	b.left.Store(int64(math.Floor(math.Min(tokens, 1<<62))))
 	return b
 }
 
@@ -53,6 +53,9 @@ func (b *bucket) charge(t time.Time, tokens float64) {
 		b.limiter.Decide(ratecell.NewRequest("").Cost(uint32(math.Min(units, math.MaxUint32))).At(b.instant(t)))
 	}
 }
+
+// mostBurst leaves room for a queue: the two are 2^32 - 1 together at most.
+const mostBurst = math.MaxUint32 - 1
 
 // tolerances is how far a fraction may be from the Limit: one of a small one has coarser ticks, and its clock goes further.
 var tolerances = [...]float64{1e-14, 1e-11, 1e-9, 1e-7, 1e-5}
@@ -68,7 +71,7 @@ func policies(limit Limit, burst int) (policies []string) {
 		last = rate
 		for _, queue := range queues {
 			policies = append(policies, fmt.Sprintf("leaky_queue %s queue=%d burst=%d", rate, queue,
-				int64(math.Min(float64(burst), math.MaxUint32))))
+				int64(math.Min(float64(burst), mostBurst))))
 		}
 	}
 	return policies

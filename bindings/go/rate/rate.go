@@ -6,12 +6,13 @@
 // What differs:
 //
 //   - A rate is an exact fraction, within a hundred-thousandth of the Limit, and no token is lost or won by rounding: Every(d)
-//     is one each d. A Limit above 4,294,967,295 is Inf, and one below one token in some decades is 0.
+//     is one each d. A Limit above 4,294,967,295 is Inf, and one below one token in some decades, or by which the burst takes
+//     centuries to fill, is 0.
 //   - A time before that of an earlier call finds the tokens that were taken since taken; x/time/rate gives the time in between
 //     a second time.
 //   - Cancel gives the tokens back of the latest reservation alone; x/time/rate gives back a part of earlier ones, too.
 //   - SetBurst to a greater burst gives the difference at once; x/time/rate lets it fill at the Limit.
-//   - A reservation is for 2^32 - 1 tokens at most, and one further ahead than 2^28 tokens, or fewer of slow rates, is not OK.
+//   - A reservation is for 2^32 - 2 tokens at most, and one further ahead than 2^28 tokens, or fewer of slow rates, is not OK.
 //   - ReserveN and AllowN of 0 tokens or fewer are always OK, and take nothing.
 //   - A time some months before the Limiter was made, or ten years after, as of a test's clock, is of another clock: of a bucket
 //     that has the tokens of now.

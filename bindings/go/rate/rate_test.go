@@ -3,6 +3,7 @@ package rate
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,21 @@ func TestWhatIsAtTheEdges(t *testing.T) {
 	}
 	if NewLimiter(1, 1).AllowN(now.AddDate(-300, 0, 0), 1) != true {
 		t.Error("a time long ago")
+	}
+}
+
+func TestTheGreatestBursts(t *testing.T) {
+	now := time.Now()
+	for _, burst := range []int{math.MaxInt32, math.MaxInt} {
+		for _, limit := range []Limit{1e-3, 10, 1e9} {
+			lim := NewLimiter(limit, burst)
+			if !lim.AllowN(now, 1) || !lim.AllowN(now, 1_000_000) || lim.Burst() != burst {
+				t.Errorf("%v, burst %d: expected all of them", float64(limit), burst)
+			}
+			if limit == 1e9 && !lim.AllowN(now.Add(time.Second), math.MaxInt32) {
+				t.Errorf("burst %d: expected all of them again", burst)
+			}
+		}
 	}
 }
 
