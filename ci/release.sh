@@ -130,6 +130,9 @@ news() {
         heading="## Unreleased"
         echo "CHANGELOG.md has no section \`## $version\`: NEWS.md is what is unreleased"
     fi
+    if grep -q "^## \[\?$version\b.*unreleased" CHANGELOG.md; then
+        echo "CHANGELOG.md says that $version is unreleased, and so does NEWS.md: a release has a date there"
+    fi
     awk -v heading="$heading" '
         /^## / { inside = index($0, heading) == 1 || index($0, "## [" substr(heading, 4)) == 1 }
         inside { print; lines++ }
