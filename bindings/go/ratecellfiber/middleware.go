@@ -73,8 +73,9 @@ func ByHeader(name string) func(fiber.Ctx) string {
 	return func(c fiber.Ctx) string { return c.Get(name) }
 }
 
-// ByRequest tells rules of a request its method, its path as it was sent, its host, its client by this key function, and its
-// header, as [ratecell.ByRequest] does.
+// ByRequest tells rules of a request its method, its path, its host, its client by this key function, and its header, as
+// [ratecell.ByRequest] does. The path is encoded as it was sent, and begins and ends as it does for fiber's routes. These ignore
+// case, unless the app has CaseSensitive: a file of rules for it has path_case = "ignore".
 func ByRequest(client func(fiber.Ctx) string) func(fiber.Ctx) ratecell.Attributes {
 	return func(c fiber.Ctx) ratecell.Attributes {
 		a := ratecell.Attributes{}
@@ -82,7 +83,7 @@ func ByRequest(client func(fiber.Ctx) string) func(fiber.Ctx) ratecell.Attribute
 			a["header:"+strings.ToLower(name)] = strings.Join(lines, ", ")
 		}
 		a["method"] = c.Method()
-		a["path"], _ = ratecell.TargetPath(string(c.RequestCtx().Request.Header.RequestURI()))
+		a["path"] = path(c)
 		if host := string(c.RequestCtx().Request.Header.Host()); host != "" {
 			a["host"] = host
 		}
@@ -91,6 +92,19 @@ func ByRequest(client func(fiber.Ctx) string) func(fiber.Ctx) ratecell.Attribute
 		}
 		return a
 	}
+}
+
+// path is what fiber has its routes by, still encoded: fasthttp ends it at a #, which net/http takes for a part of it.
+func path(c fiber.Ctx) string {
+	uri := c.RequestCtx().URI()
+	path := string(uri.PathOriginal())
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if query := uri.QueryString(); len(query) > 0 {
+		path += "?" + string(query)
+	}
+	return path
 }
 
 func header(c fiber.Ctx) http.Header {
