@@ -138,20 +138,36 @@ public:
 
     /// What next(value) returns, a Result with the same E; after an error that error, and nothing is called.
     template <class F>
-    auto and_then(F &&next) && -> std::invoke_result_t<F, T> {
-        if (!has_value()) {
-            return std::move(error_);
-        }
-        return std::forward<F>(next)(std::move(value_));
+    auto and_then(F &&next) & {
+        using Next = std::invoke_result_t<F, T &>;
+        return has_value() ? std::forward<F>(next)(value_) : Next(error_);
+    }
+    template <class F>
+    auto and_then(F &&next) const & {
+        using Next = std::invoke_result_t<F, const T &>;
+        return has_value() ? std::forward<F>(next)(value_) : Next(error_);
+    }
+    template <class F>
+    auto and_then(F &&next) && {
+        using Next = std::invoke_result_t<F, T>;
+        return has_value() ? std::forward<F>(next)(std::move(value_)) : Next(std::move(error_));
     }
 
     /// A Result with what change(value) returns; after an error that error, and nothing is called.
     template <class F>
-    auto transform(F &&change) && -> Result<std::decay_t<std::invoke_result_t<F, T>>, E> {
-        if (!has_value()) {
-            return std::move(error_);
-        }
-        return std::forward<F>(change)(std::move(value_));
+    auto transform(F &&change) & {
+        using Changed = Result<std::decay_t<std::invoke_result_t<F, T &>>, E>;
+        return has_value() ? Changed(std::forward<F>(change)(value_)) : Changed(error_);
+    }
+    template <class F>
+    auto transform(F &&change) const & {
+        using Changed = Result<std::decay_t<std::invoke_result_t<F, const T &>>, E>;
+        return has_value() ? Changed(std::forward<F>(change)(value_)) : Changed(error_);
+    }
+    template <class F>
+    auto transform(F &&change) && {
+        using Changed = Result<std::decay_t<std::invoke_result_t<F, T>>, E>;
+        return has_value() ? Changed(std::forward<F>(change)(std::move(value_))) : Changed(std::move(error_));
     }
 
 private:

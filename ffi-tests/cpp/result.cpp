@@ -80,6 +80,16 @@ void what_follows_is_done_with_a_value_alone() {
     CHECK_EQUAL(ratecell::format("2/60s").transform(length).value(), 3u);
     CHECK_EQUAL(ratecell::format("2/0s").transform(length).error(), RATECELL_EPOLICY_ZERO_PERIOD);
     CHECK_EQUAL(called, 2);
+    // Of a Result that stays where it is.
+    Result<Limiter, Failure> made = Limiter::make("2/m");
+    const auto left = [](const Limiter &limiter) { return limiter.check("key").remaining(); };
+    CHECK_EQUAL(made.transform(left).value(), 1u);
+    CHECK_EQUAL(std::as_const(made).transform(left).value(), 0u);
+    const auto tier = [](const Limiter &limiter) { return limiter.with_policy("3/m"); };
+    CHECK(made.and_then(tier).has_value() && std::as_const(made).and_then(tier).has_value() && made->get() != nullptr);
+    const Result<Limiter, Failure> refused = Limiter::make("2/0s");
+    CHECK_EQUAL(refused.and_then(tier).error(), RATECELL_EPOLICY_ZERO_PERIOD);
+    CHECK_EQUAL(refused.transform(left).error(), RATECELL_EPOLICY_ZERO_PERIOD);
     // What is moved on is whole.
     const auto shared = Limiter::make("2/m").transform([](Limiter limiter) {
         return std::make_shared<const Limiter>(std::move(limiter));
