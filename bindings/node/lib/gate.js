@@ -95,8 +95,34 @@ function report(fault, { let: who, others }) {
 /** Releases what a request holds when its response closes. */
 function releaseAtEnd(answered, response) {
   if (!answered.holds) return
-  if (response.closed || response.destroyed) answered.release()
-  else response.once('close', () => answered.release())
+  // A response that stands behind others of its connection has no socket yet: if that closes before, it never closes.
+  const socket = response.socket === null ? response.req?.socket : undefined
+  if (response.closed || response.destroyed || socket?.destroyed) {
+    answered.release()
+    return
+  }
+  const release = () => {
+    behind.get(socket)?.delete(release)
+    answered.release()
+  }
+  response.once('close', release)
+  if (socket) releasesOf(socket).add(release)
+}
+
+/** By their sockets, what is to be released of responses that stand behind others. */
+const behind = new WeakMap()
+
+function releasesOf(socket) {
+  let releases = behind.get(socket)
+  if (releases === undefined) {
+    releases = new Set()
+    behind.set(socket, releases)
+    // One listener, however many stand there.
+    socket.once('close', () => {
+      for (const release of releases) release()
+    })
+  }
+  return releases
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

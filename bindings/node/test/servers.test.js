@@ -5,6 +5,7 @@
 const assert = require('node:assert/strict')
 const { once } = require('node:events')
 const http = require('node:http')
+const net = require('node:net')
 const { test } = require('node:test')
 const { setTimeout: sleep } = require('node:timers/promises')
 
@@ -177,6 +178,26 @@ for (const [name, serve] of Object.entries(FRAMEWORKS)) {
       while (limiter.peek('all').remaining === 0) await sleep(1)
       finish('nobody')
     } finally {
+      await stop()
+    }
+  })
+
+  test(`${name}: what stands behind others of a connection that ends is released`, async () => {
+    const limiter = new Limiter('in_flight 12 hold=600s')
+    let finish = () => {}
+    const ended = new Promise((resolve) => (finish = resolve))
+    const { url, stop } = await serve({ limiter, key: () => 'all' }, {}, () => ended)
+    try {
+      const connection = net.connect(new URL(url).port, '127.0.0.1')
+      // One answers them in turn, and so the responses of all but the first have no socket yet.
+      connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(12))
+      while (limiter.peek('all').remaining > 0) await sleep(1)
+      connection.destroy()
+      const from = performance.now()
+      while (limiter.peek('all').remaining < 12 && performance.now() - from < 5000) await sleep(1)
+      assert.equal(limiter.peek('all').remaining, 12)
+    } finally {
+      finish('nobody')
       await stop()
     }
   })
