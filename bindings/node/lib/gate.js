@@ -74,10 +74,14 @@ class Gate {
       const others = this._unreported
       this._reportedAt = now
       this._unreported = 0
+      const who = open ? 'through' : 'nobody'
+      const again = (second) => report(second, { let: who, others: 0 })
       try {
-        this._onFault(fault, { let: open ? 'through' : 'nobody', others })
+        const told = this._onFault(fault, { let: who, others })
+        // One that is async: what it rejects with would end the process.
+        if (told instanceof Promise) told.catch(again)
       } catch (second) {
-        report(second, { let: open ? 'through' : 'nobody', others: 0 })
+        again(second)
       }
     } else {
       this._unreported += 1

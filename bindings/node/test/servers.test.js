@@ -67,6 +67,22 @@ async function listening(server, middleware, close = () => new Promise((resolve)
 
 const served = async () => 'served'
 
+test('an async onFault that rejects does not end the process', async () => {
+  const told = new Promise((resolve) => {
+    const { error } = console
+    console.error = (text, fault) => {
+      console.error = error
+      resolve([text, fault.message])
+    }
+  })
+  const onFault = async () => {
+    throw new Error('no log today')
+  }
+  const middleware = forExpress({ limiter: new Limiter('1/h'), key: () => 5 }, { onFault })
+  middleware({}, {}, () => {})
+  assert.deepEqual(await told, ['ratecell: a request that could not be decided was let through:', 'no log today'])
+})
+
 for (const [name, serve] of Object.entries(FRAMEWORKS)) {
   test(`${name}: a limit, its fields and its refusal`, async () => {
     const limiter = new Limiter('2/h')
