@@ -5,6 +5,7 @@
 const assert = require('node:assert/strict')
 const { once } = require('node:events')
 const http = require('node:http')
+const http2 = require('node:http2')
 const net = require('node:net')
 const { test } = require('node:test')
 const { setTimeout: sleep } = require('node:timers/promises')
@@ -81,6 +82,33 @@ test('an async onFault that rejects does not end the process', async () => {
   const middleware = forExpress({ limiter: new Limiter('1/h'), key: () => 5 }, { onFault })
   middleware({}, {}, () => {})
   assert.deepEqual(await told, ['ratecell: a request that could not be decided was let through:', 'no log today'])
+})
+
+test('the host is that of the target, where it names one', async () => {
+  const attributes = byRequest()
+  const hosts = []
+  const seen = (request, response) => {
+    const { host, path, 'header:host': field } = attributes(request)
+    hosts.push([String(host), String(field), String(path)])
+    response.end()
+  }
+  const one = http.createServer(seen).listen(0, '127.0.0.1')
+  const two = http2.createServer(seen).listen(0, '127.0.0.1')
+  await Promise.all([once(one, 'listening'), once(two, 'listening')])
+  const { port } = one.address()
+  for (const path of ['/a', 'http://example.com/a']) {
+    const asked = http.get({ port, path, host: '127.0.0.1', headers: { Host: 'b' } })
+    const [response] = await once(asked, 'response')
+    response.resume()
+  }
+  const session = http2.connect(`http://127.0.0.1:${two.address().port}`)
+  const stream = session.request({ ':path': '/a', ':authority': 'example.com' })
+  await once(stream.resume(), 'close')
+  session.close()
+  one.close()
+  two.close()
+  const named = ['example.com', 'example.com', '/a']
+  assert.deepEqual(hosts, [['b', 'b', '/a'], named, named])
 })
 
 for (const [name, serve] of Object.entries(FRAMEWORKS)) {
