@@ -111,6 +111,9 @@ function milliseconds(value, name) {
 /** Milliseconds as whole nanoseconds. */
 const nsOfMs = (ms) => BigInt(Math.round(ms * 1e6))
 
+/** An instant that may be past the last, as the last. */
+const instant = (ns) => (ns < MAX_U64 ? ns : MAX_U64)
+
 function whole(value, name, least = 1) {
   if (typeof value !== 'number') throw wrongType(name, value, `number from ${least} on`)
   if (Number.isSafeInteger(value) && value >= least) return value
@@ -170,6 +173,7 @@ module.exports = {
   cost,
   flag,
   functionOfRequest,
+  instant,
   joinedKeys,
   keyBytes,
   kind,

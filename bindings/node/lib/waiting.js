@@ -24,7 +24,7 @@ async function acquire(limiter, key, cost, options) {
   given.cost(cost)
   // The first turn is at the instant of the arrival: a timeout of 0 leaves no other.
   const arrived = limiter.nowNs()
-  const deadline = timeoutMs === undefined ? undefined : arrived + given.nsOfMs(timeoutMs)
+  const deadline = timeoutMs === undefined ? undefined : given.instant(arrived + given.nsOfMs(timeoutMs))
   const id = told(() => native.arrive(limiter._native, name, cost, arrived, deadline))
   let end, stop
   try {

@@ -50,6 +50,9 @@ test('a timeout that cannot be met is denied at once, and what can never be is a
   assert.equal((await limiter.acquire('k', 2, { timeoutMs: 1 })).outcome, 'never')
   await assert.rejects(limiter.acquire('k', 2), /cost is 2: expected at most the capacity, 1/)
   await assert.rejects(limiter.acquire('k', 1, { timeoutMs: -1 }), /timeoutMs is -1/)
+  // The longest is past the last instant of the clock.
+  const soon = { timeoutMs: 18_446_744_073_707, signal: AbortSignal.timeout(20) }
+  await assert.rejects(limiter.acquire('k', 1, soon), { name: 'TimeoutError' })
   await assert.rejects(limiter.acquire('k', 1, { signal: 1 }), /signal is of type number: expected AbortSignal/)
   assert.equal(typeof TooManyWaiting, 'function')
 })
