@@ -352,7 +352,9 @@ public final class RatecellFilter implements Filter {
             return request -> {
                 Map<String, String> values = new HashMap<>();
                 for (String name : Collections.list(request.getHeaderNames())) {
-                    values.put("header:" + name.toLowerCase(Locale.ROOT), request.getHeader(name));
+                    // A field of several lines is one value.
+                    String lines = String.join(", ", Collections.list(request.getHeaders(name)));
+                    values.put("header:" + name.toLowerCase(Locale.ROOT), lines);
                 }
                 values.put("method", request.getMethod());
                 values.put("path", request.getRequestURI());

@@ -207,6 +207,18 @@ class RatecellFilterTest {
     }
 
     @Test
+    void aFieldOfSeveralLinesIsOneValue() throws Exception {
+        String text = "ratecell_rules = 1\n[[rule]]\nname = 'tools'\nmatch.'header:x-tool' = '*robot'\n"
+                + "key = ['client']\nlimit = 'blocked'\n";
+        try (Rules rules = Rules.of(text)) {
+            serve(RatecellFilter.builder(rules).build(), new Serves());
+            assertEquals(200, get("/", "X-Tool", "person").statusCode());
+            assertEquals(403, get("/", "X-Tool", "robot").statusCode());
+            assertEquals(403, get("/", "X-Tool", "person", "X-Tool", "robot").statusCode());
+        }
+    }
+
+    @Test
     void refusesWhatNoFilterCanHave() throws Exception {
         try (Limiter limiter = Limiter.of("2/h");
                 Limiter zoned = Limiter.of("calendar_window 1/day tz=caller")) {
