@@ -17,6 +17,16 @@ const WITHIN = layout.within / 8
 /** Of a longer key the copy costs more than another way of passing it. */
 const SHORT = 128
 
+/** Memory for so many records. */
+function recordsOf(count) {
+  const memory = new ArrayBuffer(count * layout.record)
+  return { bytes: new Uint8Array(memory), words: new BigUint64Array(memory), numbers: new Float64Array(memory) }
+}
+
+/** The records of a batch of at most so many keys have memory that is kept: to make it costs more than to decide. */
+const KEPT = 1024
+const kept = recordsOf(KEPT)
+
 const OPTIONS = {
   maxKeys: given.whole,
   whenFull: given.text,
@@ -151,7 +161,9 @@ class Limiter {
     if (read?.zone) throw new TypeError('zone is given: expected none, for many keys')
     const { joined, ends } = given.joinedKeys(Array.isArray(keys) ? keys : [...keys])
     putTerms(cost, read)
-    return ofRecords(this._native.decideMany(page, joined, ends))
+    const records = ends.length <= KEPT ? kept : recordsOf(ends.length)
+    this._native.decideMany(page, joined, ends, records.bytes)
+    return ofRecords(records.words, records.numbers, ends.length)
   }
 
   reserve(key, cost = 1, options = undefined) {

@@ -4,14 +4,14 @@ use core::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use napi::bindgen_prelude::{AsyncTask, BigInt, BigUint64Array};
+use napi::bindgen_prelude::{AsyncTask, BigInt, BigUint64Array, Uint8Array};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 use ratecell::waiting::Line;
 use ratecell::{Decision, LimiterBuilder, OnFailure, OnMiss, Outcome, Policy, Request, WhenFull};
 
 use crate::errors;
-use crate::memory::Page;
+use crate::memory::{self, Page};
 use crate::page;
 use crate::request::{Terms, u64_of};
 use crate::zone::{self, Zone};
@@ -219,26 +219,40 @@ impl Limiter {
     }
 
     /// Decides the request of the page for each of the keys, which stand in `bytes` one behind the other and end at
-    /// `ends`: a record for each.
+    /// `ends`: a record for each goes to `records`, which has room for them.
     #[napi]
-    pub fn decide_many(&self, page: &Page, bytes: &[u8], ends: &[u32]) -> Result<BigUint64Array> {
+    pub fn decide_many(
+        &self,
+        page: &Page,
+        bytes: &[u8],
+        ends: &[u32],
+        mut records: Uint8Array,
+    ) -> Result<()> {
+        let records = memory::records(&mut records);
+        if !ends.is_sorted() || ends.last().is_some_and(|end| *end as usize > bytes.len()) {
+            return Err(Error::new(Status::InvalidArg, "the keys end past their bytes"));
+        }
+        if records.len() < ends.len() {
+            return Err(Error::new(Status::InvalidArg, "the records have too little room"));
+        }
         let terms = Terms::of(page.bytes()).at(&self.core);
-        let mut keys = Vec::with_capacity(ends.len());
+        let mut requests: Vec<Request<'_>> = Vec::with_capacity(REQUESTS.min(ends.len()));
+        let mut decisions = [Decision::default(); REQUESTS];
         let mut start = 0;
-        for end in ends {
-            let end = *end as usize;
-            let key = bytes.get(start..end);
-            keys.push(key.ok_or_else(|| Error::new(Status::InvalidArg, "the keys end past their bytes"))?);
-            start = end;
-        }
-        let mut decisions = vec![Decision::default(); keys.len()];
-        let mut requests: Vec<Request<'_>> = Vec::with_capacity(REQUESTS.min(keys.len()));
-        for (keys, decisions) in keys.chunks(REQUESTS).zip(decisions.chunks_mut(REQUESTS)) {
+        for (ends, records) in ends.chunks(REQUESTS).zip(records.chunks_mut(REQUESTS)) {
             requests.clear();
-            requests.extend(keys.iter().map(|key| terms.request(key, None)));
+            for end in ends {
+                let end = *end as usize;
+                requests.push(terms.request(&bytes[start..end], None));
+                start = end;
+            }
+            let decisions = &mut decisions[..requests.len()];
             self.core.decide_batch(&requests, decisions);
+            for (record, decision) in records.iter_mut().zip(decisions) {
+                page::write(record, decision);
+            }
         }
-        Ok(page::records(&decisions))
+        Ok(())
     }
 
     /// A zone for requests to this limiter.

@@ -4,7 +4,7 @@ use napi::bindgen_prelude::Uint8Array;
 use napi::{Error, Result, Status};
 use napi_derive::napi;
 
-use crate::page::{self, PAGE};
+use crate::page::{self, PAGE, RECORD};
 
 /// The page of one environment, which is one thread: `lib/native.js` makes it, and transfers its memory to nobody.
 #[napi]
@@ -40,4 +40,10 @@ impl Page {
         // SAFETY: as above; and nobody else has them now, for `self` is borrowed alone.
         page::write_to(unsafe { &mut *self.memory }, decision);
     }
+}
+
+/// The records that have room in memory that JavaScript made for them.
+pub(crate) fn records(memory: &mut Uint8Array) -> &mut [[u8; RECORD]] {
+    // SAFETY: `lib/limiter.js` gives these bytes to nobody else, and no JavaScript runs in this call.
+    unsafe { memory.as_mut() }.as_chunks_mut().0
 }

@@ -45,6 +45,21 @@ test('a key may be in memory that threads share', () => {
   assert.equal(limiter.forget(shared), true)
 })
 
+test('the decisions of many keys are kept, however many there are', () => {
+  const limiter = new Limiter('5000/h')
+  for (const count of [0, 1, 31, 32, 33, 1023, 1024, 1025, 2500]) {
+    const keys = Array.from({ length: count }, () => `of ${count}`)
+    const first = limiter.decideMany(keys, 1, { atNs: 0 })
+    const later = limiter.decideMany(keys, 0, { atNs: 0 })
+    assert.deepEqual(first.map(({ remaining }) => remaining), keys.map((_, number) => 4999 - number))
+    assert.deepEqual(later.map(({ remaining }) => remaining), keys.map(() => 5000 - count))
+  }
+  const slow = new Limiter('1/20000h')
+  const retries = slow.decideMany(['k', 'k'], 1, { atNs: 1 }).map(({ retryAfterNs }) => retryAfterNs)
+  slow.decideMany(['x', 'x'])
+  assert.deepEqual(retries, [0n, 20_000n * 3600n * 10n ** 9n])
+})
+
 test('figures above 2^53 stay exact', () => {
   const limiter = new Limiter('1/s burst=1')
   const now = 2n ** 60n + 1n
