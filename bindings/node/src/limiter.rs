@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use napi::bindgen_prelude::{AsyncTask, BigInt, BigUint64Array, Uint8Array};
+use napi::bindgen_prelude::{AsyncTask, BigInt, BigUint64Array, ObjectFinalize, Uint8Array};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 use ratecell::waiting::Line;
@@ -19,12 +19,18 @@ use crate::zone::{self, Zone};
 /// Requests of a batch that are made at once.
 const REQUESTS: usize = 32;
 
+/// About the bytes of a key in a layer, and the keys that have room where nothing else is said.
+const KEY_BYTES: usize = 26;
+const DEFAULT_KEYS: usize = 100_000;
+
 /// The limiter without what JavaScript adds.
-#[napi(js_name = "Limiter")]
+#[napi(js_name = "Limiter", custom_finalize)]
 pub struct Limiter {
     pub(crate) core: Arc<ratecell::Limiter>,
     /// Those who wait for it.
     pub(crate) line: RefCell<Option<Line>>,
+    /// The bytes that Node's collector was told of.
+    told: i64,
 }
 
 /// What a limiter is made of.
@@ -111,7 +117,26 @@ fn parse(policy: &str) -> Result<Policy> {
 
 impl Limiter {
     fn of(core: ratecell::Limiter) -> Self {
-        Self { core: Arc::new(core), line: RefCell::new(None) }
+        Self { core: Arc::new(core), line: RefCell::new(None), told: 0 }
+    }
+
+    /// Tells Node's collector of the table, which it does not see: so it collects limiters that nobody has.
+    fn tell(mut self, env: Env, max_keys: Option<f64>) -> Result<Self> {
+        let keys = max_keys.map_or(DEFAULT_KEYS, keys);
+        let bytes = keys.saturating_mul(KEY_BYTES * self.core.policy().layers().len());
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        env.adjust_external_memory(bytes)?;
+        self.told = bytes;
+        Ok(self)
+    }
+}
+
+impl ObjectFinalize for Limiter {
+    fn finalize(self, env: Env) -> Result<()> {
+        if self.told > 0 {
+            env.adjust_external_memory(-self.told)?;
+        }
+        Ok(())
     }
 }
 
@@ -180,17 +205,20 @@ pub(crate) fn stats(stats: &ratecell::Stats, shared: &ratecell::Shared) -> Stats
 impl Limiter {
     /// Makes one by its policy, or by that of the file.
     #[napi(constructor)]
-    pub fn new(policy: Option<String>, options: Options) -> Result<Self> {
+    pub fn new(env: Env, policy: Option<String>, options: Options) -> Result<Self> {
         let builder = match &policy {
             Some(policy) => ratecell::Limiter::builder(parse(policy)?),
             None => ratecell::Limiter::following(),
         };
         let builder = configured(builder, &options)?;
-        let made = match options.path {
-            Some(path) => builder.open(path),
-            None => builder.build(),
-        };
-        made.map(Self::of).map_err(|error| errors::of_build(&error))
+        match options.path {
+            // The pages of a file are the system's.
+            Some(path) => builder.open(path).map(Self::of).map_err(|error| errors::of_build(&error)),
+            None => {
+                let made = builder.build().map_err(|error| errors::of_build(&error))?;
+                Self::of(made).tell(env, options.max_keys)
+            }
+        }
     }
 
     /// The same keys by another capacity.
