@@ -3,6 +3,7 @@ package io.github.ratecell;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -192,38 +193,46 @@ final class Line {
         final CompletableFuture<Decision> future = new CompletableFuture<>();
         private final Place place;
         private ScheduledFuture<?> timer;
+        private boolean ended;
 
         Waiting(byte[] key, int cost, long timeoutNanos) {
-            place = new Place(key, cost, timeoutNanos, () -> Timer.EXECUTOR.execute(this::turn));
+            place = new Place(key, cost, timeoutNanos, () -> Timer.EXECUTOR.execute(() -> turn()));
             future.whenComplete((decision, failed) -> {
                 if (failed != null) {
                     place.leave();
                 }
             });
-            turn();
+            turn(Runnable::run);
         }
 
-        private synchronized void turn() {
+        private void turn() {
+            // What follows the future is the caller's, and may block: the timer's thread is for all who wait.
+            turn(future.defaultExecutor());
+        }
+
+        private synchronized void turn(Executor ends) {
             if (timer != null) {
                 timer.cancel(false);
                 timer = null;
             }
-            if (future.isDone()) {
+            if (ended || future.isDone()) {
                 return;
             }
             long[] sleep = new long[1];
             End end;
             try {
                 end = place.turn(sleep);
-            } catch (RuntimeException failed) {
-                future.completeExceptionally(failed);
+            } catch (RuntimeException | Error failed) {
+                ended = true;
+                ends.execute(() -> future.completeExceptionally(failed));
                 return;
             }
             if (end == null) {
-                timer = Timer.EXECUTOR.schedule(this::turn, sleep[0], TimeUnit.NANOSECONDS);
-            } else if (!future.complete(end.decision()) && end.decision().isAllowed()) {
-                // Cancelled while it took its turn: the units stay charged, as those of a request that was dropped.
-                place.leave();
+                timer = Timer.EXECUTOR.schedule(() -> turn(), sleep[0], TimeUnit.NANOSECONDS);
+            } else {
+                ended = true;
+                // Of one that is cancelled meanwhile the units stay charged, as those of a request that was dropped.
+                ends.execute(() -> future.complete(end.decision()));
             }
         }
     }

@@ -166,6 +166,16 @@ class TogetherTest {
     }
 
     @Test
+    void whatFollowsAWaitMayWait() throws Exception {
+        try (Limiter limiter = Limiter.of("100/s burst=1")) {
+            limiter.check("key");
+            CompletableFuture<Decision> both = limiter.acquireAsync("key", 1, Duration.ofSeconds(9))
+                    .thenApply(first -> limiter.acquireAsync("key", 1, Duration.ofSeconds(9)).join());
+            assertTrue(both.get(30, TimeUnit.SECONDS).isAllowed());
+        }
+    }
+
+    @Test
     void anInterruptedWaiterTookNothing() throws Exception {
         try (Limiter limiter = Limiter.of("1/h")) {
             limiter.check("key");
