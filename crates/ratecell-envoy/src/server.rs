@@ -19,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::error::EnvoyError;
 use crate::service::Service;
 
+mod begun;
 mod grpc;
 mod listen;
 mod pages;
@@ -28,11 +29,12 @@ mod tls;
 pub use pages::Page;
 pub use tls::Tls;
 
+use begun::Begun;
 use grpc::Grpc;
 use listen::Listeners;
 use signals::{Signal, Signals};
 
-/// How long a client may take for the handshake of TLS.
+/// How long a client may take for the handshake of TLS, and then to begin with HTTP/2.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long requests that are being answered have at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -254,7 +256,8 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .keep_alive_interval(KEEPALIVE)
         .keep_alive_timeout(KEEPALIVE / 3);
     // A client that goes away, or does not speak HTTP/2, is nobody's trouble.
-    let _ = watcher.watch(server.serve_connection(TokioIo::new(stream), grpc)).await;
+    let stream = TokioIo::new(Begun::within(PATIENCE, stream));
+    let _ = watcher.watch(server.serve_connection(stream, grpc)).await;
 }
 
 /// Runs until the end.
