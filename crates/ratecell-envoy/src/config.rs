@@ -279,8 +279,13 @@ impl<'n> Fields<'n> {
 
     fn number(&self, name: &str) -> Result<Option<u32>, ImportError> {
         let number = |text: String| {
-            text.parse().map_err(|_| {
-                let why = format!("`{name}` is {text:?}: expected a whole number from 0 to {}", u32::MAX);
+            // With a 0 before it, it is octal there.
+            let is_octal = text.len() > 1 && text.starts_with('0');
+            text.parse().ok().filter(|_| !is_octal).ok_or_else(|| {
+                let most = u32::MAX;
+                let why = format!(
+                    "`{name}` is {text:?}: expected a whole number from 0 to {most}, without a 0 before it"
+                );
                 ImportError::at(self.line(name), why)
             })
         };

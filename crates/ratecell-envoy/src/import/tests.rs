@@ -237,6 +237,7 @@ fn a_fault_is_an_error_with_its_line() {
         (&with("requests_per_unit: 5"), 5, "without `unit`"),
         (&with("{unit: hour, requests_per_unit: -1}"), 5, "from 0 to 4294967295"),
         (&with("{unit: hour, requests_per_unit: 4294967296}"), 5, "from 0 to 4294967295"),
+        (&with("{unit: hour, requests_per_unit: 010}"), 5, "without a 0 before it"),
         (&with("{unit: hour, unlimited: true}"), 5, "expected none"),
         (&with("{unit: hour, replaces: [{name: ''}]}"), 5, "without a name"),
         (&with("{unit: hour, name: n, replaces: [{name: n}]}"), 5, "its own limit"),
