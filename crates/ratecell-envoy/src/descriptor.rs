@@ -23,9 +23,11 @@ impl<'r> Described<'r> {
         Self { domain: &request.domain, descriptor, entries, hits: hits.map(|hits| hits.to_string()) }
     }
 
-    /// The units that the request asks of this descriptor.
+    /// The units that the request asks of this descriptor: as a cost of rules, at most 2^32-1, so that no counter of them
+    /// comes round.
     pub(crate) fn hits(&self) -> u64 {
-        self.hits.as_deref().map_or(1, |hits| hits.parse().unwrap_or(u64::MAX))
+        let most = u64::from(u32::MAX);
+        self.hits.as_deref().map_or(1, |hits| hits.parse().unwrap_or(most).min(most))
     }
 
     /// The value of the first entry whose key is so.
@@ -126,6 +128,6 @@ mod tests {
         assert_eq!(hits(0, None), (None, 1));
         assert_eq!(hits(5, None), (text("5"), 5));
         assert_eq!(hits(5, Some(0)), (text("0"), 0));
-        assert_eq!(hits(0, Some(u64::MAX)), (text("18446744073709551615"), u64::MAX));
+        assert_eq!(hits(0, Some(u64::MAX)), (text("18446744073709551615"), u64::from(u32::MAX)));
     }
 }
