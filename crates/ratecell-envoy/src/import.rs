@@ -82,7 +82,8 @@ impl Import {
     /// The file of rules. One without any limits nothing.
     #[must_use]
     pub fn finish(mut self) -> String {
-        if self.rules.is_empty() {
+        // Of a file whose limits are all hidden there are notes.
+        if !self.rules.contains("\n[[rule]]") {
             self.rules.push_str("\n# No limit: this rule limits no request.\n");
             self.rules.push_str("[[rule]]\nname = \"nothing\"\nkey = []\nlimit = \"unlimited\"\n");
         }

@@ -299,3 +299,10 @@ fn each_file_has_a_domain_of_its_own() {
     // Nothing is a file, too.
     assert_eq!(rules("domain: d").len(), 1);
 }
+
+#[test]
+fn a_file_whose_limits_are_all_hidden_limits_nothing() {
+    let hidden = "domain: d\ndescriptors:\n- key: k\n  value: '*'\n- key: k\n  rate_limit: {unit: hour, requests_per_unit: 5}\n";
+    assert!(imported(hidden).expect("rules").contains("# Line 5 is left out"));
+    assert_eq!(rules(hidden).len(), 1);
+}
