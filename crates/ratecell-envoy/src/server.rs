@@ -210,8 +210,6 @@ async fn accept<L: listen::Accept>(
     let graceful = GracefulShutdown::new();
     let accepting = async {
         loop {
-            // It is never closed.
-            let place = Arc::clone(&places).acquire_owned().await;
             let stream = match listener.accept().await {
                 Ok(stream) => stream,
                 Err(error) => {
@@ -220,6 +218,8 @@ async fn accept<L: listen::Accept>(
                     continue;
                 }
             };
+            // A listener where nobody asks holds no place. The semaphore is never closed.
+            let place = Arc::clone(&places).acquire_owned().await;
             let (tls, grpc, watcher) = (tls.clone(), grpc.clone(), graceful.watcher());
             tokio::spawn(async move {
                 match tls {
