@@ -10,14 +10,14 @@ fi
 # No step of a script or of a recipe may fail unseen: .shellcheckrc names the checks that see to it.
 shellcheck ci/*.sh benches/*.sh ffi-tests/*.sh proofs/*.sh .ci/run
 cargo fmt --all --check
-crates=(benches/compare benches/ffi benches/instructions benches/store bindings/java/native bindings/node bindings/python
-    fuzz proofs/seam)
-for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --check; done
 # The terms of what is linked, and where it is from: deny.toml.
 for manifest in Cargo.toml bindings/*/Cargo.toml bindings/*/native/Cargo.toml; do
     if [ ! -e "$manifest" ]; then continue; fi
     cargo deny --locked --manifest-path "$manifest" --workspace --config deny.toml check licenses bans sources
 done
+crates=(benches/compare benches/ffi benches/instructions benches/store bindings/java/native bindings/node bindings/python
+    fuzz proofs/seam)
+for crate in "${crates[@]}"; do cargo fmt --manifest-path "$crate/Cargo.toml" --check; done
 # Two of the benches link the C library.
 ci/capi.sh target/capi-dist
 # A folder of its own: nobody's build is waited for.

@@ -411,7 +411,7 @@ fn a_change_that_waits_in_vain_says_for_whom() {
     let file = Scratch::new();
     let limiter = file.open(&rule("a", "5/h"));
     let held = fs::File::open(&file.0).expect("a file");
-    held.lock().expect("a lock");
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
     let error = limiter.change_at(rules(&rule("a", "6/h")), 0).expect_err("it is locked").to_string();
     assert!(error.contains("cannot be locked: ") && error.contains(" has kept it locked for "), "{error}");
     drop(held);

@@ -11,14 +11,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::EnvoyError;
 
-/// A connection.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
-
 /// What connections come from.
 pub(super) trait Accept: Send + 'static {
-    type Stream: Stream;
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 }
