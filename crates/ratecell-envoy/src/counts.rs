@@ -128,7 +128,7 @@ impl Counts {
     #[must_use]
     pub fn rules(&self) -> Vec<RuleCounts> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-        let counts = |(name, counters): (&str, &Arc<Counters>)| RuleCounts {
+        let counts = |name: &str, counters: &Counters| RuleCounts {
             name: name.to_owned(),
             group: counters.group.as_deref().map(str::to_owned),
             total_hits: read(&counters.total),
@@ -137,7 +137,7 @@ impl Counts {
             over_limit: read(&counters.over),
             shadow_mode: read(&counters.shadow),
         };
-        rules.iter().map(|(name, counters)| counts((name, counters))).collect()
+        rules.iter().map(|(name, counters)| counts(name, counters)).collect()
     }
 }
 
